@@ -1,5 +1,6 @@
 //! A project with its definition and settings read, and the sentences a task's paths are made of.
 
+use crate::trust;
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -202,7 +203,7 @@ impl Engine {
             return Ok(repo.passing(policy));
         }
         let repo = Repo::open(&self.git().passing(policy), &path).await?;
-        self.recall_accepted(&context.project.repo_path, &repo).await?;
+        trust::accepted::recall_accepted(self, &context.project.repo_path, &repo).await?;
         self.repos().insert(path, repo.clone());
         Ok(repo)
     }

@@ -1,5 +1,6 @@
 //! The engine: what all commands and steps share.
 
+use crate::storage;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -213,14 +214,14 @@ impl Engine {
             }),
         };
         engine.learn_own_secrets();
-        if let Some(detail) = engine.check_content().await {
+        if let Some(detail) = storage::check_content(&engine).await {
             let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
             engine.stop().await;
             return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
         }
         engine.follow_clock();
         engine.recover().await?;
-        engine.watch_space();
+        storage::watch_space(&engine);
         engine.ask_login_shell();
         Ok(engine)
     }

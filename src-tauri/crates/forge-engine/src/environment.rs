@@ -4,6 +4,7 @@
 //! environment policy (`forge-model/environment.rs`) passes. Nothing else here or elsewhere decides that. What Forge
 //! and the user set explicitly comes on top, where the program is started.
 
+use crate::pull_request;
 use std::{
     ffi::{OsStr, OsString},
     sync::Arc,
@@ -73,7 +74,7 @@ impl Engine {
     /// # Errors
     /// When the login shell's profile fails.
     pub(crate) async fn command_environment(&self, context: &ProjectContext) -> Result<ProgramEnvironment> {
-        self.learn_host_token(context).await;
+        pull_request::hosts::learn_host_token(self, context).await;
         let policy = EnvironmentPolicy::of(&context.settings.environment);
         let (variables, shell) = match self.surroundings(&context.settings).await? {
             Some(surroundings) => surroundings,
@@ -106,7 +107,7 @@ impl Engine {
         let settings = context.map_or(&usual, |context| &context.settings);
         let surroundings = match context {
             Some(context) => {
-                self.learn_host_token(context).await;
+                pull_request::hosts::learn_host_token(self, context).await;
                 self.surroundings(&context.settings).await?
             }
             None => None,
@@ -149,7 +150,7 @@ impl Engine {
     /// knows comes behind what this program was given on purpose.
     pub(crate) async fn validate_environment(&self, context: Option<&ProjectContext>) -> ProgramEnvironment {
         if let Some(context) = context {
-            self.learn_host_token(context).await;
+            pull_request::hosts::learn_host_token(self, context).await;
         }
         let usual = ProjectSettings::default();
         let policy = EnvironmentPolicy::of(&context.map_or(&usual, |context| &context.settings).environment);

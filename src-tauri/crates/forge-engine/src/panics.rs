@@ -4,6 +4,7 @@
 //! says where that was. A worker's step and a run are begun once more; when they panic again, the task goes to a person
 //! with `recovery_required`. Timers are begun again after a pause that doubles.
 
+use crate::{run, storage};
 use std::{
     any::Any,
     cell::RefCell,
@@ -121,7 +122,8 @@ impl Engine {
             if cancel.is_cancelled() {
                 return;
             }
-            let recorded = guarded(self.with_patience(|| self.step_panicked(task, &panic, &panicked))).await;
+            let recorded =
+                guarded(storage::with_patience(self, || self.step_panicked(task, &panic, &panicked))).await;
             match recorded {
                 Ok(Ok(step)) => drop(panicked.insert(step)),
                 Ok(Err(error)) => {
@@ -160,7 +162,7 @@ impl Engine {
         }
         // Recorded, but the panic came before its process did.
         for row in executions::open(&mut tx, Some(std::slice::from_ref(id))).await? {
-            if !self.is_running(id) {
+            if !run::is_running(self, id) {
                 let run = Execution { error: Some(panic.error()), ..row.execution };
                 self.lose_run(&mut tx, &task, run).await?;
             }
@@ -171,7 +173,7 @@ impl Engine {
         }
         tx.commit().await?;
         // What was to be done after the last commit may not have been.
-        self.resume_work();
+        storage::resume_work(self);
         Ok(at)
     }
 

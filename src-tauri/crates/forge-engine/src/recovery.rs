@@ -1,6 +1,7 @@
 //! Settling what an earlier process left: its children are ended, its locks released, its runs marked
 //! lost, and everything that was pending goes on.
 
+use crate::{fix, knowledge, project, pull_request, race, read, review, run, storage, workspace};
 use std::{path::PathBuf, time::Duration};
 
 use forge_exec::{Marker, sweep};
@@ -38,7 +39,7 @@ impl Engine {
         self.return_withdrawn();
         let mut tx = self.store().write().await?;
         for workspace in workspaces::present(&mut tx).await? {
-            self.release_stale_lock(&workspace);
+            workspace::lock::release_stale_lock(&workspace);
         }
         for row in executions::open(&mut tx, None).await? {
             let Some(task) = tasks::get(&mut tx, &row.execution.task_id).await? else { continue };
@@ -46,11 +47,11 @@ impl Engine {
             self.lose_run(&mut tx, &task, row.execution).await?;
         }
         tx.commit().await?;
-        self.settle_fixes().await?;
-        self.observe_time().await?;
+        fix::settle_fixes(self).await?;
+        storage::observed_time::observe_time(self).await?;
         self.point("recovery.settled");
         if self.inner.config.work == Work::Named {
-            self.keep_exporting();
+            read::exports::keep_exporting(self);
             return Ok(());
         }
         let open = steps::tasks_with_open(&mut *self.store().read().await?).await?;
@@ -64,18 +65,18 @@ impl Engine {
         }
         self.wake_waiting();
         self.keep_watch();
-        self.watch_pull_requests();
+        pull_request::hosts::watch_pull_requests(self);
         self.plan_cleanup(self.now());
         self.sweep_trash();
-        self.watch_repositories().await?;
-        self.plan_forgetting().await?;
-        self.trim_all_pools().await?;
-        self.count_all_unmerged();
-        self.keep_retention();
-        self.keep_database_copied();
-        self.log_orphans();
-        self.settle_lessons();
-        self.keep_exporting();
+        project::repository::watch_repositories(self).await?;
+        race::left::plan_forgetting(self).await?;
+        workspace::pool::trim_all_pools(self).await?;
+        review::count_all_unmerged(self);
+        storage::retention::keep_retention(self);
+        storage::database_backups::keep_database_copied(self);
+        workspace::orphans::log_orphans(self);
+        knowledge::command::settle_lessons(self);
+        read::exports::keep_exporting(self);
         Ok(())
     }
 
@@ -86,7 +87,7 @@ impl Engine {
         executions::update(tx, &run).await?;
         slots::release(tx, &task.id).await?;
         let follows = if audits(run.role) { StepKind::Advance } else { StepKind::Restart };
-        self.append_work_steps(tx, task, &run.id, &[follows]).await
+        run::append_work_steps(tx, task, &run.id, &[follows]).await
     }
 
     /// Ends every process that an earlier engine recorded and that is meant, by the mark that it and its descendants
@@ -203,7 +204,9 @@ impl Engine {
         {
             return Ok(Some(again));
         }
-        if let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await? {
+        if let Err(reason) =
+            workspace::cleanup::remove_workspace(self, &context, &task, workspace, Goes::ForReuse).await?
+        {
             tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
         }
         Ok(None)
@@ -219,7 +222,7 @@ impl Engine {
     ) -> Result<Option<Timestamp>> {
         // What was planned counts where the setting was changed since.
         let planned = workspace.cleanup_at.map(|due| due.since(closed).max(0));
-        let delay = self.cleanup_delay_ms(state).min(planned.unwrap_or(i64::MAX));
+        let delay = workspace::cleanup::cleanup_delay_ms(self, state).min(planned.unwrap_or(i64::MAX));
         // Both clocks drift apart a little.
         let drift = delay / 100 + 1000;
         let left = match self.observed_age(closed).await? {

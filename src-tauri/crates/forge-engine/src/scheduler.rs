@@ -5,6 +5,7 @@
 //! transaction that takes the place. Nothing is polled: a pass runs when something changed that may free a
 //! place or a task.
 
+use crate::cost;
 use std::{collections::HashMap, sync::Mutex};
 
 use forge_model::actor::{Actor, Cause};
@@ -96,7 +97,7 @@ impl Engine {
         if let Some(until) = limits::of(conn, &agent.id).await?.filter(|until| *until > self.now()) {
             return Ok(Some(limited(agent, until)));
         }
-        if let Some((_, limit, Some(until))) = self.cost_reached(conn, context, task).await? {
+        if let Some((_, limit, Some(until))) = cost::meter::cost_reached(self, conn, context, task).await? {
             self.wake_at(until);
             let message = format!("today's runs have cost the {} that they may", dollars(limit));
             return Ok(Some(Waiting { until: Some(until), ..wait(WaitReason::CostLimit, message) }));

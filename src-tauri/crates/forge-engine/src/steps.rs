@@ -9,6 +9,7 @@ mod held;
 pub(crate) mod leaving;
 mod registry;
 
+use crate::{hook, knowledge, merge, race, review, run, storage, workspace};
 use registry::{Run, StepSpec, instant_of, spec_of};
 
 use std::{borrow::Cow, path::Path, sync::Arc};
@@ -142,9 +143,9 @@ impl Engine {
         while !cancel.is_cancelled() {
             let next = match self.run_instant_steps(task).await {
                 Ok(next) => next,
-                Err(error) if self.passes_with_storage(&error).await => {
-                    self.say_waits_for_disk(task, &error);
-                    if !self.wait_for_storage(&mut pause, cancel).await {
+                Err(error) if storage::passes_with_storage(self, &error).await => {
+                    storage::say_waits_for_disk(task, &error);
+                    if !storage::wait_for_storage(self, &mut pause, cancel).await {
                         return;
                     }
                     continue;
@@ -165,9 +166,9 @@ impl Engine {
                         Ok(None) => continue,
                         Err(_) if cancel.is_cancelled() => End::Interrupted,
                         // Begun again as after a kill: it looks first at what is there.
-                        Err(error) if self.passes_with_storage(&error).await => {
-                            self.say_waits_for_disk(task, &error);
-                            if !self.wait_for_storage(&mut pause, cancel).await {
+                        Err(error) if storage::passes_with_storage(self, &error).await => {
+                            storage::say_waits_for_disk(task, &error);
+                            if !storage::wait_for_storage(self, &mut pause, cancel).await {
                                 return;
                             }
                             continue;
@@ -177,7 +178,7 @@ impl Engine {
                     self.point(&format!("step.ran:{name}"));
                     // What a step came to is kept until it can be written.
                     let finish = || self.finish_step(&stepping, end.clone());
-                    match self.with_patience_until(cancel, finish).await {
+                    match storage::with_patience_until(self, cancel, finish).await {
                         Ok(true) => {
                             pause = Self::first_pause();
                             self.made_progress();
@@ -212,7 +213,7 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let next = loop {
             let Some(mut step) = steps::next(&mut tx, task_id).await? else {
-                effects.extend(self.race_goes_on(&mut tx, task_id).await?);
+                effects.extend(race::step::race_goes_on(self, &mut tx, task_id).await?);
                 break Next::Nothing;
             };
             if let Some(at) = step.not_before.filter(|at| *at > self.now()) {
@@ -242,7 +243,7 @@ impl Engine {
             };
             let Some(instant) = instant else {
                 stepping.step.status = StepStatus::Running;
-                self.name_log(&mut tx, &mut stepping.step).await?;
+                hook::step::name_log(self, &mut tx, &mut stepping.step).await?;
                 steps::update(&mut tx, &stepping.step).await?;
                 break Next::Run(Box::new(stepping));
             };
@@ -318,7 +319,7 @@ impl Engine {
     /// The end of a step about what is to be learned: an error only fails it, unless it passes with the disk's trouble.
     pub(crate) async fn or_not_kept(&self, end: Result<End>) -> Result<End> {
         match end {
-            Err(error) if self.passes_with_storage(&error).await => Err(error),
+            Err(error) if storage::passes_with_storage(self, &error).await => Err(error),
             Err(error) => Ok(End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))),
             end => end,
         }
@@ -343,7 +344,9 @@ impl Engine {
             None => Ok(Some(None)),
             Some(workspace) => {
                 let holder = format!("{}-{}", name_of(&s.step), s.step.id);
-                Ok(self.lock_workspace(&s.task.id, &workspace, &holder, cancel).await?.map(Some))
+                Ok(workspace::lock::lock_workspace(self, &s.task.id, &workspace, &holder, cancel)
+                    .await?
+                    .map(Some))
             }
         }
     }
@@ -362,9 +365,11 @@ impl Engine {
                 let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
                 let end = match found {
                     Found::Audit(audited, instead) => {
-                        self.decide_audit(&mut tx, &mut now, *audited, instead).await?
+                        review::audit::decide_audit(self, &mut tx, &mut now, *audited, instead).await?
                     }
-                    Found::Plan(planner) => self.decide_plan(&mut tx, &mut now, planner).await?,
+                    Found::Plan(planner) => {
+                        run::finish::decide_plan(self, &mut tx, &mut now, planner).await?
+                    }
                 };
                 task = now.task;
                 end
@@ -389,7 +394,7 @@ impl Engine {
     ) -> Result<bool> {
         let end = match end {
             End::Taught(lessons, end) => {
-                self.keep_lessons(tx, context, &lessons).await?;
+                knowledge::step::keep_lessons(self, tx, context, &lessons).await?;
                 *end
             }
             end => end,
@@ -429,7 +434,9 @@ impl Engine {
                 steps::update(tx, step).await?;
                 return self.follow_policy(tx, context, task, step, trouble, effects).await;
             }
-            End::Hook(run) => return self.record_hook(tx, context, task, step, *run, effects).await,
+            End::Hook(run) => {
+                return hook::step::record_hook(self, tx, context, task, step, *run, effects).await;
+            }
             // Both were taken apart before.
             End::Taught(..) | End::Found(_) => {}
             End::Go(mv) => {
@@ -513,7 +520,7 @@ impl Engine {
         trouble: Trouble,
         effects: &mut Vec<Effect>,
     ) -> Result<bool> {
-        self.skip_open(tx, task, BEHIND_BARRIER).await?;
+        hook::skip_open(self, tx, task, BEHIND_BARRIER).await?;
         slots::release(tx, &task.id).await?;
         effects.push(Effect::WakeWaiting);
         let body = trouble.message.clone();
@@ -534,11 +541,11 @@ impl Engine {
             match effect {
                 Effect::Launch(task, id) => {
                     self.point("execution.recorded");
-                    self.launch(&task, id);
+                    run::launch(self, &task, id);
                 }
                 Effect::Kick(task) => self.kick(&task),
                 Effect::WakeWaiting => wake = true,
-                Effect::WakeMerges => self.wake_merges(),
+                Effect::WakeMerges => merge::queue::wake_merges(self),
             }
         }
         if wake {
@@ -549,7 +556,7 @@ impl Engine {
     /// Asks every task that waits for a place again, in order of priority, and looks for work to start.
     pub(crate) fn wake_waiting(&self) {
         self.look_for_work();
-        self.wake_merges();
+        merge::queue::wake_merges(self);
         let engine = self.clone();
         self.in_background(async move {
             let waiting = async {

@@ -1,6 +1,7 @@
 //! Moving a task: one transaction that writes the new status, the history, the events and every step that
 //! is still to run. Nothing is done here but writing.
 
+use crate::{cost, fix, hook, pull_request, race, subtask};
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
@@ -167,7 +168,7 @@ impl Engine {
         mv: Move,
     ) -> Result<TransitionRow> {
         let now = self.now();
-        let mut mv = self.let_go_of_pull_request(tx, context, task, mv).await?;
+        let mut mv = pull_request::let_go_of_pull_request(tx, context, task, mv).await?;
         let from = task.status.clone();
         let state =
             context.workflow.state(&mv.to).ok_or_else(|| EngineError::not_found("state", &mv.to))?.clone();
@@ -193,7 +194,7 @@ impl Engine {
             at: now,
         };
         let was_annotated = task.error_annotation.is_some();
-        let stopped = self.work_that_stops(tx, context, task).await?;
+        let stopped = hook::work_that_stops(tx, context, task).await?;
         self.clear_what_ends_with_the_state(tx, context, task, &state, &mv).await?;
         transitions::insert(tx, &mut row).await?;
         self.set_position(tx, context, task, &state, mv.position).await?;
@@ -206,11 +207,11 @@ impl Engine {
             message: "starts in a moment".to_owned(),
         });
         task.error_annotation.clone_from(&mv.annotation);
-        let races = self.enters_race(tx, context, task, &state).await?;
+        let races = race::enters_race(tx, context, task, &state).await?;
         let mut entry = entry_steps(context, task, (&from, &state), &row, &mv, races)?;
         // An entry's own worktree is where the hooks of work run.
         if !races {
-            let hooks = self.hooks_of_entry(tx, context, task, &state, &row, stopped.as_ref()).await?;
+            let hooks = hook::hooks_of_entry(tx, context, task, &state, &row, stopped.as_ref()).await?;
             hooks.weave_into(&mut entry);
         }
         let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
@@ -227,7 +228,8 @@ impl Engine {
             steps::insert(tx, &mut step).await?;
         }
         if !races && !is_entry(task) {
-            self.end_race_with(tx, task, state.kind == StateKind::Blocked, &state.name, row.seq).await?;
+            race::step::end_race_with(self, tx, task, state.kind == StateKind::Blocked, &state.name, row.seq)
+                .await?;
         }
         if state.plans() && !is_ordered(task) {
             self.begin_review(tx, task, &state, &row, mv.carry.note.clone()).await?;
@@ -241,7 +243,7 @@ impl Engine {
             && !is_ordered(task)
             && !is_entry(task);
         if state.is_terminal() && !is_ordered(task) && !is_entry(task) {
-            self.supersede_all(tx, task, "the task is closed").await?;
+            fix::supersede_all(self, tx, task, "the task is closed").await?;
         }
         if state.is_terminal() && news {
             let body = format!("{}.", state.display_name);
@@ -255,7 +257,7 @@ impl Engine {
             self.emit(tx, EventType::TaskUnblocked, task, task.id.as_str(), &Value::Null).await?;
         }
         if from != row.to {
-            self.put_turn_back(tx, context, task, &from).await?;
+            subtask::put_turn_back(self, tx, context, task, &from).await?;
         }
         Ok(row)
     }
@@ -271,9 +273,9 @@ impl Engine {
         mv: &Move,
     ) -> Result<()> {
         let now = self.now();
-        self.skip_open(tx, task, &format!("the task left {}", task.status)).await?;
+        hook::skip_open(self, tx, task, &format!("the task left {}", task.status)).await?;
         // No restart of a run that failed follows any more.
-        self.record_sample(tx, task).await?;
+        cost::record_sample(self, tx, task).await?;
         slots::release(tx, &task.id).await?;
         if let Some(mut review) = reviews::last(tx, &task.id).await?
             && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
@@ -573,11 +575,11 @@ impl Engine {
             .ok_or_else(|| EngineError::not_found("state", &task.status))?;
         let mut mv = Move::by_engine(&task.status, &last.trigger, last.actor.clone());
         mv.carry = carry;
-        let races = self.enters_race(tx, context, task, state).await?;
+        let races = race::enters_race(tx, context, task, state).await?;
         let mut entry = entry_steps(context, task, ("", state), last, &mv, races)?;
-        let stopped = self.work_that_stops(tx, context, task).await?;
+        let stopped = hook::work_that_stops(tx, context, task).await?;
         if !races {
-            let hooks = self.hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
+            let hooks = hook::hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
             hooks.weave_into(&mut entry);
         }
         let now = self.now();

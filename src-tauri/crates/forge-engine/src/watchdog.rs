@@ -4,6 +4,7 @@
 //! who holds the state's role, whom a gate asks, who put the card into a state that nothing leads out of, or
 //! who is told by an annotation.
 
+use crate::run;
 use std::time::Duration;
 
 use forge_agents::marker_of;
@@ -125,7 +126,10 @@ impl Engine {
         if is_ordered(task) || task.waiting.is_some() || task.error_annotation.is_some() {
             return Ok(false);
         }
-        if self.is_attended(&task.id) || self.is_running(&task.id) || steps::any_open(conn, &task.id).await? {
+        if self.is_attended(&task.id)
+            || run::is_running(self, &task.id)
+            || steps::any_open(conn, &task.id).await?
+        {
             return Ok(false);
         }
         Ok(!person_acts(conn, task, state).await?)

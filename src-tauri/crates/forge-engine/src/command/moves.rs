@@ -1,5 +1,6 @@
 //! Moving tasks by hand: claims, transitions, drags, and their undo.
 
+use crate::{read, review, run, subtask, workspace};
 use forge_model::actor::{Actor, Via};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
@@ -93,20 +94,20 @@ impl Engine {
             return self.reorder(id, request).await;
         }
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
-        self.refuse_locked(id, request.if_locked).await?;
+        workspace::lock::refuse_locked(self, id, request.if_locked).await?;
         self.refuse_unreviewed(&context, &task, &request.to).await?;
         let aside = self.ask_guards(&context, &task, actor.audience()).await?;
         let _hold = self.hold(id).await;
-        let turn = self.stop_turn_of(&task).await?;
-        self.stop_run(id).await;
+        let turn = subtask::stop_turn_of(self, &task).await?;
+        run::stop_run(self, id).await;
         if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
             // Whoever closes it is told what stays behind.
-            self.count_unmerged(id).await;
+            review::count_unmerged(self, id).await;
         }
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, id, request.version).await?;
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
-        self.check_part_move(&mut tx, &context, &task, &request.to).await?;
+        subtask::check_part_move(&mut tx, &context, &task, &request.to).await?;
         let mut mv = Move::by(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
         mv.reason = request.reason;
         if let Some(place) = &request.place {
@@ -138,7 +139,7 @@ impl Engine {
         let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
         self.apply(&mut tx, &context, &mut task, mv).await?;
         if let Some(turn) = &turn {
-            self.go_on_after(&mut tx, turn).await?;
+            subtask::go_on_after(&mut tx, turn).await?;
         }
         tx.commit().await?;
         self.point("move.committed");
@@ -156,7 +157,7 @@ impl Engine {
         let awaits =
             |review: &Review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status;
         match last.filter(awaits) {
-            Some(review) => self.require_reviewed_work(context, task, &review, None).await,
+            Some(review) => review::require_reviewed_work(self, context, task, &review, None).await,
             None => Ok(()),
         }
     }
@@ -257,7 +258,7 @@ impl Engine {
     pub async fn claim(&self, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
         let ClaimRequest { version, holder, queue, if_locked } = request;
         let conflict = EngineError::conflict;
-        self.refuse_locked(id, if_locked).await?;
+        workspace::lock::refuse_locked(self, id, if_locked).await?;
         let aside = self.ask_guards_of_claim(&actor, id, version).await?;
         let _hold = self.hold(id).await;
         let mut tx = self.store().write().await?;
@@ -452,7 +453,7 @@ impl Engine {
 
     /// Whether an agent is at work and nothing but hooks run beside it.
     async fn agent_acts(&self, id: &TaskId) -> Result<bool> {
-        if !self.is_running(id) {
+        if !run::is_running(self, id) {
             return Ok(false);
         }
         let open = steps::open(&mut *self.store().read().await?, id).await?;
@@ -482,7 +483,7 @@ impl Engine {
     pub async fn task(&self, id: &TaskId) -> Result<Task> {
         let mut conn = self.store().read().await?;
         let (row, _) = self.load(&mut conn, id, None).await?;
-        self.view_one(&mut conn, row).await
+        read::view::view_one(self, &mut conn, row).await
     }
 
     /// Sets or clears a person's wish that nothing be started for a task.

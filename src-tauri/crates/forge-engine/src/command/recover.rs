@@ -1,5 +1,6 @@
 //! The way out: what a person does about a task that needs them. Only what is offered is done.
 
+use crate::{hook, race, review, run, subtask, trust, workspace};
 use forge_agents::RunCommand;
 use forge_model::actor::Actor;
 use forge_model::event::EventType;
@@ -72,16 +73,16 @@ impl Engine {
             Verb::Release => return self.set_held(id, request.version, false).await,
             Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
             Verb::AcceptRepository | Verb::UndoRepository => {
-                return self.settle_repository_of(actor, id, request.verb).await;
+                return trust::repositories::settle_repository_of(self, actor, id, request.verb).await;
             }
-            Verb::TrustFiles => return self.trust_files_of(actor, id).await,
+            Verb::TrustFiles => return trust::command::trust_files_of(self, actor, id).await,
             Verb::AddEmbedded | Verb::IgnoreEmbedded => {
-                return self.settle_embedded(actor, id, request.verb).await;
+                return trust::repositories::settle_embedded(self, actor, id, request.verb).await;
             }
             _ => {}
         }
         let notes = match request.verb {
-            Verb::SendBack | Verb::ResumeSession => self.notes(id, Vec::new()).await?,
+            Verb::SendBack | Verb::ResumeSession => review::comments::notes(self, id, Vec::new()).await?,
             _ => Vec::new(),
         };
         let _hold = self.hold(id).await;
@@ -89,9 +90,9 @@ impl Engine {
         self.require_offered(id, &ActionRequest { version: None, ..request.clone() }).await?;
         let turn = {
             let (task, _) = self.load(&mut *self.store().read().await?, id, None).await?;
-            self.stop_turn_of(&task).await?
+            subtask::stop_turn_of(self, &task).await?
         };
-        self.stop_run(id).await;
+        run::stop_run(self, id).await;
         self.prepare_action(id, &request, &actor).await?;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, None).await?;
@@ -107,7 +108,7 @@ impl Engine {
             }
             Verb::Restart | Verb::RestartWithChanges => {
                 if request.verb == Verb::Restart {
-                    self.forget_work(&mut tx, &context, &mut task).await?;
+                    workspace::reset::forget_work(self, &mut tx, &context, &mut task).await?;
                 }
                 self.start_over(&mut tx, &context, &mut task, actor, request.verb).await?;
             }
@@ -124,7 +125,7 @@ impl Engine {
             }
             Verb::Retry => self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?,
             Verb::ResumeSession | Verb::SendBack => {
-                let comments = self.send_drafts(&mut tx, &task, notes).await?;
+                let comments = review::comments::send_drafts(self, &mut tx, &task, notes).await?;
                 let words = text.clone().unwrap_or_default();
                 let correction = match request.verb {
                     Verb::SendBack => Correction::Rejected { reason: words, comments },
@@ -135,28 +136,31 @@ impl Engine {
             }
             Verb::Crown => {
                 let name = text.clone().unwrap_or_default();
-                self.crown(&mut tx, &task, actor.clone(), &name).await?;
+                race::crown(self, &mut tx, &task, actor.clone(), &name).await?;
                 // One that waits for the crown goes on by itself.
                 if annotation.is_some() {
                     self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
                 }
             }
             Verb::RaceAgain => {
-                self.give_race_up(&mut tx, &task).await?;
+                race::give_race_up(self, &mut tx, &task).await?;
                 self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
             }
             Verb::SingleAgent => {
-                self.give_race_up(&mut tx, &task).await?;
+                race::give_race_up(self, &mut tx, &task).await?;
                 if let Some(race) = &mut task.race {
                     race.enabled = false;
                 }
                 self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
             }
-            Verb::RetryHook => self.go_on_behind_barrier(&mut tx, &context, &mut task, None).await?,
+            Verb::RetryHook => {
+                hook::command::go_on_behind_barrier(self, &mut tx, &context, &mut task, None).await?;
+            }
             Verb::SkipHookOnce => {
                 let reason = text.unwrap_or_default();
                 let skipped = SkippedOnce { actor, at: self.now(), reason };
-                self.go_on_behind_barrier(&mut tx, &context, &mut task, Some(skipped)).await?;
+                hook::command::go_on_behind_barrier(self, &mut tx, &context, &mut task, Some(skipped))
+                    .await?;
             }
             Verb::Hold
             | Verb::Release
@@ -168,9 +172,9 @@ impl Engine {
             | Verb::IgnoreEmbedded => {}
         }
         if let Some(turn) = &turn {
-            self.go_on_after(&mut tx, turn).await?;
+            subtask::go_on_after(&mut tx, turn).await?;
         }
-        self.supersede_race_fixes(&mut tx, &task).await?;
+        race::fixes::supersede_race_fixes(self, &mut tx, &task).await?;
         tx.commit().await?;
         self.point("action.committed");
         self.wake_waiting();
@@ -186,19 +190,19 @@ impl Engine {
         };
         match (request.verb, review) {
             (Verb::Approve, Some(review)) => {
-                self.require_reviewed_work(&context, &task, &review, request.commit.as_deref()).await
+                review::require_reviewed_work(self, &context, &task, &review, request.commit.as_deref()).await
             }
             (Verb::MergeReviewed, Some(_)) => {
                 self.ask_guards(&context, &task, actor.audience()).await?;
-                self.keep_the_rest(&context, &task).await
+                review::capture::keep_the_rest(self, &context, &task).await
             }
-            (Verb::RestoreBranch, _) => self.restore_branch(&task, &context).await,
+            (Verb::RestoreBranch, _) => review::restore_branch(self, &task, &context).await,
             (Verb::Restart, _) => {
                 let repo = self.repo(&context).await?;
-                self.set_work_aside(&repo, &context, &task).await
+                workspace::reset::set_work_aside(self, &repo, &context, &task).await
             }
             (Verb::Cancel, _) => {
-                self.count_unmerged(id).await;
+                review::count_unmerged(self, id).await;
                 Ok(())
             }
             _ => Ok(()),
@@ -316,7 +320,7 @@ impl Engine {
         let review = reviews::last(tx, &task.id).await?;
         let review = review
             .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "the task was never reviewed"))?;
-        self.approve(tx, context, task, review, actor, reason).await
+        review::command::approve(self, tx, context, task, review, actor, reason).await
     }
 
     /// Runs again what failed, in the state it came from.
@@ -334,7 +338,7 @@ impl Engine {
         let kind = annotation.as_ref().map(|annotation| annotation.kind);
         let last_run = executions::last(tx, &task.id).await?;
         carry.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
-            || self.is_open_turn(tx, context, last_run.as_ref()).await?
+            || subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?
             || (kind != Some(AnnotationType::MergeConflict) && Self::is_failed_turn(last_run.as_ref()));
         let from_state = annotation
             .as_ref()
@@ -404,7 +408,7 @@ impl Engine {
         }
         task.error_annotation = None;
         tasks::update(tx, task, self.now()).await?;
-        self.ask_auditor(tx, task, last, carry).await?;
+        review::audit::ask_auditor(tx, task, last, carry).await?;
         self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
     }
 
@@ -424,7 +428,7 @@ impl Engine {
         let carry = Carry {
             corrections: vec![correction],
             cause: Some(verb.to_string()),
-            subtask_turn: self.is_open_turn(tx, context, last_run.as_ref()).await?,
+            subtask_turn: subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?,
             ..Carry::default()
         };
         if to == task.status {
@@ -454,11 +458,11 @@ impl Engine {
             return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
         }
         let _hold = self.hold(&task_id).await;
-        self.stop_run(&task_id).await;
+        run::stop_run(self, &task_id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, &task_id, None).await?;
         if let Some(last) = transitions::last(&mut tx, &task_id).await? {
-            self.queue_work_stop(&mut tx, &context, &task, &last).await?;
+            hook::queue_work_stop(&mut tx, &context, &task, &last).await?;
         }
         // What follows a stopped auditor is queued with its end: the review waits for the person.
         if task.error_annotation.is_none() && !audits(row.execution.role) {
@@ -485,30 +489,34 @@ impl Engine {
             let mut conn = self.store().read().await?;
             let row = executions::get(&mut conn, id).await?;
             let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
-            self.task_of_work(&mut conn, &row.execution.task_id).await?
+            race::task_of_work(&mut conn, &row.execution.task_id).await?
         };
-        self.refuse_locked(&task_id, request.if_locked).await?;
-        let notes = if request.with_comments { self.notes(&task_id, Vec::new()).await? } else { Vec::new() };
+        workspace::lock::refuse_locked(self, &task_id, request.if_locked).await?;
+        let notes = if request.with_comments {
+            review::comments::notes(self, &task_id, Vec::new()).await?
+        } else {
+            Vec::new()
+        };
         if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
             return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
         }
         let _hold = self.hold(&task_id).await;
-        let running = self.is_running(&task_id);
+        let running = run::is_running(self, &task_id);
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, &task_id, None).await?;
         self.require_agent_to_tell(&mut tx, &context, &task).await?;
-        let comments = self.send_drafts(&mut tx, &task, notes).await?;
-        let files = self.send_files(&mut tx, &task, &request.attachments).await?;
+        let comments = review::comments::send_drafts(self, &mut tx, &task, notes).await?;
+        let files = run::attachments::send_files(self, &mut tx, &task, &request.attachments).await?;
         let correction = Correction::Message { text: message.clone(), comments, files };
         if running {
-            let step = self.queue_follow_up(&mut tx, &task, correction.clone()).await?;
+            let step = run::follow_up::queue_follow_up(self, &mut tx, &task, correction.clone()).await?;
             tx.commit().await?;
             if request.at_once
                 && let Correction::Message { text, comments, files } = correction
             {
                 let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
                 // Not told: it goes to the agent once its run is over.
-                self.tell_run(&task_id, id, say);
+                run::tell_run(self, &task_id, id, say);
             }
             return Ok(task_id);
         }

@@ -1,5 +1,6 @@
 //! Tasks: making them, changing what they say, who works on them, what they wait for.
 
+use crate::{race, read, review, run, subtask, workspace};
 use std::collections::BTreeMap;
 
 use forge_model::event::EventType;
@@ -102,7 +103,7 @@ impl Engine {
         for id in &new.depends_on {
             findings.extend(prerequisite_finding(&mut tx, &context, id).await?);
         }
-        let part = self.new_part(&mut tx, &context, &new, &mut findings).await?;
+        let part = subtask::new_part(&mut tx, &context, &new, &mut findings).await?;
         if !findings.is_empty() {
             return Err(EngineError::Invalid(findings));
         }
@@ -150,7 +151,7 @@ impl Engine {
             dependencies::insert(&mut tx, &row.id, id).await?;
         }
         if row.parent_id.is_some() || !new.depends_on.is_empty() {
-            self.require_no_cycle(&mut tx, project, &row.id).await?;
+            subtask::require_no_cycle(&mut tx, project, &row.id).await?;
         }
         self.emit(
             &mut tx,
@@ -161,7 +162,7 @@ impl Engine {
         )
         .await?;
         self.touch_parent(&mut tx, &row).await?;
-        let view = self.view_one(&mut tx, row).await?;
+        let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         self.look_for_work();
         Ok(view)
@@ -175,7 +176,7 @@ impl Engine {
         let mut conn = self.store().read().await?;
         self.load(&mut conn, id, None).await?;
         let rows = tasks::children(&mut conn, id).await?;
-        self.view(&mut conn, rows).await
+        read::view::view(self, &mut conn, rows).await
     }
 
     /// What is wrong with a task's race.
@@ -270,10 +271,10 @@ impl Engine {
         }
         tasks::update(&mut tx, &mut row, self.now()).await?;
         if edit.subtask_order.is_some() {
-            self.require_no_cycle(&mut tx, &row.project_id, id).await?;
+            subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
         }
         self.emit(&mut tx, EventType::TaskUpdated, &row, id.as_str(), &Value::Null).await?;
-        let view = self.view_one(&mut tx, row).await?;
+        let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         // Another priority is another place in the queue.
         self.wake_waiting();
@@ -298,7 +299,7 @@ impl Engine {
         }
         let before = roles::holder(&mut tx, id, role).await?;
         if before != holder {
-            if self.is_running(id) && context.work_role() == Some(role) {
+            if run::is_running(self, id) && context.work_role() == Some(role) {
                 return Err(EngineError::conflict(
                     ConflictCode::TaskOpen,
                     "its agent is running: stop it before you give the work to another",
@@ -311,7 +312,7 @@ impl Engine {
             tasks::update(&mut tx, &mut row, self.now()).await?;
             self.emit(&mut tx, EventType::TaskAssigned, &row, id.as_str(), &json!({ "role": role })).await?;
         }
-        let view = self.view_one(&mut tx, row).await?;
+        let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         self.kick(id);
         self.wake_waiting();
@@ -332,9 +333,9 @@ impl Engine {
             return Err(EngineError::Invalid(vec![finding]));
         }
         dependencies::insert(&mut tx, id, prerequisite).await?;
-        self.require_no_cycle(&mut tx, &row.project_id, id).await?;
+        subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
         self.touch(&mut tx, &mut row).await?;
-        let view = self.view_one(&mut tx, row).await?;
+        let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         self.look_for_work();
         Ok(view)
@@ -352,7 +353,7 @@ impl Engine {
         }
         self.touch(&mut tx, &mut row).await?;
         let parent = row.parent_id.clone();
-        let view = self.view_one(&mut tx, row).await?;
+        let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         self.kick(id);
         if let Some(parent) = parent {
@@ -421,16 +422,17 @@ impl Engine {
         }
         self.require_unneeded(&context, &row).await?;
         let _hold = self.hold(id).await;
-        self.remove_races(&context, &row).await?;
+        race::left::remove_races(self, &context, &row).await?;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-            && let Err(reason) = self.remove_workspace(&context, &row, workspace, Goes::Away).await?
+            && let Err(reason) =
+                workspace::cleanup::remove_workspace(self, &context, &row, workspace, Goes::Away).await?
         {
             return Err(EngineError::conflict(
                 ConflictCode::InUse,
                 format!("its worktree cannot go: {reason}"),
             ));
         }
-        if let Err(error) = self.turn_reviewed_into_backups(&context, &row).await {
+        if let Err(error) = review::turn_reviewed_into_backups(self, &context, &row).await {
             tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
         }
         let mut tx = self.store().write().await?;
@@ -449,7 +451,7 @@ impl Engine {
         if let Some(folder) = folder {
             clear_own_files(&folder);
         }
-        remove_folder(&self.attachment_dir(&row.project_id, id)).await?;
+        remove_folder(&run::attachments::attachment_dir(self, &row.project_id, id)).await?;
         remove_folder(&self.log_dir(&row.project_id, id)).await
     }
 }

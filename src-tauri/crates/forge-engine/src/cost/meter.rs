@@ -75,126 +75,130 @@ impl Meter {
     }
 }
 
-impl Engine {
-    /// Counts what a run spent, and stops it when that is too much.
-    pub(crate) async fn metered(
-        &self,
-        meter: &mut Meter,
-        of: &Metered<'_>,
-        spent: Spent,
-        handle: &Handle,
-    ) -> Result<()> {
-        let prices = &of.context.settings.model_prices;
-        match spent {
-            Spent::Counted { sample, carry } => {
-                meter.ledger.add(&sample, prices);
-                meter.carry = carry.or_else(|| meter.carry.take());
-            }
-            Spent::Estimated(samples) if samples.is_empty() => {
-                // What takes its place follows at once: nothing is written between the two.
-                meter.estimate = Ledger::default();
-                return Ok(());
-            }
-            Spent::Estimated(samples) => {
-                meter.estimate = Ledger::default();
-                samples.iter().for_each(|sample| meter.estimate.add(sample, prices));
-            }
+/// Counts what a run spent, and stops it when that is too much.
+pub(crate) async fn metered(
+    engine: &Engine,
+    meter: &mut Meter,
+    of: &Metered<'_>,
+    spent: Spent,
+    handle: &Handle,
+) -> Result<()> {
+    let prices = &of.context.settings.model_prices;
+    match spent {
+        Spent::Counted { sample, carry } => {
+            meter.ledger.add(&sample, prices);
+            meter.carry = carry.or_else(|| meter.carry.take());
         }
-        meter.owes = true;
-        if meter.due().is_some_and(|due| due <= Instant::now()) {
-            self.write_used(meter, of.execution).await?;
+        Spent::Estimated(samples) if samples.is_empty() => {
+            // What takes its place follows at once: nothing is written between the two.
+            meter.estimate = Ledger::default();
+            return Ok(());
         }
-        let known = meter.ledger.with(&meter.estimate).known_micro_usd();
-        let limits = {
-            let mut conn = self.store().read().await?;
-            self.limits_of_cost(&mut conn, of.context, of.task, Some(of)).await?
-        };
-        for (scope, limit, before) in limits {
-            let spent = before.saturating_add(known);
-            if spent >= limit {
-                handle.stop_at(LimitKind::Cost { micro_usd: limit, of: scope });
-            }
-            if spent >= limit / 5 * 4 && !meter.warned.contains(&scope) {
-                meter.warned.push(scope);
-                self.warn_of_cost(of, scope, spent, limit).await?;
-            }
+        Spent::Estimated(samples) => {
+            meter.estimate = Ledger::default();
+            samples.iter().for_each(|sample| meter.estimate.add(sample, prices));
         }
-        Ok(())
     }
+    meter.owes = true;
+    if meter.due().is_some_and(|due| due <= Instant::now()) {
+        write_used(engine, meter, of.execution).await?;
+    }
+    let known = meter.ledger.with(&meter.estimate).known_micro_usd();
+    let limits = {
+        let mut conn = engine.store().read().await?;
+        limits_of_cost(engine, &mut conn, of.context, of.task, Some(of)).await?
+    };
+    for (scope, limit, before) in limits {
+        let spent = before.saturating_add(known);
+        if spent >= limit {
+            handle.stop_at(LimitKind::Cost { micro_usd: limit, of: scope });
+        }
+        if spent >= limit / 5 * 4 && !meter.warned.contains(&scope) {
+            meter.warned.push(scope);
+            warn_of_cost(engine, of, scope, spent, limit).await?;
+        }
+    }
+    Ok(())
+}
 
-    /// Writes down what was counted, with what the next run of the conversation must know of it.
-    pub(crate) async fn write_used(&self, meter: &mut Meter, execution: &ExecutionId) -> Result<()> {
-        meter.written = Some(Instant::now());
-        let mut tx = self.store().write().await?;
-        if let Some(row) = executions::get(&mut tx, execution).await? {
-            let mut execution = row.execution;
-            meter.cost().write_into(&mut execution);
-            executions::set_used(&mut tx, &execution, meter.carry.as_ref()).await?;
-        }
-        tx.commit().await?;
-        meter.owes = false;
-        Ok(())
+/// Writes down what was counted, with what the next run of the conversation must know of it.
+pub(crate) async fn write_used(engine: &Engine, meter: &mut Meter, execution: &ExecutionId) -> Result<()> {
+    meter.written = Some(Instant::now());
+    let mut tx = engine.store().write().await?;
+    if let Some(row) = executions::get(&mut tx, execution).await? {
+        let mut execution = row.execution;
+        meter.cost().write_into(&mut execution);
+        executions::set_used(&mut tx, &execution, meter.carry.as_ref()).await?;
     }
+    tx.commit().await?;
+    meter.owes = false;
+    Ok(())
+}
 
-    /// The limits of cost that count for a task's run, each with what was spent of it before, in micro-dollars.
-    pub(crate) async fn limits_of_cost(
-        &self,
-        conn: &mut SqliteConnection,
-        context: &ProjectContext,
-        task: &TaskRow,
-        of: Option<&Metered<'_>>,
-    ) -> Result<Vec<(CostScope, u64, u64)>> {
-        let settings = &context.settings.cost_limits;
-        let execution = of.map(|of| of.execution);
-        let mut limits = Vec::new();
-        let of_profile = of.and_then(|of| Profile::of(of.agent).cost_micro_usd);
-        let of_run = [settings.execution_micro_usd, of_profile].into_iter().flatten().min();
-        if let Some(limit) = of_run.filter(|_| of.is_some()) {
-            limits.push((CostScope::Run, limit, 0));
-        }
-        if let Some(limit) = settings.task_micro_usd {
-            // An entry's runs are its task's.
-            let whose = task.parent_id.as_ref().filter(|_| is_entry(task)).unwrap_or(&task.id);
-            limits.push((CostScope::Task, limit, executions::cost_of_task(conn, whose, execution).await?));
-        }
-        if let Some(limit) = settings.day_micro_usd {
-            let since = day_of(self.now()).0;
-            let spent = executions::cost_since(conn, &task.project_id, since, execution).await?;
-            limits.push((CostScope::Day, limit, spent));
-        }
-        Ok(limits)
+/// The limits of cost that count for a task's run, each with what was spent of it before, in micro-dollars.
+pub(crate) async fn limits_of_cost(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+    of: Option<&Metered<'_>>,
+) -> Result<Vec<(CostScope, u64, u64)>> {
+    let settings = &context.settings.cost_limits;
+    let execution = of.map(|of| of.execution);
+    let mut limits = Vec::new();
+    let of_profile = of.and_then(|of| Profile::of(of.agent).cost_micro_usd);
+    let of_run = [settings.execution_micro_usd, of_profile].into_iter().flatten().min();
+    if let Some(limit) = of_run.filter(|_| of.is_some()) {
+        limits.push((CostScope::Run, limit, 0));
     }
+    if let Some(limit) = settings.task_micro_usd {
+        // An entry's runs are its task's.
+        let whose = task.parent_id.as_ref().filter(|_| is_entry(task)).unwrap_or(&task.id);
+        limits.push((CostScope::Task, limit, executions::cost_of_task(conn, whose, execution).await?));
+    }
+    if let Some(limit) = settings.day_micro_usd {
+        let since = day_of(engine.now()).0;
+        let spent = executions::cost_since(conn, &task.project_id, since, execution).await?;
+        limits.push((CostScope::Day, limit, spent));
+    }
+    Ok(limits)
+}
 
-    /// The limit of cost that keeps a task's agent from being started, and when it no longer does, if it goes away
-    /// by itself.
-    pub(crate) async fn cost_reached(
-        &self,
-        conn: &mut SqliteConnection,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<Option<(CostScope, u64, Option<Timestamp>)>> {
-        let limits = self.limits_of_cost(conn, context, task, None).await?;
-        let reached = limits.into_iter().find(|(_, limit, spent)| spent >= limit);
-        Ok(reached.map(|(scope, limit, _)| {
-            let until = (scope == CostScope::Day).then(|| day_of(self.now()).1);
-            (scope, limit, until)
-        }))
-    }
+/// The limit of cost that keeps a task's agent from being started, and when it no longer does, if it goes away
+/// by itself.
+pub(crate) async fn cost_reached(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<(CostScope, u64, Option<Timestamp>)>> {
+    let limits = limits_of_cost(engine, conn, context, task, None).await?;
+    let reached = limits.into_iter().find(|(_, limit, spent)| spent >= limit);
+    Ok(reached.map(|(scope, limit, _)| {
+        let until = (scope == CostScope::Day).then(|| day_of(engine.now()).1);
+        (scope, limit, until)
+    }))
+}
 
-    async fn warn_of_cost(&self, of: &Metered<'_>, scope: CostScope, spent: u64, limit: u64) -> Result<()> {
-        let (what, cause) = match scope {
-            CostScope::Run => ("This run", format!("cost:run:{}", of.execution)),
-            CostScope::Task => ("This task", format!("cost:task:{}:{limit}", of.task.id)),
-            CostScope::Day => {
-                ("Today's work in this project", format!("cost:day:{}:{limit}", day_of(self.now()).0.0))
-            }
-        };
-        let body = format!("{what} has cost {} of at most {}.", dollars(spent), dollars(limit));
-        let mut tx = self.store().write().await?;
-        self.notify(&mut tx, of.context, of.task, NotificationKind::Cost, &body, &cause).await?;
-        tx.commit().await?;
-        Ok(())
-    }
+async fn warn_of_cost(
+    engine: &Engine,
+    of: &Metered<'_>,
+    scope: CostScope,
+    spent: u64,
+    limit: u64,
+) -> Result<()> {
+    let (what, cause) = match scope {
+        CostScope::Run => ("This run", format!("cost:run:{}", of.execution)),
+        CostScope::Task => ("This task", format!("cost:task:{}:{limit}", of.task.id)),
+        CostScope::Day => {
+            ("Today's work in this project", format!("cost:day:{}:{limit}", day_of(engine.now()).0.0))
+        }
+    };
+    let body = format!("{what} has cost {} of at most {}.", dollars(spent), dollars(limit));
+    let mut tx = engine.store().write().await?;
+    engine.notify(&mut tx, of.context, of.task, NotificationKind::Cost, &body, &cause).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 impl Cost {

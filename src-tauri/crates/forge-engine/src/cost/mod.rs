@@ -11,6 +11,7 @@
 pub(crate) mod meter;
 pub(crate) mod prices;
 
+use crate::{race, read};
 use forge_model::anomaly::{CostJudgement, doubled_median, half, judge};
 use forge_model::cost::{
     CostAnomalyEntry, CostAnomalyRecord, CostLine, CostRow, CostSeries, CostTokens, CostTotals, main_model,
@@ -66,124 +67,121 @@ struct Chain {
     used: Vec<UsageSample>,
 }
 
-impl Engine {
-    /// Writes down what the last coder run of a task cost, if it is over, and judges it. Once per run, however often
-    /// it is asked.
-    pub(crate) async fn record_sample(&self, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-        let Some(chain) = last_chain(tx, task).await? else { return Ok(()) };
-        let last = &chain.last;
-        if !matches!(last.status, ExecutionStatus::Finished | ExecutionStatus::Failed)
-            || costs::is_recorded(tx, &last.id).await?
-        {
-            return Ok(());
-        }
-        let context = self.context_of(tx, task).await?;
-        let Some(mut agent) = agents::get(tx, &last.agent_id).await? else { return Ok(()) };
-        let strategy = self.as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
-        let model = main_model(&chain.used).unwrap_or_default().to_owned();
-        let threshold = context.settings.inner_loop.cost_anomaly.threshold();
-        let before = costs::window(tx, &task.project_id, &model, threshold.median_window()).await?;
-        let known: Vec<Option<u64>> = before.iter().copied().map(Some).collect();
-        let judged = judge(&threshold, &known, chain.cost);
-        let sample = CostSample {
-            execution_id: last.id.clone(),
-            project_id: task.project_id.clone(),
-            task_id: counted_to(task).clone(),
-            agent_id: last.agent_id.clone(),
-            strategy: strategy.map(|strategy| strategy.name),
-            model,
-            asked: agent.model,
-            cost: chain.cost,
-            attempts: chain.attempts,
-            median: doubled_median(before).map(half),
-            ratio: threshold.ratio(),
-            is_anomaly: judged.is_anomaly(),
-            ended_at: self.now(),
-        };
-        costs::insert(tx, &sample).await?;
-        if sample.is_anomaly {
-            self.tell_anomaly(tx, &context, task, &sample, &judged, CostTokens::of(&chain.used)).await?;
-        }
-        Ok(())
+/// Writes down what the last coder run of a task cost, if it is over, and judges it. Once per run, however often
+/// it is asked.
+pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    let Some(chain) = last_chain(tx, task).await? else { return Ok(()) };
+    let last = &chain.last;
+    if !matches!(last.status, ExecutionStatus::Finished | ExecutionStatus::Failed)
+        || costs::is_recorded(tx, &last.id).await?
+    {
+        return Ok(());
     }
+    let context = engine.context_of(tx, task).await?;
+    let Some(mut agent) = agents::get(tx, &last.agent_id).await? else { return Ok(()) };
+    let strategy = race::as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
+    let model = main_model(&chain.used).unwrap_or_default().to_owned();
+    let threshold = context.settings.inner_loop.cost_anomaly.threshold();
+    let before = costs::window(tx, &task.project_id, &model, threshold.median_window()).await?;
+    let known: Vec<Option<u64>> = before.iter().copied().map(Some).collect();
+    let judged = judge(&threshold, &known, chain.cost);
+    let sample = CostSample {
+        execution_id: last.id.clone(),
+        project_id: task.project_id.clone(),
+        task_id: counted_to(task).clone(),
+        agent_id: last.agent_id.clone(),
+        strategy: strategy.map(|strategy| strategy.name),
+        model,
+        asked: agent.model,
+        cost: chain.cost,
+        attempts: chain.attempts,
+        median: doubled_median(before).map(half),
+        ratio: threshold.ratio(),
+        is_anomaly: judged.is_anomaly(),
+        ended_at: engine.now(),
+    };
+    costs::insert(tx, &sample).await?;
+    if sample.is_anomaly {
+        tell_anomaly(engine, tx, &context, task, &sample, &judged, CostTokens::of(&chain.used)).await?;
+    }
+    Ok(())
+}
 
-    async fn tell_anomaly(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        sample: &CostSample,
-        judged: &CostJudgement,
-        tokens: CostTokens,
-    ) -> Result<()> {
-        let (Some(cost), Some(median), Some(ratio)) = (sample.cost, judged.median_micro_usd, judged.ratio)
-        else {
-            return Ok(());
-        };
-        let record = CostAnomalyRecord {
-            at: sample.ended_at,
-            task_id: sample.task_id.clone(),
-            execution_id: sample.execution_id.clone(),
-            title: task.title.clone(),
-            strategy: sample.strategy.clone(),
-            model: sample.model.clone(),
-            cost_micro_usd: cost,
-            median_micro_usd: median,
-            ratio,
-            threshold: sample.ratio,
-            samples: judged.samples,
-            tokens,
-            attempts: sample.attempts,
-        };
-        costs::insert_anomaly(tx, &task.project_id, &record).await?;
-        let (at, of) = (record.at, (Some(&task.project_id), Some(&record.task_id)));
-        let mut facts = json(&record)?;
-        // Events are small; the title is the task's.
-        facts.as_object_mut().map(|facts| facts.remove("title"));
-        tx.emit(EventType::CostAnomaly, at, of.0, of.1, record.execution_id.as_str(), &facts).await?;
-        let of = record.strategy.as_deref().map(|name| format!(" of {name}")).unwrap_or_default();
-        let with = if record.model.is_empty() { String::new() } else { format!(" with {}", record.model) };
-        let before = match record.samples {
-            1 => "the run before it".to_owned(),
-            samples => format!("the median of the {samples} runs before it"),
-        };
-        let body = format!("A run{of}{with} cost {}, {ratio} times {before}.", dollars(cost));
-        let cause = format!("anomaly:{}", record.execution_id);
-        self.notify(tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
-        // Whoever is told waits for this transaction's end by wanting one, too.
-        self.inner.unexported.notify_one();
-        Ok(())
-    }
+async fn tell_anomaly(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    sample: &CostSample,
+    judged: &CostJudgement,
+    tokens: CostTokens,
+) -> Result<()> {
+    let (Some(cost), Some(median), Some(ratio)) = (sample.cost, judged.median_micro_usd, judged.ratio) else {
+        return Ok(());
+    };
+    let record = CostAnomalyRecord {
+        at: sample.ended_at,
+        task_id: sample.task_id.clone(),
+        execution_id: sample.execution_id.clone(),
+        title: task.title.clone(),
+        strategy: sample.strategy.clone(),
+        model: sample.model.clone(),
+        cost_micro_usd: cost,
+        median_micro_usd: median,
+        ratio,
+        threshold: sample.ratio,
+        samples: judged.samples,
+        tokens,
+        attempts: sample.attempts,
+    };
+    costs::insert_anomaly(tx, &task.project_id, &record).await?;
+    let (at, of) = (record.at, (Some(&task.project_id), Some(&record.task_id)));
+    let mut facts = json(&record)?;
+    // Events are small; the title is the task's.
+    facts.as_object_mut().map(|facts| facts.remove("title"));
+    tx.emit(EventType::CostAnomaly, at, of.0, of.1, record.execution_id.as_str(), &facts).await?;
+    let of = record.strategy.as_deref().map(|name| format!(" of {name}")).unwrap_or_default();
+    let with = if record.model.is_empty() { String::new() } else { format!(" with {}", record.model) };
+    let before = match record.samples {
+        1 => "the run before it".to_owned(),
+        samples => format!("the median of the {samples} runs before it"),
+    };
+    let body = format!("A run{of}{with} cost {}, {ratio} times {before}.", dollars(cost));
+    let cause = format!("anomaly:{}", record.execution_id);
+    engine.notify(tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
+    // Whoever is told waits for this transaction's end by wanting one, too.
+    engine.inner.unexported.notify_one();
+    Ok(())
+}
 
-    /// Exports the anomalies that are not exported yet.
-    pub(crate) async fn export_new_anomalies(&self) -> Result<()> {
-        let projects = costs::unexported(&mut *self.store().read().await?).await?;
-        for project in projects {
-            if let Err(error) = self.export_anomalies_of(&project).await {
-                tracing::warn!(%project, %error, "failed to export anomalies of cost");
-            }
+/// Exports the anomalies that are not exported yet.
+pub(crate) async fn export_new_anomalies(engine: &Engine) -> Result<()> {
+    let projects = costs::unexported(&mut *engine.store().read().await?).await?;
+    for project in projects {
+        if let Err(error) = export_anomalies_of(engine, &project).await {
+            tracing::warn!(%project, %error, "failed to export anomalies of cost");
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    async fn export_anomalies_of(&self, project: &ProjectId) -> Result<()> {
-        let (context, records) = {
-            let mut conn = self.store().read().await?;
-            (self.context(&mut conn, project).await?, costs::records(&mut conn, project).await?)
-        };
-        let mut lines = String::new();
-        for record in &records {
-            lines.push_str(&json(record)?.to_string());
-            lines.push('\n');
-        }
-        self.point("anomalies.exporting");
-        self.export(&context, EXPORT, lines).await?;
-        let mut tx = self.store().write().await?;
-        for record in &records {
-            costs::set_exported(&mut tx, &record.execution_id).await?;
-        }
-        Ok(tx.commit().await?)
+async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()> {
+    let (context, records) = {
+        let mut conn = engine.store().read().await?;
+        (engine.context(&mut conn, project).await?, costs::records(&mut conn, project).await?)
+    };
+    let mut lines = String::new();
+    for record in &records {
+        lines.push_str(&json(record)?.to_string());
+        lines.push('\n');
     }
+    engine.point("anomalies.exporting");
+    read::exports::export(engine, &context, EXPORT, lines).await?;
+    let mut tx = engine.store().write().await?;
+    for record in &records {
+        costs::set_exported(&mut tx, &record.execution_id).await?;
+    }
+    Ok(tx.commit().await?)
 }
 
 impl Engine {

@@ -3,6 +3,7 @@
 //! Applying is a commit on the task's branch whose name is written down before the branch moves, so that a kill leaves
 //! either nothing or something that the next start recognises. The step that failed is run again by a durable step.
 
+use crate::{race, review, workspace};
 use std::path::Path;
 
 use forge_git::{GitError, Landing, Way};
@@ -43,7 +44,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn fixes(&self, id: &TaskId) -> Result<Fixes> {
         // Somebody may have changed the file by hand since.
-        self.supersede_fixes(id).await;
+        super::supersede_fixes(self, id).await;
         let mut conn = self.store().read().await?;
         self.load(&mut conn, id, None).await?;
         Ok(Fixes {
@@ -91,16 +92,16 @@ impl Engine {
     /// # Errors
     /// `NotFound`; `fix_decided`, `fix_outdated`, `fix_blocked` or `workspace_locked` with the reason.
     pub async fn apply_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        if let Some(wanted) = self.want_fix(&actor, id, fix).await? {
+        if let Some(wanted) = want_fix(self, &actor, id, fix).await? {
             return Ok(wanted);
         }
-        if let Some(chosen) = self.apply_to_entry(&actor, id, fix).await? {
+        if let Some(chosen) = race::fixes::apply_to_entry(self, &actor, id, fix).await? {
             return Ok(chosen);
         }
-        let (task, context, workspace, fix, _lock) = self.take_up(id, fix, &[FixStatus::Drafted]).await?;
+        let (task, context, workspace, fix, _lock) = take_up(self, id, fix, &[FixStatus::Drafted]).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
-        let fix = self.land_fix(&of, fix, actor, true).await?;
-        self.look_at_changed_work(id).await?;
+        let fix = land_fix(self, &of, fix, actor, true).await?;
+        review::look_at_changed_work(self, id).await?;
         self.kick(id);
         Ok(fix)
     }
@@ -111,10 +112,10 @@ impl Engine {
     /// As [`Engine::apply_fix`]; `fix_outdated` when its file moved on.
     pub async fn rollback_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
         let statuses = [FixStatus::Applied, FixStatus::Verified];
-        let (task, context, workspace, fix, _lock) = self.take_up(id, fix, &statuses).await?;
+        let (task, context, workspace, fix, _lock) = take_up(self, id, fix, &statuses).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
-        let fix = self.take_back_fix(&of, fix, Some(actor), "somebody took it back").await?;
-        self.look_at_changed_work(id).await?;
+        let fix = take_back_fix(self, &of, fix, Some(actor), "somebody took it back").await?;
+        review::look_at_changed_work(self, id).await?;
         Ok(fix)
     }
 
@@ -129,209 +130,204 @@ impl Engine {
             fixes::get(&mut tx, id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
         require(&fix, &[FixStatus::Drafted])?;
         fix.decided_by = Some(actor);
-        self.write_fix(&mut tx, &task, &mut fix, FixStatus::Rejected).await?;
+        super::write_fix(self, &mut tx, &task, &mut fix, FixStatus::Rejected).await?;
         tx.commit().await?;
-        self.export_fixes(&context, None).await;
+        super::export_fixes(self, &context, None).await;
         Ok(fix)
     }
+}
 
-    /// Writes down that the reviewer of a task asks for a fix; nothing when the one who asks is not judging it now.
-    async fn want_fix(&self, actor: &Actor, id: &TaskId, fix: &str) -> Result<Option<FixProposal>> {
-        let Actor::Agent { id: agent } = actor else { return Ok(None) };
-        let mut tx = self.store().write().await?;
-        let (task, _) = self.load_own(&mut tx, id, None).await?;
-        let open = executions::open(&mut tx, Some(std::slice::from_ref(id))).await?;
-        let judges = |run: &Execution| run.role == ExecutionRole::Reviewer && run.agent_id == *agent;
-        if !open.iter().any(|row| judges(&row.execution)) {
-            return Ok(None);
-        }
-        let found = fixes::get(&mut tx, id, fix).await?;
-        let mut fix = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
-        require(&fix, &[FixStatus::Drafted])?;
-        (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), self.now());
+/// Writes down that the reviewer of a task asks for a fix; nothing when the one who asks is not judging it now.
+async fn want_fix(engine: &Engine, actor: &Actor, id: &TaskId, fix: &str) -> Result<Option<FixProposal>> {
+    let Actor::Agent { id: agent } = actor else { return Ok(None) };
+    let mut tx = engine.store().write().await?;
+    let (task, _) = engine.load_own(&mut tx, id, None).await?;
+    let open = executions::open(&mut tx, Some(std::slice::from_ref(id))).await?;
+    let judges = |run: &Execution| run.role == ExecutionRole::Reviewer && run.agent_id == *agent;
+    if !open.iter().any(|row| judges(&row.execution)) {
+        return Ok(None);
+    }
+    let found = fixes::get(&mut tx, id, fix).await?;
+    let mut fix = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
+    require(&fix, &[FixStatus::Drafted])?;
+    (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
+    fixes::update(&mut tx, &fix).await?;
+    engine
+        .emit(&mut tx, EventType::TaskUpdated, &task, &fix.fix_id, &json!({ "fix_id": fix.fix_id }))
+        .await?;
+    tx.commit().await?;
+    Ok(Some(fix))
+}
+
+/// Everything that changing the branch of a task needs, when nobody else is at it and the fix is in one of the
+/// `statuses`: what was decided is told first, since waiting would not help.
+async fn take_up(
+    engine: &Engine,
+    id: &TaskId,
+    fix: &str,
+    statuses: &[FixStatus],
+) -> Result<(TaskRow, std::sync::Arc<ProjectContext>, Workspace, FixProposal, WorkspaceHold)> {
+    let mut conn = engine.store().read().await?;
+    let (task, context) = engine.load_own(&mut conn, id, None).await?;
+    let found = fixes::get(&mut conn, id, fix).await?;
+    let found = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
+    require(&found, statuses)?;
+    let workspace = workspaces::last(&mut conn, id).await?;
+    let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
+    let Some(workspace) = present else {
+        return Err(EngineError::conflict(
+            ConflictCode::WorkspaceMissing,
+            "the task has no worktree to change",
+        ));
+    };
+    let runs = !executions::open(&mut conn, Some(std::slice::from_ref(id))).await?.is_empty();
+    if runs || steps::any_open(&mut conn, id).await? {
+        return Err(blocked("the task is being worked on: wait for it, or stop it first"));
+    }
+    let review = reviews::last(&mut conn, id).await?;
+    let undecided = |status| matches!(status, ReviewStatus::Running | ReviewStatus::AwaitingHuman);
+    if review.is_some_and(|review| undecided(review.status)) {
+        return Err(blocked("a review of the work is not decided: send the task back first"));
+    }
+    drop(conn);
+    let holder = format!("fix-{}", found.fix_id.get(..10).unwrap_or(&found.fix_id));
+    let lock = workspace::lock::lock_workspace_now(engine, id, &workspace, &holder)?;
+    Ok((task, context, workspace, found, lock))
+}
+
+/// Applies a fix on the task's branch. The caller has the worktree's lock. After a panic it is seen what came of it.
+pub(crate) async fn land_fix(
+    engine: &Engine,
+    of: &Fixing<'_>,
+    fix: FixProposal,
+    actor: Actor,
+    verify: bool,
+) -> Result<FixProposal> {
+    let panic = match guarded(intend_and_land(engine, of, fix.clone(), actor, verify)).await {
+        Ok(landed) => return landed,
+        Err(panic) => panic,
+    };
+    let stored = async || fixes::get(&mut *engine.store().read().await?, &fix.task_id, &fix.fix_id).await;
+    if let Some(half) = stored().await?.filter(is_half_applied) {
+        super::settle_half_applied(engine, &half).await?;
+    }
+    let settled = stored().await?.filter(|fix| fix.status == FixStatus::Applied);
+    settled.ok_or(EngineError::Panicked(panic))
+}
+
+async fn intend_and_land(
+    engine: &Engine,
+    of: &Fixing<'_>,
+    mut fix: FixProposal,
+    actor: Actor,
+    verify: bool,
+) -> Result<FixProposal> {
+    let repo = engine.repo(of.context).await?;
+    let head = head_of(engine, of).await?;
+    let path = file_of(&fix)?;
+    if repo.version_at(&head, &path).await? != repo.version_at(&fix.base_commit, &path).await? {
+        super::supersede(engine, of.context, of.task, &fix.fix_id, None).await?;
+        let message = format!("{path} changed since the fix was drafted");
+        return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
+    }
+    let message = format!("Fix `{}` in {path}\n\nDrafted fix {}", fix.gate.command, fix.fix_id);
+    let commit = repo.patched(&head, &path, (&fix.patch, Way::Forward), &message, FORGE).await;
+    if matches!(commit, Err(GitError::PatchRefused { .. })) {
+        super::supersede(engine, of.context, of.task, &fix.fix_id, None).await?;
+    }
+    let commit = commit.map_err(refusal)?;
+    fix.applied_commit = Some(commit.clone());
+    let mut tx = engine.store().write().await?;
+    let stored = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await?;
+    let stored = stored.ok_or_else(|| EngineError::not_found("fix", &fix.fix_id))?;
+    require(&stored, &[FixStatus::Drafted])?;
+    fixes::update(&mut tx, &fix).await?;
+    tx.commit().await?;
+    engine.point("fix.intended");
+    if let Err(error) = land_on(engine, of, &commit, &head).await {
+        fix.applied_commit = None;
+        let mut tx = engine.store().write().await?;
         fixes::update(&mut tx, &fix).await?;
-        self.emit(&mut tx, EventType::TaskUpdated, &task, &fix.fix_id, &json!({ "fix_id": fix.fix_id }))
-            .await?;
         tx.commit().await?;
-        Ok(Some(fix))
+        return Err(error);
     }
+    engine.point("fix.landed");
+    let mut tx = engine.store().write().await?;
+    fix.decided_by = Some(actor);
+    super::write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::Applied).await?;
+    if verify {
+        queue_verification(&mut tx, of.task, &fix).await?;
+    }
+    tx.commit().await?;
+    super::export_fixes(engine, of.context, None).await;
+    Ok(fix)
+}
 
-    /// Everything that changing the branch of a task needs, when nobody else is at it and the fix is in one of the
-    /// `statuses`: what was decided is told first, since waiting would not help.
-    async fn take_up(
-        &self,
-        id: &TaskId,
-        fix: &str,
-        statuses: &[FixStatus],
-    ) -> Result<(TaskRow, std::sync::Arc<ProjectContext>, Workspace, FixProposal, WorkspaceHold)> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = self.load_own(&mut conn, id, None).await?;
-        let found = fixes::get(&mut conn, id, fix).await?;
-        let found = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
-        require(&found, statuses)?;
-        let workspace = workspaces::last(&mut conn, id).await?;
-        let present =
-            workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
-        let Some(workspace) = present else {
-            return Err(EngineError::conflict(
-                ConflictCode::WorkspaceMissing,
-                "the task has no worktree to change",
-            ));
-        };
-        let runs = !executions::open(&mut conn, Some(std::slice::from_ref(id))).await?.is_empty();
-        if runs || steps::any_open(&mut conn, id).await? {
-            return Err(blocked("the task is being worked on: wait for it, or stop it first"));
-        }
-        let review = reviews::last(&mut conn, id).await?;
-        let undecided = |status| matches!(status, ReviewStatus::Running | ReviewStatus::AwaitingHuman);
-        if review.is_some_and(|review| undecided(review.status)) {
-            return Err(blocked("a review of the work is not decided: send the task back first"));
-        }
-        drop(conn);
-        let holder = format!("fix-{}", found.fix_id.get(..10).unwrap_or(&found.fix_id));
-        let lock = self.lock_workspace_now(id, &workspace, &holder)?;
-        Ok((task, context, workspace, found, lock))
+/// Takes an applied fix back. The caller has the worktree's lock. Done again after a kill, it finds it done.
+pub(crate) async fn take_back_fix(
+    engine: &Engine,
+    of: &Fixing<'_>,
+    mut fix: FixProposal,
+    actor: Option<Actor>,
+    reason: &str,
+) -> Result<FixProposal> {
+    let repo = engine.repo(of.context).await?;
+    let head = head_of(engine, of).await?;
+    let path = file_of(&fix)?;
+    let Some(applied) = fix.applied_commit.clone() else {
+        return Err(EngineError::conflict(ConflictCode::FixDecided, "the fix was not applied"));
+    };
+    let now = repo.version_at(&head, &path).await?;
+    if now == repo.version_at(&applied, &path).await? {
+        let message = format!("Take back a fix in {path}\n\nDrafted fix {}: {reason}", fix.fix_id);
+        let commit = repo.patched(&head, &path, (&fix.patch, Way::Back), &message, FORGE).await;
+        land_on(engine, of, &commit.map_err(refusal)?, &head).await?;
+    } else if now != repo.version_at(&fix.base_commit, &path).await? {
+        let message = format!("{path} changed since the fix was applied");
+        return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
     }
+    engine.point("fix.taken_back");
+    let mut tx = engine.store().write().await?;
+    fix.decided_by = actor.or(fix.decided_by);
+    fix.reason = Some(reason.to_owned());
+    super::write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::RolledBack).await?;
+    tx.commit().await?;
+    super::export_fixes(engine, of.context, None).await;
+    Ok(fix)
+}
 
-    /// Applies a fix on the task's branch. The caller has the worktree's lock. After a panic it is seen what came of it.
-    pub(crate) async fn land_fix(
-        &self,
-        of: &Fixing<'_>,
-        fix: FixProposal,
-        actor: Actor,
-        verify: bool,
-    ) -> Result<FixProposal> {
-        let panic = match guarded(self.intend_and_land(of, fix.clone(), actor, verify)).await {
-            Ok(landed) => return landed,
-            Err(panic) => panic,
-        };
-        let stored = async || fixes::get(&mut *self.store().read().await?, &fix.task_id, &fix.fix_id).await;
-        if let Some(half) = stored().await?.filter(is_half_applied) {
-            self.settle_half_applied(&half).await?;
-        }
-        let settled = stored().await?.filter(|fix| fix.status == FixStatus::Applied);
-        settled.ok_or(EngineError::Panicked(panic))
+/// The commit of the task's branch, which its worktree must be on.
+async fn head_of(engine: &Engine, of: &Fixing<'_>) -> Result<String> {
+    let repo = engine.repo(of.context).await?;
+    let head = repo.head(Path::new(&of.workspace.path)).await?;
+    let branch = repo.resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
+    if branch.as_ref() == Some(&head) {
+        return Ok(head);
     }
+    Err(blocked(&format!("the worktree is not on {}", of.workspace.branch)))
+}
 
-    async fn intend_and_land(
-        &self,
-        of: &Fixing<'_>,
-        mut fix: FixProposal,
-        actor: Actor,
-        verify: bool,
-    ) -> Result<FixProposal> {
-        let repo = self.repo(of.context).await?;
-        let head = self.head_of(of).await?;
-        let path = file_of(&fix)?;
-        if repo.version_at(&head, &path).await? != repo.version_at(&fix.base_commit, &path).await? {
-            self.supersede(of.context, of.task, &fix.fix_id, None).await?;
-            let message = format!("{path} changed since the fix was drafted");
-            return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
+async fn land_on(engine: &Engine, of: &Fixing<'_>, commit: &str, head: &str) -> Result<()> {
+    let repo = engine.repo(of.context).await?;
+    match repo.land(&of.workspace.branch, commit, head, "forge: a drafted fix").await? {
+        Landing::Landed => Ok(()),
+        Landing::CheckoutInTheWay { files, .. } if files.is_empty() => {
+            Err(blocked("git is in the middle of something in the worktree"))
         }
-        let message = format!("Fix `{}` in {path}\n\nDrafted fix {}", fix.gate.command, fix.fix_id);
-        let commit = repo.patched(&head, &path, (&fix.patch, Way::Forward), &message, FORGE).await;
-        if matches!(commit, Err(GitError::PatchRefused { .. })) {
-            self.supersede(of.context, of.task, &fix.fix_id, None).await?;
+        Landing::CheckoutInTheWay { files, .. } => {
+            Err(blocked(&format!("changes that are not committed are in the way: {}", files.join(", "))))
         }
-        let commit = commit.map_err(refusal)?;
-        fix.applied_commit = Some(commit.clone());
-        let mut tx = self.store().write().await?;
-        let stored = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await?;
-        let stored = stored.ok_or_else(|| EngineError::not_found("fix", &fix.fix_id))?;
-        require(&stored, &[FixStatus::Drafted])?;
-        fixes::update(&mut tx, &fix).await?;
-        tx.commit().await?;
-        self.point("fix.intended");
-        if let Err(error) = self.land_on(of, &commit, &head).await {
-            fix.applied_commit = None;
-            let mut tx = self.store().write().await?;
-            fixes::update(&mut tx, &fix).await?;
-            tx.commit().await?;
-            return Err(error);
-        }
-        self.point("fix.landed");
-        let mut tx = self.store().write().await?;
-        fix.decided_by = Some(actor);
-        self.write_fix(&mut tx, of.task, &mut fix, FixStatus::Applied).await?;
-        if verify {
-            self.queue_verification(&mut tx, of.task, &fix).await?;
-        }
-        tx.commit().await?;
-        self.export_fixes(of.context, None).await;
-        Ok(fix)
+        Landing::Moved { .. } => Err(blocked("the task's branch moved meanwhile: try again")),
+        Landing::IndexLocked { path, .. } => Err(blocked(&format!("{} is locked", path.display()))),
     }
+}
 
-    /// Takes an applied fix back. The caller has the worktree's lock. Done again after a kill, it finds it done.
-    pub(crate) async fn take_back_fix(
-        &self,
-        of: &Fixing<'_>,
-        mut fix: FixProposal,
-        actor: Option<Actor>,
-        reason: &str,
-    ) -> Result<FixProposal> {
-        let repo = self.repo(of.context).await?;
-        let head = self.head_of(of).await?;
-        let path = file_of(&fix)?;
-        let Some(applied) = fix.applied_commit.clone() else {
-            return Err(EngineError::conflict(ConflictCode::FixDecided, "the fix was not applied"));
-        };
-        let now = repo.version_at(&head, &path).await?;
-        if now == repo.version_at(&applied, &path).await? {
-            let message = format!("Take back a fix in {path}\n\nDrafted fix {}: {reason}", fix.fix_id);
-            let commit = repo.patched(&head, &path, (&fix.patch, Way::Back), &message, FORGE).await;
-            self.land_on(of, &commit.map_err(refusal)?, &head).await?;
-        } else if now != repo.version_at(&fix.base_commit, &path).await? {
-            let message = format!("{path} changed since the fix was applied");
-            return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
-        }
-        self.point("fix.taken_back");
-        let mut tx = self.store().write().await?;
-        fix.decided_by = actor.or(fix.decided_by);
-        fix.reason = Some(reason.to_owned());
-        self.write_fix(&mut tx, of.task, &mut fix, FixStatus::RolledBack).await?;
-        tx.commit().await?;
-        self.export_fixes(of.context, None).await;
-        Ok(fix)
-    }
-
-    /// The commit of the task's branch, which its worktree must be on.
-    async fn head_of(&self, of: &Fixing<'_>) -> Result<String> {
-        let repo = self.repo(of.context).await?;
-        let head = repo.head(Path::new(&of.workspace.path)).await?;
-        let branch = repo.resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
-        if branch.as_ref() == Some(&head) {
-            return Ok(head);
-        }
-        Err(blocked(&format!("the worktree is not on {}", of.workspace.branch)))
-    }
-
-    async fn land_on(&self, of: &Fixing<'_>, commit: &str, head: &str) -> Result<()> {
-        let repo = self.repo(of.context).await?;
-        match repo.land(&of.workspace.branch, commit, head, "forge: a drafted fix").await? {
-            Landing::Landed => Ok(()),
-            Landing::CheckoutInTheWay { files, .. } if files.is_empty() => {
-                Err(blocked("git is in the middle of something in the worktree"))
-            }
-            Landing::CheckoutInTheWay { files, .. } => {
-                Err(blocked(&format!("changes that are not committed are in the way: {}", files.join(", "))))
-            }
-            Landing::Moved { .. } => Err(blocked("the task's branch moved meanwhile: try again")),
-            Landing::IndexLocked { path, .. } => Err(blocked(&format!("{} is locked", path.display()))),
-        }
-    }
-
-    /// Queues that the failing step is run again.
-    pub(crate) async fn queue_verification(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        fix: &FixProposal,
-    ) -> Result<()> {
-        let mut step = StepRow::pending(&task.id, &task.status, StepKind::VerifyFix, "fix");
-        step.params = Some(json!({ "fix_id": fix.fix_id }));
-        step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
-        Ok(steps::insert(tx, &mut step).await?)
-    }
+/// Queues that the failing step is run again.
+pub(crate) async fn queue_verification(tx: &mut Tx, task: &TaskRow, fix: &FixProposal) -> Result<()> {
+    let mut step = StepRow::pending(&task.id, &task.status, StepKind::VerifyFix, "fix");
+    step.params = Some(json!({ "fix_id": fix.fix_id }));
+    step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
+    Ok(steps::insert(tx, &mut step).await?)
 }
 
 fn require(fix: &FixProposal, statuses: &[FixStatus]) -> Result<()> {

@@ -2,6 +2,7 @@
 //! recorded like any run, so that its cost counts and a kill leaves nothing behind, but it is none of the task's work:
 //! no state waits for it and no step follows from it.
 
+use crate::{cost, run, storage, trust};
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -48,235 +49,233 @@ const MOST_TIME: Duration = Duration::from_secs(600);
 /// From the gentle signal to the kill.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Engine {
-    /// Runs the drafter to its end.
-    pub(crate) async fn run_drafter(
-        &self,
-        (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
-        draft: &mut FixDraft,
-        prompt: &str,
-        cancel: &CancellationToken,
-    ) -> std::result::Result<Execution, Undrafted> {
-        let id: ExecutionId = self.new_id();
-        let of = Metered { context, task, agent, execution: &id };
-        let left = {
-            let mut conn = self.store().read().await?;
-            if limits::of(&mut conn, &agent.id).await?.is_some_and(|until| until > self.now()) {
-                return Err(Undrafted::ProviderLimit { agent: agent.name.clone() });
-            }
-            self.limits_of_cost(&mut conn, context, task, Some(&of)).await?
-        };
-        let left = left.into_iter().map(|(of, limit_micro_usd, spent)| CostLimit {
-            left_micro_usd: limit_micro_usd.saturating_sub(spent),
-            limit_micro_usd,
-            of,
-        });
-        let cost = left.min_by_key(|limit| limit.left_micro_usd);
-        if cost.as_ref().is_some_and(|limit| limit.left_micro_usd == 0) {
-            return Err(Undrafted::CostLimit);
+/// Runs the drafter to its end.
+pub(crate) async fn run_drafter(
+    engine: &Engine,
+    (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
+    draft: &mut FixDraft,
+    prompt: &str,
+    cancel: &CancellationToken,
+) -> std::result::Result<Execution, Undrafted> {
+    let id: ExecutionId = engine.new_id();
+    let of = Metered { context, task, agent, execution: &id };
+    let left = {
+        let mut conn = engine.store().read().await?;
+        if limits::of(&mut conn, &agent.id).await?.is_some_and(|until| until > engine.now()) {
+            return Err(Undrafted::ProviderLimit { agent: agent.name.clone() });
         }
-        let mut execution = self.record_drafter(task, agent, draft, id).await?;
-        let folder = self.draft_folder(&execution.id);
-        let ran =
-            self.run_in_folder((task, context, agent), draft, (&execution, prompt), &folder, cost, cancel);
-        let ran = ran.await;
-        if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
-            tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
+        cost::meter::limits_of_cost(engine, &mut conn, context, task, Some(&of)).await?
+    };
+    let left = left.into_iter().map(|(of, limit_micro_usd, spent)| CostLimit {
+        left_micro_usd: limit_micro_usd.saturating_sub(spent),
+        limit_micro_usd,
+        of,
+    });
+    let cost = left.min_by_key(|limit| limit.left_micro_usd);
+    if cost.as_ref().is_some_and(|limit| limit.left_micro_usd == 0) {
+        return Err(Undrafted::CostLimit);
+    }
+    let mut execution = record_drafter(engine, task, agent, draft, id).await?;
+    let folder = draft_folder(engine, &execution.id);
+    let ran =
+        run_in_folder(engine, (task, context, agent), draft, (&execution, prompt), &folder, cost, cancel);
+    let ran = ran.await;
+    if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
+        tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
+    }
+    match ran {
+        Ok((outcome, cost)) => {
+            let end = || end_drafter(engine, task, &execution, &outcome, cost.clone(), cancel);
+            execution = storage::with_patience(engine, end).await?;
+            Ok(execution)
         }
-        match ran {
-            Ok((outcome, cost)) => {
-                let end = || self.end_drafter(task, &execution, &outcome, cost.clone(), cancel);
-                execution = self.with_patience(end).await?;
-                Ok(execution)
-            }
-            Err(error) => {
-                let failed = RunOutcome::failed(AgentError::Cancelled);
-                let end = || self.end_drafter(task, &execution, &failed, Ledger::default().cost(), cancel);
-                self.with_patience(end).await?;
-                Err(error.into())
-            }
+        Err(error) => {
+            let failed = RunOutcome::failed(AgentError::Cancelled);
+            let end = || end_drafter(engine, task, &execution, &failed, Ledger::default().cost(), cancel);
+            storage::with_patience(engine, end).await?;
+            Err(error.into())
         }
     }
+}
 
-    /// Ends what a draft left behind that panicked.
-    pub(crate) async fn end_draft(&self, draft: &FixDraft) {
-        let Some(id) = &draft.execution_id else { return };
-        self.forget_draft(id);
-        sweep(&marker_of(id.as_str()), GRACE).await;
-        let folder = self.draft_folder(id);
-        if let Err(error) = tokio::fs::remove_dir_all(&folder).await
-            && error.kind() != ErrorKind::NotFound
-        {
-            tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
-        }
+/// Ends what a draft left behind that panicked.
+pub(crate) async fn end_draft(engine: &Engine, draft: &FixDraft) {
+    let Some(id) = &draft.execution_id else { return };
+    run::forget_draft(engine, id);
+    sweep(&marker_of(id.as_str()), GRACE).await;
+    let folder = draft_folder(engine, id);
+    if let Err(error) = tokio::fs::remove_dir_all(&folder).await
+        && error.kind() != ErrorKind::NotFound
+    {
+        tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
     }
+}
 
-    fn draft_folder(&self, id: &ExecutionId) -> PathBuf {
-        self.data_dir().join("drafts").join(id.as_str())
-    }
+fn draft_folder(engine: &Engine, id: &ExecutionId) -> PathBuf {
+    engine.data_dir().join("drafts").join(id.as_str())
+}
 
-    async fn record_drafter(
-        &self,
-        task: &TaskRow,
-        agent: &Agent,
-        draft: &mut FixDraft,
-        id: ExecutionId,
-    ) -> Result<Execution> {
-        let mut tx = self.store().write().await?;
-        let role = ExecutionRole::Drafter;
-        let coder = executions::last_of(&mut tx, &task.id, ExecutionRole::Coder).await?;
-        let attempt = executions::count(&mut tx, &task.id, role.as_str()).await? + 1;
-        let begun = Execution::begun(id, task.id.clone(), agent.id.clone(), role, self.now());
-        let execution = Execution {
-            attempt,
-            status: ExecutionStatus::Running,
-            parent_execution_id: coder.map(|row| row.execution.id),
-            cause: format!("a check failed in {}", draft.file),
-            before_commit: Some(draft.base_commit.clone()),
-            ..begun
-        };
-        let row = ExecutionRow {
-            carry: None,
-            goes_on: false,
-            corrections: Vec::new(),
-            spends: None,
-            after_transition: transitions::max_seq(&mut tx).await?,
-            execution: execution.clone(),
-        };
-        executions::insert(&mut tx, &row).await?;
-        draft.execution_id = Some(execution.id.clone());
-        fixes::update_draft(&mut tx, draft).await?;
-        // Recorded before there is a process: its marker finds it even if this is all that was written.
-        let process = ProcessRow {
-            marker: marker_of(execution.id.as_str()).0,
-            task_id: task.id.clone(),
-            pid: 0,
-            start_time: 0,
-            boot_id: String::new(),
-            started_at: self.now(),
-        };
-        processes::insert(&mut tx, &process).await?;
-        let facts = json!({ "agent_id": agent.id, "attempt": execution.attempt, "role": role });
-        self.emit(&mut tx, EventType::ExecutionStarted, task, execution.id.as_str(), &facts).await?;
+async fn record_drafter(
+    engine: &Engine,
+    task: &TaskRow,
+    agent: &Agent,
+    draft: &mut FixDraft,
+    id: ExecutionId,
+) -> Result<Execution> {
+    let mut tx = engine.store().write().await?;
+    let role = ExecutionRole::Drafter;
+    let coder = executions::last_of(&mut tx, &task.id, ExecutionRole::Coder).await?;
+    let attempt = executions::count(&mut tx, &task.id, role.as_str()).await? + 1;
+    let begun = Execution::begun(id, task.id.clone(), agent.id.clone(), role, engine.now());
+    let execution = Execution {
+        attempt,
+        status: ExecutionStatus::Running,
+        parent_execution_id: coder.map(|row| row.execution.id),
+        cause: format!("a check failed in {}", draft.file),
+        before_commit: Some(draft.base_commit.clone()),
+        ..begun
+    };
+    let row = ExecutionRow {
+        carry: None,
+        goes_on: false,
+        corrections: Vec::new(),
+        spends: None,
+        after_transition: transitions::max_seq(&mut tx).await?,
+        execution: execution.clone(),
+    };
+    executions::insert(&mut tx, &row).await?;
+    draft.execution_id = Some(execution.id.clone());
+    fixes::update_draft(&mut tx, draft).await?;
+    // Recorded before there is a process: its marker finds it even if this is all that was written.
+    let process = ProcessRow {
+        marker: marker_of(execution.id.as_str()).0,
+        task_id: task.id.clone(),
+        pid: 0,
+        start_time: 0,
+        boot_id: String::new(),
+        started_at: engine.now(),
+    };
+    processes::insert(&mut tx, &process).await?;
+    let facts = json!({ "agent_id": agent.id, "attempt": execution.attempt, "role": role });
+    engine.emit(&mut tx, EventType::ExecutionStarted, task, execution.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    engine.point("draft.recorded");
+    Ok(execution)
+}
+
+async fn run_in_folder(
+    engine: &Engine,
+    (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
+    draft: &FixDraft,
+    (execution, prompt): (&Execution, &str),
+    folder: &Path,
+    cost: Option<CostLimit>,
+    cancel: &CancellationToken,
+) -> Result<(RunOutcome, Cost)> {
+    let tree = folder.join("tree");
+    let prompt_file = folder.join("prompt.md");
+    let copy = tree.join(&draft.file);
+    let repo = engine.repo(context).await?;
+    require_trust_of_draft(engine, context, &repo, draft).await?;
+    let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
+    let prompt = &*engine.redactor_in(context).text(prompt);
+    let make = async {
+        tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
+        private_data::write(&copy, content).await?;
+        private_data::write(&prompt_file, prompt).await
+    };
+    make.await.map_err(EngineError::io("make the folder of a draft"))?;
+    let (id, log_dir) = (execution.id.as_str(), engine.log_dir(&task.project_id, &task.id));
+    let environment = engine.agent_environment(Some(context), agent).await?;
+    let redactor = environment.redactor();
+    let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
+    let growth = run::follow_log(engine, &task.project_id, Some(&task.id), id, &log);
+    let mut env = run::task_env(engine, context, task, None);
+    env.push(("FORGE_AGENT_ID".to_owned(), agent.id.0.clone()));
+    env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
+    env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
+    env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
+    let mut tx = engine.store().write().await?;
+    executions::set_withheld(&mut tx, &execution.id, &environment.withheld_names()).await?;
+    tx.commit().await?;
+    let limits = limits_of(agent);
+    let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
+    let launch = Launch {
+        execution_id: id.to_owned(),
+        log: log.clone(),
+        config: agent.config.clone(),
+        model: agent.model.clone(),
+        prompt: prompt.to_owned(),
+        prompt_file,
+        worktree: tree,
+        given: None,
+        base: environment.base(),
+        env,
+        shell: environment.shell().to_vec(),
+        limits: Limits { wall_clock, cost, ..limits },
+        grace: GRACE,
+        session: SessionRequest::New,
+        carry: None,
+        role: ExecutionRole::Drafter,
+        permissions: PermissionMode::ReadOnly,
+        mcp: None,
+        started: Box::new(|_| {}),
+    };
+    let (control, handle, told) = Control::new(cancel.child_token());
+    run::keep_draft(engine, &execution.id, handle.clone());
+    let listening = run::events::listen_to_run(engine, task.id.clone(), execution.id.clone(), handle, told);
+    engine.point("draft.starting");
+    let outcome = redacted_outcome(log.redactor(), adapter(agent.adapter).run(launch, &control).await);
+    drop(control);
+    run::forget_draft(engine, &execution.id);
+    let cost = listening.over().await?.cost();
+    drop(growth);
+    run::close_log(engine, log).await?;
+    Ok((outcome, cost))
+}
+
+/// The folder of a draft holds one file of the commit, which may be one that programs start with. The project's own
+/// settings, which Forge's files make, say which agent runs there.
+async fn require_trust_of_draft(
+    engine: &Engine,
+    context: &ProjectContext,
+    repo: &Repo,
+    draft: &FixDraft,
+) -> Result<()> {
+    let commits = vec![draft.base_commit.clone()];
+    let default_commit = branch_tip(repo, &context.project.default_branch).await?;
+    trust::require_trust(engine, context, repo, &Start { commits, default_commit, ..Start::default() }).await
+}
+
+async fn end_drafter(
+    engine: &Engine,
+    task: &TaskRow,
+    execution: &Execution,
+    outcome: &RunOutcome,
+    cost: Cost,
+    cancel: &CancellationToken,
+) -> Result<Execution> {
+    let mut execution = execution.clone();
+    let mut tx = engine.store().write().await?;
+    processes::delete(&mut tx, &marker_of(execution.id.as_str()).0).await?;
+    if engine.inner.shutdown.is_cancelled() && outcome.result.is_err() {
+        // The next start sees that it was cut short.
         tx.commit().await?;
-        self.point("draft.recorded");
-        Ok(execution)
+        execution.status = ExecutionStatus::Lost;
+        return Ok(execution);
     }
-
-    async fn run_in_folder(
-        &self,
-        (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
-        draft: &FixDraft,
-        (execution, prompt): (&Execution, &str),
-        folder: &Path,
-        cost: Option<CostLimit>,
-        cancel: &CancellationToken,
-    ) -> Result<(RunOutcome, Cost)> {
-        let tree = folder.join("tree");
-        let prompt_file = folder.join("prompt.md");
-        let copy = tree.join(&draft.file);
-        let repo = self.repo(context).await?;
-        self.require_trust_of_draft(context, &repo, draft).await?;
-        let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
-        let prompt = &*self.redactor_in(context).text(prompt);
-        let make = async {
-            tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
-            private_data::write(&copy, content).await?;
-            private_data::write(&prompt_file, prompt).await
-        };
-        make.await.map_err(EngineError::io("make the folder of a draft"))?;
-        let (id, log_dir) = (execution.id.as_str(), self.log_dir(&task.project_id, &task.id));
-        let environment = self.agent_environment(Some(context), agent).await?;
-        let redactor = environment.redactor();
-        let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
-        let growth = self.follow_log(&task.project_id, Some(&task.id), id, &log);
-        let mut env = self.task_env(context, task, None);
-        env.push(("FORGE_AGENT_ID".to_owned(), agent.id.0.clone()));
-        env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
-        env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
-        env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
-        let mut tx = self.store().write().await?;
-        executions::set_withheld(&mut tx, &execution.id, &environment.withheld_names()).await?;
-        tx.commit().await?;
-        let limits = limits_of(agent);
-        let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
-        let launch = Launch {
-            execution_id: id.to_owned(),
-            log: log.clone(),
-            config: agent.config.clone(),
-            model: agent.model.clone(),
-            prompt: prompt.to_owned(),
-            prompt_file,
-            worktree: tree,
-            given: None,
-            base: environment.base(),
-            env,
-            shell: environment.shell().to_vec(),
-            limits: Limits { wall_clock, cost, ..limits },
-            grace: GRACE,
-            session: SessionRequest::New,
-            carry: None,
-            role: ExecutionRole::Drafter,
-            permissions: PermissionMode::ReadOnly,
-            mcp: None,
-            started: Box::new(|_| {}),
-        };
-        let (control, handle, told) = Control::new(cancel.child_token());
-        self.keep_draft(&execution.id, handle.clone());
-        let listening = self.listen_to_run(task.id.clone(), execution.id.clone(), handle, told);
-        self.point("draft.starting");
-        let outcome = redacted_outcome(log.redactor(), adapter(agent.adapter).run(launch, &control).await);
-        drop(control);
-        self.forget_draft(&execution.id);
-        let cost = listening.over().await?.cost();
-        drop(growth);
-        self.close_log(log).await?;
-        Ok((outcome, cost))
+    if let Some(row) = executions::get(&mut tx, &execution.id).await? {
+        execution = row.execution;
     }
-
-    /// The folder of a draft holds one file of the commit, which may be one that programs start with. The project's own
-    /// settings, which Forge's files make, say which agent runs there.
-    async fn require_trust_of_draft(
-        &self,
-        context: &ProjectContext,
-        repo: &Repo,
-        draft: &FixDraft,
-    ) -> Result<()> {
-        let commits = vec![draft.base_commit.clone()];
-        let default_commit = branch_tip(repo, &context.project.default_branch).await?;
-        self.require_trust(context, repo, &Start { commits, default_commit, ..Start::default() }).await
+    let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
+    write_end(&mut execution, outcome, cost, stopped, engine.now());
+    executions::update(&mut tx, &execution).await?;
+    approvals::expire(&mut tx, &execution.id, None, engine.now()).await?;
+    if let Err(AgentError::RateLimited { until_ms }) = &outcome.result {
+        limits::put(&mut tx, &execution.agent_id, Timestamp(*until_ms)).await?;
     }
-
-    async fn end_drafter(
-        &self,
-        task: &TaskRow,
-        execution: &Execution,
-        outcome: &RunOutcome,
-        cost: Cost,
-        cancel: &CancellationToken,
-    ) -> Result<Execution> {
-        let mut execution = execution.clone();
-        let mut tx = self.store().write().await?;
-        processes::delete(&mut tx, &marker_of(execution.id.as_str()).0).await?;
-        if self.inner.shutdown.is_cancelled() && outcome.result.is_err() {
-            // The next start sees that it was cut short.
-            tx.commit().await?;
-            execution.status = ExecutionStatus::Lost;
-            return Ok(execution);
-        }
-        if let Some(row) = executions::get(&mut tx, &execution.id).await? {
-            execution = row.execution;
-        }
-        let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-        write_end(&mut execution, outcome, cost, stopped, self.now());
-        executions::update(&mut tx, &execution).await?;
-        approvals::expire(&mut tx, &execution.id, None, self.now()).await?;
-        if let Err(AgentError::RateLimited { until_ms }) = &outcome.result {
-            limits::put(&mut tx, &execution.agent_id, Timestamp(*until_ms)).await?;
-        }
-        let facts = json!({ "status": execution.status, "role": execution.role });
-        self.emit(&mut tx, EventType::ExecutionFinished, task, execution.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok(execution)
-    }
+    let facts = json!({ "status": execution.status, "role": execution.role });
+    engine.emit(&mut tx, EventType::ExecutionFinished, task, execution.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    Ok(execution)
 }

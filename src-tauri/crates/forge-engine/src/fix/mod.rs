@@ -8,6 +8,7 @@ pub(crate) mod command;
 pub(crate) mod drafter;
 pub(crate) mod step;
 
+use crate::{knowledge, race, read, review, storage};
 use std::{collections::BTreeSet, path::Path};
 
 use forge_agents::{LogReader, adapter, marker_of};
@@ -82,538 +83,539 @@ impl<E: Into<EngineError>> From<E> for Undrafted {
     }
 }
 
-impl Engine {
-    /// What is to be drafted after a failed check; nothing when it is no case for a small local patch.
-    pub(crate) async fn plan_draft(
-        &self,
-        s: &Stepping,
-        review: &Review,
-        workspace: &Workspace,
-        check: &ReviewStep,
-    ) -> Option<FixDraft> {
-        // An entry's is drafted when nobody won its race.
-        if is_entry(&s.task) {
+/// What is to be drafted after a failed check; nothing when it is no case for a small local patch.
+pub(crate) async fn plan_draft(
+    engine: &Engine,
+    s: &Stepping,
+    review: &Review,
+    workspace: &Workspace,
+    check: &ReviewStep,
+) -> Option<FixDraft> {
+    // An entry's is drafted when nobody won its race.
+    if is_entry(&s.task) {
+        return None;
+    }
+    // A check that fails must go on to fail, whatever becomes of a proposal.
+    look_for_draft(engine, (&s.context, &s.task), review, workspace, check).await.unwrap_or_else(|error| {
+        tracing::warn!(task = %s.task.id, %error, "failed to see whether a fix can be drafted");
+        None
+    })
+}
+
+/// What is to be drafted for the work of a task, which may be an entry of a race.
+pub(crate) async fn look_for_draft(
+    engine: &Engine,
+    (context, task): (&ProjectContext, &TaskRow),
+    review: &Review,
+    workspace: &Workspace,
+    check: &ReviewStep,
+) -> Result<Option<FixDraft>> {
+    let config = &context.settings.inner_loop.auto_fix;
+    // What `validate` found is no one command that could be run again.
+    let failed = check.finished
+        && !check.timed_out
+        && check.validate.is_none()
+        && check.exit_code.is_some_and(|code| code != 0);
+    if !config.enabled || !failed {
+        return Ok(None);
+    }
+    let Some(base) = review.reviewed_commit.clone() else { return Ok(None) };
+    let Some(agent) = drafter(engine, context, task).await? else { return Ok(None) };
+    let output = output_of(engine, &task.project_id, &task.id, &check.log_id).await?;
+    let root = tokio::fs::canonicalize(&workspace.path).await;
+    let root = root.map_or_else(|_| workspace.path.clone(), |root| root.to_string_lossy().into_owned());
+    let found = diagnostics(&output, &root);
+    let repo = engine.repo(context).await?;
+    let target = format!("refs/heads/{}", context.target_branch(task));
+    let changed = changed_since_target(&repo, &target, &base, &workspace.base_commit).await?;
+    let named: BTreeSet<&str> =
+        found.iter().map(|it| changed_file(&it.path, &changed).unwrap_or(&it.path)).collect();
+    let [file] = named.into_iter().collect::<Vec<_>>()[..] else { return Ok(None) };
+    if !changed.iter().any(|path| path == file) {
+        return Ok(None);
+    }
+    let mut failure_ids: Vec<String> =
+        found.iter().map(|it| format!("{}:{}:{}", it.tool, it.path, it.message)).collect();
+    failure_ids.sort();
+    failure_ids.truncate(MAX_FAILURE_IDS);
+    Ok(Some(FixDraft {
+        review_id: review.id.clone(),
+        task_id: task.id.clone(),
+        execution_id: None,
+        agent_id: agent.id,
+        strategy: None,
+        file: file.to_owned(),
+        base_commit: base,
+        gate: FixGate {
+            step: check.index,
+            command: check.command.clone(),
+            exit_code: check.exit_code,
+            failure_ids,
+        },
+        status: DraftStatus::Drafting,
+        reason: None,
+        fix_id: None,
+        started_at: engine.now(),
+        finished_at: None,
+    }))
+}
+
+/// Who drafts for a task: the project's choice, else who holds the role of the work; only agents that can.
+async fn drafter(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<Option<Agent>> {
+    let mut conn = engine.store().read().await?;
+    let id = match &context.settings.inner_loop.auto_fix.agent_id {
+        Some(id) => Some(id.clone()),
+        None => match context.work_role() {
+            Some(role) => roles::holder(&mut conn, &task.id, role).await?.and_then(|holder| holder.id),
+            None => None,
+        },
+    };
+    let agent = match id {
+        Some(id) => agents::get(&mut conn, &id).await?,
+        None => None,
+    };
+    Ok(agent.filter(|agent| !agent.paused && adapter(agent.adapter).capabilities().draft))
+}
+
+/// The end of what a command printed, from its log.
+pub(crate) async fn output_of(
+    engine: &Engine,
+    project: &ProjectId,
+    task: &TaskId,
+    log_id: &str,
+) -> Result<String> {
+    let (dir, log_id) = (engine.log_dir(project, task), log_id.to_owned());
+    let read = tokio::task::spawn_blocking(move || {
+        let mut streams = [String::new(), String::new()];
+        LogReader::each(&dir, &log_id, |entry| {
+            let stream = match entry.kind {
+                EntryKind::Stdout => &mut streams[0],
+                EntryKind::Stderr => &mut streams[1],
+                _ => return,
+            };
+            stream.push_str(entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default());
+            if stream.len() > 2 * OUTPUT_BYTES {
+                keep_end(stream);
+            }
+        })?;
+        streams.iter_mut().for_each(keep_end);
+        Ok::<_, forge_agents::LogError>(streams.join("\n"))
+    });
+    Ok(read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??)
+}
+
+/// Drafts beside the task. Called after the commit that wrote the draft down.
+pub(crate) fn start_draft(engine: &Engine, draft: FixDraft) {
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let cancel = engine.inner.shutdown.child_token();
+        let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
+        match draft_fix(&engine, draft, &cancel).await {
+            Ok(Some(fix)) => supersede_fixes(&engine, &fix.task_id).await,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::error!(%task, %review, %error, "failed to record a draft; the next start drops it");
+            }
+        }
+        engine.made_progress();
+    });
+}
+
+/// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
+pub(crate) async fn draft_fix(
+    engine: &Engine,
+    mut draft: FixDraft,
+    cancel: &CancellationToken,
+) -> Result<Option<FixProposal>> {
+    let tried = guarded(async {
+        let drafted = try_draft(engine, &mut draft, cancel).await;
+        if engine.inner.shutdown.is_cancelled() && drafted.is_err() {
             return None;
         }
-        // A check that fails must go on to fail, whatever becomes of a proposal.
-        self.look_for_draft((&s.context, &s.task), review, workspace, check).await.unwrap_or_else(|error| {
-            tracing::warn!(task = %s.task.id, %error, "failed to see whether a fix can be drafted");
-            None
-        })
-    }
-
-    /// What is to be drafted for the work of a task, which may be an entry of a race.
-    pub(crate) async fn look_for_draft(
-        &self,
-        (context, task): (&ProjectContext, &TaskRow),
-        review: &Review,
-        workspace: &Workspace,
-        check: &ReviewStep,
-    ) -> Result<Option<FixDraft>> {
-        let config = &context.settings.inner_loop.auto_fix;
-        // What `validate` found is no one command that could be run again.
-        let failed = check.finished
-            && !check.timed_out
-            && check.validate.is_none()
-            && check.exit_code.is_some_and(|code| code != 0);
-        if !config.enabled || !failed {
-            return Ok(None);
+        engine.point("fix.drafted");
+        Some(drafted.map_err(|why| why.to_string()))
+    });
+    let drafted = match tried.await {
+        Ok(Some(drafted)) => drafted,
+        Ok(None) => return Ok(None),
+        Err(panic) => {
+            drafter::end_draft(engine, &draft).await;
+            Err(panic.to_string())
         }
-        let Some(base) = review.reviewed_commit.clone() else { return Ok(None) };
-        let Some(agent) = self.drafter(context, task).await? else { return Ok(None) };
-        let output = self.output_of(&task.project_id, &task.id, &check.log_id).await?;
-        let root = tokio::fs::canonicalize(&workspace.path).await;
-        let root = root.map_or_else(|_| workspace.path.clone(), |root| root.to_string_lossy().into_owned());
-        let found = diagnostics(&output, &root);
-        let repo = self.repo(context).await?;
-        let target = format!("refs/heads/{}", context.target_branch(task));
-        let changed = changed_since_target(&repo, &target, &base, &workspace.base_commit).await?;
-        let named: BTreeSet<&str> =
-            found.iter().map(|it| changed_file(&it.path, &changed).unwrap_or(&it.path)).collect();
-        let [file] = named.into_iter().collect::<Vec<_>>()[..] else { return Ok(None) };
-        if !changed.iter().any(|path| path == file) {
-            return Ok(None);
+    };
+    storage::with_patience(engine, || record_draft(engine, draft.clone(), drafted.clone())).await
+}
+
+/// Writes what came of a draft: a proposal, or why there is none.
+async fn record_draft(
+    engine: &Engine,
+    mut draft: FixDraft,
+    drafted: std::result::Result<FixProposal, String>,
+) -> Result<Option<FixProposal>> {
+    let mut tx = engine.store().write().await?;
+    let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
+    let context = engine.context_of(&mut tx, &task).await?;
+    let mut proposal = None;
+    draft.finished_at = Some(engine.now());
+    match drafted {
+        Ok(fix) if fixes::insert(&mut tx, &fix).await? => {
+            draft.status = DraftStatus::Drafted;
+            draft.fix_id = Some(fix.fix_id.clone());
+            proposal = Some(fix);
         }
-        let mut failure_ids: Vec<String> =
-            found.iter().map(|it| format!("{}:{}:{}", it.tool, it.path, it.message)).collect();
-        failure_ids.sort();
-        failure_ids.truncate(MAX_FAILURE_IDS);
-        Ok(Some(FixDraft {
-            review_id: review.id.clone(),
-            task_id: task.id.clone(),
-            execution_id: None,
-            agent_id: agent.id,
-            strategy: None,
-            file: file.to_owned(),
-            base_commit: base,
-            gate: FixGate {
-                step: check.index,
-                command: check.command.clone(),
-                exit_code: check.exit_code,
-                failure_ids,
-            },
-            status: DraftStatus::Drafting,
-            reason: None,
-            fix_id: None,
-            started_at: self.now(),
-            finished_at: None,
-        }))
-    }
-
-    /// Who drafts for a task: the project's choice, else who holds the role of the work; only agents that can.
-    async fn drafter(&self, context: &ProjectContext, task: &TaskRow) -> Result<Option<Agent>> {
-        let mut conn = self.store().read().await?;
-        let id = match &context.settings.inner_loop.auto_fix.agent_id {
-            Some(id) => Some(id.clone()),
-            None => match context.work_role() {
-                Some(role) => roles::holder(&mut conn, &task.id, role).await?.and_then(|holder| holder.id),
-                None => None,
-            },
-        };
-        let agent = match id {
-            Some(id) => agents::get(&mut conn, &id).await?,
-            None => None,
-        };
-        Ok(agent.filter(|agent| !agent.paused && adapter(agent.adapter).capabilities().draft))
-    }
-
-    /// The end of what a command printed, from its log.
-    pub(crate) async fn output_of(&self, project: &ProjectId, task: &TaskId, log_id: &str) -> Result<String> {
-        let (dir, log_id) = (self.log_dir(project, task), log_id.to_owned());
-        let read = tokio::task::spawn_blocking(move || {
-            let mut streams = [String::new(), String::new()];
-            LogReader::each(&dir, &log_id, |entry| {
-                let stream = match entry.kind {
-                    EntryKind::Stdout => &mut streams[0],
-                    EntryKind::Stderr => &mut streams[1],
-                    _ => return,
-                };
-                stream.push_str(entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default());
-                if stream.len() > 2 * OUTPUT_BYTES {
-                    keep_end(stream);
-                }
-            })?;
-            streams.iter_mut().for_each(keep_end);
-            Ok::<_, forge_agents::LogError>(streams.join("\n"))
-        });
-        Ok(read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??)
-    }
-
-    /// Drafts beside the task. Called after the commit that wrote the draft down.
-    pub(crate) fn start_draft(&self, draft: FixDraft) {
-        let engine = self.clone();
-        self.in_background(async move {
-            let cancel = engine.inner.shutdown.child_token();
-            let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
-            match engine.draft_fix(draft, &cancel).await {
-                Ok(Some(fix)) => engine.supersede_fixes(&fix.task_id).await,
-                Ok(None) => {}
-                Err(error) => {
-                    tracing::error!(%task, %review, %error, "failed to record a draft; the next start drops it");
-                }
-            }
-            engine.made_progress();
-        });
-    }
-
-    /// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
-    pub(crate) async fn draft_fix(
-        &self,
-        mut draft: FixDraft,
-        cancel: &CancellationToken,
-    ) -> Result<Option<FixProposal>> {
-        let tried = guarded(async {
-            let drafted = self.try_draft(&mut draft, cancel).await;
-            if self.inner.shutdown.is_cancelled() && drafted.is_err() {
-                return None;
-            }
-            self.point("fix.drafted");
-            Some(drafted.map_err(|why| why.to_string()))
-        });
-        let drafted = match tried.await {
-            Ok(Some(drafted)) => drafted,
-            Ok(None) => return Ok(None),
-            Err(panic) => {
-                self.end_draft(&draft).await;
-                Err(panic.to_string())
-            }
-        };
-        self.with_patience(|| self.record_draft(draft.clone(), drafted.clone())).await
-    }
-
-    /// Writes what came of a draft: a proposal, or why there is none.
-    async fn record_draft(
-        &self,
-        mut draft: FixDraft,
-        drafted: std::result::Result<FixProposal, String>,
-    ) -> Result<Option<FixProposal>> {
-        let mut tx = self.store().write().await?;
-        let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
-        let context = self.context_of(&mut tx, &task).await?;
-        let mut proposal = None;
-        draft.finished_at = Some(self.now());
-        match drafted {
-            Ok(fix) if fixes::insert(&mut tx, &fix).await? => {
-                draft.status = DraftStatus::Drafted;
-                draft.fix_id = Some(fix.fix_id.clone());
-                proposal = Some(fix);
-            }
-            Ok(fix) => {
-                draft.status = DraftStatus::Dropped;
-                draft.fix_id = Some(fix.fix_id);
-                draft.reason = Some("the same patch was proposed before".to_owned());
-            }
-            Err(why) => {
-                self.lose_drafter(&mut tx, &draft).await?;
-                draft.status = DraftStatus::Dropped;
-                draft.reason = Some(why);
-            }
-        }
-        fixes::update_draft(&mut tx, &draft).await?;
-        if is_closed(&context, &task) {
-            self.supersede_all(&mut tx, &task, "the task is closed").await?;
-        }
-        if draft.status == DraftStatus::Dropped {
-            let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
-            self.record_postmortem(&mut tx, &task, cause, review).await?;
-        }
-        let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
-        self.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
-        tx.commit().await?;
-        if proposal.is_some() {
-            self.export_fixes(&context, proposal.as_ref()).await;
-        }
-        self.made_progress();
-        Ok(proposal)
-    }
-
-    async fn try_draft(
-        &self,
-        draft: &mut FixDraft,
-        cancel: &CancellationToken,
-    ) -> std::result::Result<FixProposal, Undrafted> {
-        let (task, context, agent, title, judged) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, &draft.task_id, None).await?;
-            // In a race that is the entry, which has the check's log.
-            let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
-            let judged = judged.unwrap_or_else(|| task.id.clone());
-            let agent = agents::get(&mut conn, &draft.agent_id).await?;
-            let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
-            let title = task.title.clone();
-            (task, context, agent, title, judged)
-        };
-        let repo = self.repo(&context).await?;
-        let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
-        let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
-            Err(GitError::TooLarge { size, .. }) => {
-                return Err(Undrafted::TooLarge { file: draft.file.clone(), size, limit });
-            }
-            other => other?,
-        };
-        let Some(content) = content.and_then(|content| String::from_utf8(content).ok()) else {
-            return Err(Undrafted::NoText { file: draft.file.clone() });
-        };
-        let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
-        let output = self.output_of(&task.project_id, &judged, &log_id).await?;
-        let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
-        let asked = forge_model::fix_prompt::FixPrompt {
-            title: &title,
-            gate: &draft.gate,
-            output: &output,
-            path: &draft.file,
-            content: &content,
-            max_lines,
-        };
-        let prompt = forge_model::fix_prompt::fix_prompt(&asked);
-        let execution = self.run_drafter((&task, &context, &agent), draft, &prompt, cancel).await?;
-        if execution.status != ExecutionStatus::Finished {
-            let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
-            return Err(Undrafted::NoAnswer { agent: agent.name, why });
-        }
-        let answer = self.read_answer(&task, &execution.log_id, &draft.file, max_lines).await?;
-        let patch = answer.map_err(Undrafted::NoPatch)?;
-        let applied = (patch.text.as_str(), Way::Forward);
-        match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
-            Ok(_) => {}
-            Err(GitError::PatchRefused { reason }) => {
-                return Err(Undrafted::DoesNotApply { reason });
-            }
-            Err(error) => return Err(error.into()),
-        }
-        let tree = repo.tree_of(&draft.base_commit).await?;
-        let fix_id = repo.name_of(&format!("{tree}\n{}", patch.text)).await?;
-        let model = execution.models.iter().map(|sample| sample.model.clone()).find(|name| !name.is_empty());
-        let now = self.now();
-        Ok(FixProposal {
-            fix_id,
-            task_id: task.id,
-            execution_id: execution.id,
-            review_id: draft.review_id.clone(),
-            base_commit: draft.base_commit.clone(),
-            strategy: draft.strategy.clone(),
-            files: vec![patch.path],
-            added_lines: patch.added,
-            removed_lines: patch.removed,
-            gate: draft.gate.clone(),
-            author: FixAuthor { agent: agent.id, model: model.or(agent.model) },
-            cost_micro_usd: execution.cost_micro_usd,
-            status: FixStatus::Drafted,
-            created_at: now,
-            applied_commit: None,
-            verification: None,
-            reason: None,
-            decided_by: None,
-            wanted_by: None,
-            updated_at: now,
-            patch: patch.text,
-        })
-    }
-
-    /// The patch in what a drafter said: in the last of its texts that holds one.
-    async fn read_answer(
-        &self,
-        task: &TaskRow,
-        log_id: &str,
-        file: &str,
-        max_lines: u32,
-    ) -> Result<std::result::Result<forge_model::fix::Patch, PatchRefusal>> {
-        let (dir, log_id) = (self.log_dir(&task.project_id, &task.id), log_id.to_owned());
-        let read = tokio::task::spawn_blocking(move || {
-            let (mut texts, mut bytes) = (Vec::new(), 0);
-            LogReader::each(&dir, &log_id, |entry| {
-                let text = entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default();
-                if entry.kind == EntryKind::AssistantText && bytes + text.len() <= MAX_ANSWER_BYTES {
-                    bytes += text.len();
-                    texts.push(text.to_owned());
-                }
-            })?;
-            Ok::<_, forge_agents::LogError>(texts)
-        });
-        let texts =
-            read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??;
-        let mut answers = texts.iter().rev().map(|text| read_patch(text, file, max_lines));
-        let found = answers.find(|read| !matches!(read, Err(PatchRefusal::NoPatch)));
-        // What was said in pieces is one answer.
-        Ok(found.unwrap_or_else(|| read_patch(&texts.concat(), file, max_lines)))
-    }
-
-    /// Marks the open proposals of a task whose file is not what it was when they were drafted.
-    pub(crate) async fn supersede_fixes(&self, id: &TaskId) {
-        if let Err(error) = self.find_superseded(id).await {
-            tracing::warn!(task = %id, %error, "failed to see which fixes are overtaken; applying one looks again");
-        }
-    }
-
-    async fn find_superseded(&self, id: &TaskId) -> Result<()> {
-        let (task, context, open) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, id, None).await?;
-            (task, context, fixes::of_task(&mut conn, id).await?)
-        };
-        // A fix that is being verified may be taken back, and the file is then as it was.
-        if open.iter().any(|fix| fix.status == FixStatus::Applied) {
-            return Ok(());
-        }
-        let open = open.into_iter().filter(is_waiting).collect::<Vec<_>>();
-        if open.is_empty() {
-            return Ok(());
-        }
-        let Some(repo) = self.present_repo(&context).await? else { return Ok(()) };
-        let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
-        // A branch that somebody deleted can be restored; one that went with its worktree cannot.
-        let is_set_aside = head.is_none() && {
-            let workspace = workspaces::last(&mut *self.store().read().await?, id).await?;
-            workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
-        };
-        for fix in open {
-            match self.is_of_present_work(&mut *self.store().read().await?, &fix).await? {
-                Standing::Own => {}
-                Standing::Possible => continue,
-                Standing::Gone => {
-                    let mut tx = self.store().write().await?;
-                    self.supersede_race_fixes(&mut tx, &task).await?;
-                    tx.commit().await?;
-                    self.export_fixes(&context, None).await;
-                    continue;
-                }
-            }
-            let Some(head) = &head else {
-                if is_set_aside {
-                    self.supersede(&context, &task, &fix.fix_id, Some(SET_ASIDE)).await?;
-                }
-                continue;
-            };
-            for file in &fix.files {
-                if repo.version_at(head, file).await? != repo.version_at(&fix.base_commit, file).await? {
-                    self.supersede(&context, &task, &fix.fix_id, None).await?;
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Marks a proposal that still waits: its file changed, unless another reason is given.
-    pub(crate) async fn supersede(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        fix: &str,
-        why: Option<&str>,
-    ) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let Some(fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
-            return Ok(());
-        };
-        let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
-        let why = why.map_or_else(changed, str::to_owned);
-        self.mark_superseded(&mut tx, task, fix, &why).await?;
-        tx.commit().await?;
-        self.export_fixes(context, None).await;
-        Ok(())
-    }
-
-    /// Marks every open proposal of a task: what they were drafted on is not worked on any more.
-    pub(crate) async fn supersede_all(&self, tx: &mut Tx, task: &TaskRow, why: &str) -> Result<()> {
-        for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
-            self.mark_superseded(tx, task, fix, why).await?;
-        }
-        Ok(())
-    }
-
-    /// Writes that a proposal no longer applies, and why.
-    pub(crate) async fn mark_superseded(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        mut fix: FixProposal,
-        why: &str,
-    ) -> Result<()> {
-        fix.reason = Some(why.to_owned());
-        fix.wanted_by = None;
-        self.write_fix(tx, task, &mut fix, FixStatus::Superseded).await
-    }
-
-    /// Writes where a proposal is now.
-    pub(crate) async fn write_fix(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        fix: &mut FixProposal,
-        status: FixStatus,
-    ) -> Result<()> {
-        fix.status = status;
-        fix.updated_at = self.now();
-        fixes::update(tx, fix).await?;
-        let facts = json!({ "fix_id": fix.fix_id, "status": status });
-        let event = match status {
-            FixStatus::Drafted => EventType::FixDrafted,
-            FixStatus::Applied => EventType::FixApplied,
-            FixStatus::Verified => EventType::FixVerified,
-            FixStatus::RolledBack => EventType::FixRolledBack,
-            FixStatus::Rejected => EventType::FixRejected,
-            FixStatus::Superseded => EventType::FixSuperseded,
-        };
-        self.emit(tx, event, task, &fix.fix_id, &facts).await
-    }
-
-    /// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be
-    /// written holds nobody up.
-    pub(crate) async fn export_fixes(&self, context: &ProjectContext, new: Option<&FixProposal>) {
-        let turn = self.export_turn(&context.project.id, PROPOSALS);
-        let _turn = turn.lock().await;
-        let exported = async {
-            if let Some(fix) = new {
-                let path = format!("{PATCHES}/{}.patch", fix.fix_id);
-                self.export(context, &path, fix.patch.clone()).await?;
-            }
-            let all = fixes::of_project(&mut *self.store().read().await?, &context.project.id).await?;
-            let mut list = json!(all);
-            // The patch has a file of its own.
-            for fix in list.as_array_mut().into_iter().flatten() {
-                fix.as_object_mut().map(|fix| fix.remove("patch"));
-            }
-            self.export(context, PROPOSALS, format!("{list:#}\n")).await
-        };
-        if let Err(error) = exported.await {
-            tracing::warn!(project = %context.project.id, %error, "failed to export the drafted fixes");
-        }
-    }
-
-    /// Settles what an earlier process left: drafts are dropped, what was about to be applied is or is not.
-    pub(crate) async fn settle_fixes(&self) -> Result<()> {
-        let open = fixes::open_drafts(&mut *self.store().read().await?).await?;
-        for mut draft in open {
-            let mut tx = self.store().write().await?;
-            self.lose_drafter(&mut tx, &draft).await?;
+        Ok(fix) => {
             draft.status = DraftStatus::Dropped;
-            draft.reason = Some("Forge ended while it was drafted".to_owned());
-            draft.finished_at = Some(self.now());
-            fixes::update_draft(&mut tx, &draft).await?;
-            if let Some(task) = tasks::get(&mut tx, &draft.task_id).await? {
-                let facts = json!({ "review_id": draft.review_id, "status": draft.status });
-                self.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
-            }
-            tx.commit().await?;
+            draft.fix_id = Some(fix.fix_id);
+            draft.reason = Some("the same patch was proposed before".to_owned());
         }
-        let half = fixes::half_applied(&mut *self.store().read().await?).await?;
-        for fix in half {
-            if let Err(error) = self.settle_half_applied(&fix).await {
-                tracing::warn!(task = %fix.task_id, fix = %fix.fix_id, %error, "failed to see whether a fix was applied");
+        Err(why) => {
+            lose_drafter(engine, &mut tx, &draft).await?;
+            draft.status = DraftStatus::Dropped;
+            draft.reason = Some(why);
+        }
+    }
+    fixes::update_draft(&mut tx, &draft).await?;
+    if is_closed(&context, &task) {
+        supersede_all(engine, &mut tx, &task, "the task is closed").await?;
+    }
+    if draft.status == DraftStatus::Dropped {
+        let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
+        knowledge::postmortem::record_postmortem(engine, &mut tx, &task, cause, review).await?;
+    }
+    let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
+    engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
+    tx.commit().await?;
+    if proposal.is_some() {
+        export_fixes(engine, &context, proposal.as_ref()).await;
+    }
+    engine.made_progress();
+    Ok(proposal)
+}
+
+async fn try_draft(
+    engine: &Engine,
+    draft: &mut FixDraft,
+    cancel: &CancellationToken,
+) -> std::result::Result<FixProposal, Undrafted> {
+    let (task, context, agent, title, judged) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = engine.load(&mut conn, &draft.task_id, None).await?;
+        // In a race that is the entry, which has the check's log.
+        let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
+        let judged = judged.unwrap_or_else(|| task.id.clone());
+        let agent = agents::get(&mut conn, &draft.agent_id).await?;
+        let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
+        let title = task.title.clone();
+        (task, context, agent, title, judged)
+    };
+    let repo = engine.repo(&context).await?;
+    let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
+    let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
+        Err(GitError::TooLarge { size, .. }) => {
+            return Err(Undrafted::TooLarge { file: draft.file.clone(), size, limit });
+        }
+        other => other?,
+    };
+    let Some(content) = content.and_then(|content| String::from_utf8(content).ok()) else {
+        return Err(Undrafted::NoText { file: draft.file.clone() });
+    };
+    let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
+    let output = output_of(engine, &task.project_id, &judged, &log_id).await?;
+    let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
+    let asked = forge_model::fix_prompt::FixPrompt {
+        title: &title,
+        gate: &draft.gate,
+        output: &output,
+        path: &draft.file,
+        content: &content,
+        max_lines,
+    };
+    let prompt = forge_model::fix_prompt::fix_prompt(&asked);
+    let execution = drafter::run_drafter(engine, (&task, &context, &agent), draft, &prompt, cancel).await?;
+    if execution.status != ExecutionStatus::Finished {
+        let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
+        return Err(Undrafted::NoAnswer { agent: agent.name, why });
+    }
+    let answer = read_answer(engine, &task, &execution.log_id, &draft.file, max_lines).await?;
+    let patch = answer.map_err(Undrafted::NoPatch)?;
+    let applied = (patch.text.as_str(), Way::Forward);
+    match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
+        Ok(_) => {}
+        Err(GitError::PatchRefused { reason }) => {
+            return Err(Undrafted::DoesNotApply { reason });
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let tree = repo.tree_of(&draft.base_commit).await?;
+    let fix_id = repo.name_of(&format!("{tree}\n{}", patch.text)).await?;
+    let model = execution.models.iter().map(|sample| sample.model.clone()).find(|name| !name.is_empty());
+    let now = engine.now();
+    Ok(FixProposal {
+        fix_id,
+        task_id: task.id,
+        execution_id: execution.id,
+        review_id: draft.review_id.clone(),
+        base_commit: draft.base_commit.clone(),
+        strategy: draft.strategy.clone(),
+        files: vec![patch.path],
+        added_lines: patch.added,
+        removed_lines: patch.removed,
+        gate: draft.gate.clone(),
+        author: FixAuthor { agent: agent.id, model: model.or(agent.model) },
+        cost_micro_usd: execution.cost_micro_usd,
+        status: FixStatus::Drafted,
+        created_at: now,
+        applied_commit: None,
+        verification: None,
+        reason: None,
+        decided_by: None,
+        wanted_by: None,
+        updated_at: now,
+        patch: patch.text,
+    })
+}
+
+/// The patch in what a drafter said: in the last of its texts that holds one.
+async fn read_answer(
+    engine: &Engine,
+    task: &TaskRow,
+    log_id: &str,
+    file: &str,
+    max_lines: u32,
+) -> Result<std::result::Result<forge_model::fix::Patch, PatchRefusal>> {
+    let (dir, log_id) = (engine.log_dir(&task.project_id, &task.id), log_id.to_owned());
+    let read = tokio::task::spawn_blocking(move || {
+        let (mut texts, mut bytes) = (Vec::new(), 0);
+        LogReader::each(&dir, &log_id, |entry| {
+            let text = entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default();
+            if entry.kind == EntryKind::AssistantText && bytes + text.len() <= MAX_ANSWER_BYTES {
+                bytes += text.len();
+                texts.push(text.to_owned());
+            }
+        })?;
+        Ok::<_, forge_agents::LogError>(texts)
+    });
+    let texts = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??;
+    let mut answers = texts.iter().rev().map(|text| read_patch(text, file, max_lines));
+    let found = answers.find(|read| !matches!(read, Err(PatchRefusal::NoPatch)));
+    // What was said in pieces is one answer.
+    Ok(found.unwrap_or_else(|| read_patch(&texts.concat(), file, max_lines)))
+}
+
+/// Marks the open proposals of a task whose file is not what it was when they were drafted.
+pub(crate) async fn supersede_fixes(engine: &Engine, id: &TaskId) {
+    if let Err(error) = find_superseded(engine, id).await {
+        tracing::warn!(task = %id, %error, "failed to see which fixes are overtaken; applying one looks again");
+    }
+}
+
+async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
+    let (task, context, open) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = engine.load(&mut conn, id, None).await?;
+        (task, context, fixes::of_task(&mut conn, id).await?)
+    };
+    // A fix that is being verified may be taken back, and the file is then as it was.
+    if open.iter().any(|fix| fix.status == FixStatus::Applied) {
+        return Ok(());
+    }
+    let open = open.into_iter().filter(is_waiting).collect::<Vec<_>>();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let Some(repo) = review::present_repo(engine, &context).await? else { return Ok(()) };
+    let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
+    // A branch that somebody deleted can be restored; one that went with its worktree cannot.
+    let is_set_aside = head.is_none() && {
+        let workspace = workspaces::last(&mut *engine.store().read().await?, id).await?;
+        workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
+    };
+    for fix in open {
+        match race::fixes::is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
+            Standing::Own => {}
+            Standing::Possible => continue,
+            Standing::Gone => {
+                let mut tx = engine.store().write().await?;
+                race::fixes::supersede_race_fixes(engine, &mut tx, &task).await?;
+                tx.commit().await?;
+                export_fixes(engine, &context, None).await;
+                continue;
             }
         }
-        Ok(())
-    }
-
-    /// Ends the run of a draft, if it is still open: what it did is lost.
-    async fn lose_drafter(&self, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
-        let Some(id) = &draft.execution_id else { return Ok(()) };
-        let open = executions::get(tx, id).await?.filter(|row| !row.execution.status.is_over());
-        let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
-        execution.status = ExecutionStatus::Lost;
-        execution.finished_at = Some(self.now());
-        executions::update(tx, &execution).await?;
-        processes::delete(tx, &marker_of(execution.id.as_str()).0).await?;
-        Ok(())
-    }
-
-    /// Sees whether a fix that was about to be applied is, and writes it down.
-    pub(crate) async fn settle_half_applied(&self, fix: &FixProposal) -> Result<()> {
-        let (task, context, workspace, reviewing) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, &fix.task_id, None).await?;
-            let workspace = workspaces::last(&mut conn, &task.id).await?;
-            let review = reviews::last(&mut conn, &task.id).await?;
-            let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
-            (task, context, workspace, review.is_some_and(|review| of_it(&review)))
-        };
-        let repo = self.repo(&context).await?;
-        let present =
-            workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
-        let landed = match (&present, &fix.applied_commit) {
-            (Some(workspace), Some(commit)) => {
-                let head = repo.head(Path::new(&workspace.path)).await?;
-                repo.is_ancestor(commit, &head).await?
+        let Some(head) = &head else {
+            if is_set_aside {
+                supersede(engine, &context, &task, &fix.fix_id, Some(SET_ASIDE)).await?;
             }
-            _ => false,
+            continue;
         };
-        let mut tx = self.store().write().await?;
-        let Some(mut fix) = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await? else { return Ok(()) };
-        if landed {
-            // The review that applied it, or has it applied for its reviewer, runs the check again by itself.
-            if !reviewing && fix.wanted_by.is_none() {
-                self.queue_verification(&mut tx, &task, &fix).await?;
+        for file in &fix.files {
+            if repo.version_at(head, file).await? != repo.version_at(&fix.base_commit, file).await? {
+                supersede(engine, &context, &task, &fix.fix_id, None).await?;
+                break;
             }
-            self.write_fix(&mut tx, &task, &mut fix, FixStatus::Applied).await?;
-        } else {
-            fix.applied_commit = None;
-            fixes::update(&mut tx, &fix).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Marks a proposal that still waits: its file changed, unless another reason is given.
+pub(crate) async fn supersede(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    fix: &str,
+    why: Option<&str>,
+) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let Some(fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
+        return Ok(());
+    };
+    let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
+    let why = why.map_or_else(changed, str::to_owned);
+    mark_superseded(engine, &mut tx, task, fix, &why).await?;
+    tx.commit().await?;
+    export_fixes(engine, context, None).await;
+    Ok(())
+}
+
+/// Marks every open proposal of a task: what they were drafted on is not worked on any more.
+pub(crate) async fn supersede_all(engine: &Engine, tx: &mut Tx, task: &TaskRow, why: &str) -> Result<()> {
+    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+        mark_superseded(engine, tx, task, fix, why).await?;
+    }
+    Ok(())
+}
+
+/// Writes that a proposal no longer applies, and why.
+pub(crate) async fn mark_superseded(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    mut fix: FixProposal,
+    why: &str,
+) -> Result<()> {
+    fix.reason = Some(why.to_owned());
+    fix.wanted_by = None;
+    write_fix(engine, tx, task, &mut fix, FixStatus::Superseded).await
+}
+
+/// Writes where a proposal is now.
+pub(crate) async fn write_fix(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    fix: &mut FixProposal,
+    status: FixStatus,
+) -> Result<()> {
+    fix.status = status;
+    fix.updated_at = engine.now();
+    fixes::update(tx, fix).await?;
+    let facts = json!({ "fix_id": fix.fix_id, "status": status });
+    let event = match status {
+        FixStatus::Drafted => EventType::FixDrafted,
+        FixStatus::Applied => EventType::FixApplied,
+        FixStatus::Verified => EventType::FixVerified,
+        FixStatus::RolledBack => EventType::FixRolledBack,
+        FixStatus::Rejected => EventType::FixRejected,
+        FixStatus::Superseded => EventType::FixSuperseded,
+    };
+    engine.emit(tx, event, task, &fix.fix_id, &facts).await
+}
+
+/// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be
+/// written holds nobody up.
+pub(crate) async fn export_fixes(engine: &Engine, context: &ProjectContext, new: Option<&FixProposal>) {
+    let turn = read::exports::export_turn(engine, &context.project.id, PROPOSALS);
+    let _turn = turn.lock().await;
+    let exported = async {
+        if let Some(fix) = new {
+            let path = format!("{PATCHES}/{}.patch", fix.fix_id);
+            read::exports::export(engine, context, &path, fix.patch.clone()).await?;
+        }
+        let all = fixes::of_project(&mut *engine.store().read().await?, &context.project.id).await?;
+        let mut list = json!(all);
+        // The patch has a file of its own.
+        for fix in list.as_array_mut().into_iter().flatten() {
+            fix.as_object_mut().map(|fix| fix.remove("patch"));
+        }
+        read::exports::export(engine, context, PROPOSALS, format!("{list:#}\n")).await
+    };
+    if let Err(error) = exported.await {
+        tracing::warn!(project = %context.project.id, %error, "failed to export the drafted fixes");
+    }
+}
+
+/// Settles what an earlier process left: drafts are dropped, what was about to be applied is or is not.
+pub(crate) async fn settle_fixes(engine: &Engine) -> Result<()> {
+    let open = fixes::open_drafts(&mut *engine.store().read().await?).await?;
+    for mut draft in open {
+        let mut tx = engine.store().write().await?;
+        lose_drafter(engine, &mut tx, &draft).await?;
+        draft.status = DraftStatus::Dropped;
+        draft.reason = Some("Forge ended while it was drafted".to_owned());
+        draft.finished_at = Some(engine.now());
+        fixes::update_draft(&mut tx, &draft).await?;
+        if let Some(task) = tasks::get(&mut tx, &draft.task_id).await? {
+            let facts = json!({ "review_id": draft.review_id, "status": draft.status });
+            engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
         }
         tx.commit().await?;
-        self.export_fixes(&context, None).await;
-        Ok(())
     }
+    let half = fixes::half_applied(&mut *engine.store().read().await?).await?;
+    for fix in half {
+        if let Err(error) = settle_half_applied(engine, &fix).await {
+            tracing::warn!(task = %fix.task_id, fix = %fix.fix_id, %error, "failed to see whether a fix was applied");
+        }
+    }
+    Ok(())
+}
+
+/// Ends the run of a draft, if it is still open: what it did is lost.
+async fn lose_drafter(engine: &Engine, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
+    let Some(id) = &draft.execution_id else { return Ok(()) };
+    let open = executions::get(tx, id).await?.filter(|row| !row.execution.status.is_over());
+    let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
+    execution.status = ExecutionStatus::Lost;
+    execution.finished_at = Some(engine.now());
+    executions::update(tx, &execution).await?;
+    processes::delete(tx, &marker_of(execution.id.as_str()).0).await?;
+    Ok(())
+}
+
+/// Sees whether a fix that was about to be applied is, and writes it down.
+pub(crate) async fn settle_half_applied(engine: &Engine, fix: &FixProposal) -> Result<()> {
+    let (task, context, workspace, reviewing) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = engine.load(&mut conn, &fix.task_id, None).await?;
+        let workspace = workspaces::last(&mut conn, &task.id).await?;
+        let review = reviews::last(&mut conn, &task.id).await?;
+        let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
+        (task, context, workspace, review.is_some_and(|review| of_it(&review)))
+    };
+    let repo = engine.repo(&context).await?;
+    let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
+    let landed = match (&present, &fix.applied_commit) {
+        (Some(workspace), Some(commit)) => {
+            let head = repo.head(Path::new(&workspace.path)).await?;
+            repo.is_ancestor(commit, &head).await?
+        }
+        _ => false,
+    };
+    let mut tx = engine.store().write().await?;
+    let Some(mut fix) = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await? else { return Ok(()) };
+    if landed {
+        // The review that applied it, or has it applied for its reviewer, runs the check again by itself.
+        if !reviewing && fix.wanted_by.is_none() {
+            command::queue_verification(&mut tx, &task, &fix).await?;
+        }
+        write_fix(engine, &mut tx, &task, &mut fix, FixStatus::Applied).await?;
+    } else {
+        fix.applied_commit = None;
+        fixes::update(&mut tx, &fix).await?;
+    }
+    tx.commit().await?;
+    export_fixes(engine, &context, None).await;
+    Ok(())
 }
 
 /// Whether it still waits for somebody's word.

@@ -1,6 +1,7 @@
 //! Running a failed check again with a drafted fix: as a step of its own after somebody applied it, or within the
 //! review whose check failed, where a draft takes the place of the retry.
 
+use crate::{review, run};
 use forge_model::actor::{Actor, Cause};
 use forge_model::execution::Execution;
 use forge_model::fix::{FixProposal, FixStatus, FixVerification};
@@ -12,195 +13,193 @@ use tokio_util::sync::CancellationToken;
 use crate::steps::{End, Stepping};
 use crate::{ConflictCode, Engine, EngineError, error::Result, fix::command::Fixing};
 
-impl Engine {
-    /// Runs the failing step of an applied fix again: green, it is verified; else it is rolled back.
-    pub(crate) async fn verify_fix(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let id = s.step.params.as_ref().and_then(|params| params.get("fix_id")).and_then(|id| id.as_str());
-        let (fix, workspace) = {
-            let mut conn = self.store().read().await?;
-            let fix = fixes::get(&mut conn, &s.task.id, id.unwrap_or_default()).await?;
-            (fix, workspaces::last(&mut conn, &s.task.id).await?)
-        };
-        let Some(fix) = fix.filter(|fix| fix.status == FixStatus::Applied) else {
-            return Ok(End::skipped("the fix is not applied any more"));
-        };
-        let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
-        Ok(match self.check_with_fix(s, &workspace, fix, cancel).await? {
-            Some(fix) => End::Ok(Some(fix.reason.unwrap_or_else(|| fix.status.to_string()))),
-            None => End::Interrupted,
-        })
-    }
+/// Runs the failing step of an applied fix again: green, it is verified; else it is rolled back.
+pub(crate) async fn verify_fix(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let id = s.step.params.as_ref().and_then(|params| params.get("fix_id")).and_then(|id| id.as_str());
+    let (fix, workspace) = {
+        let mut conn = engine.store().read().await?;
+        let fix = fixes::get(&mut conn, &s.task.id, id.unwrap_or_default()).await?;
+        (fix, workspaces::last(&mut conn, &s.task.id).await?)
+    };
+    let Some(fix) = fix.filter(|fix| fix.status == FixStatus::Applied) else {
+        return Ok(End::skipped("the fix is not applied any more"));
+    };
+    let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
+    Ok(match check_with_fix(engine, s, &workspace, fix, cancel).await? {
+        Some(fix) => End::Ok(Some(fix.reason.unwrap_or_else(|| fix.status.to_string()))),
+        None => End::Interrupted,
+    })
+}
 
-    /// Runs the failing step of an applied fix again and follows what it says; nothing when cancelled first.
-    async fn check_with_fix(
-        &self,
-        s: &Stepping,
-        workspace: &Workspace,
-        fix: FixProposal,
-        cancel: &CancellationToken,
-    ) -> Result<Option<FixProposal>> {
-        let log_id = format!("fix-{}-{}", fix.fix_id.get(..16).unwrap_or(&fix.fix_id), s.step.id);
-        let check = ReviewStep::begun(fix.gate.step, &fix.gate.command, &log_id);
-        let config = s.context.review_config(&s.task);
-        let Some(check) = self.run_command(s, workspace, &config, check, cancel).await? else {
-            return Ok(None);
-        };
-        let fix = self.settle_fix(s, workspace, fix, &check).await?;
-        let repo = self.repo(&s.context).await?;
-        let stat = self.measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
-        let mut tx = self.store().write().await?;
-        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
-            task.diff_stat = Some(stat);
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-        }
-        tx.commit().await?;
-        self.look_at_changed_work(&s.task.id).await?;
-        Ok(Some(fix))
+/// Runs the failing step of an applied fix again and follows what it says; nothing when cancelled first.
+async fn check_with_fix(
+    engine: &Engine,
+    s: &Stepping,
+    workspace: &Workspace,
+    fix: FixProposal,
+    cancel: &CancellationToken,
+) -> Result<Option<FixProposal>> {
+    let log_id = format!("fix-{}-{}", fix.fix_id.get(..16).unwrap_or(&fix.fix_id), s.step.id);
+    let check = ReviewStep::begun(fix.gate.step, &fix.gate.command, &log_id);
+    let config = s.context.review_config(&s.task);
+    let Some(check) = review::checks::run_command(engine, s, workspace, &config, check, cancel).await? else {
+        return Ok(None);
+    };
+    let fix = settle_fix(engine, s, workspace, fix, &check).await?;
+    let repo = engine.repo(&s.context).await?;
+    let stat = run::finish::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
+    let mut tx = engine.store().write().await?;
+    if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+        task.diff_stat = Some(stat);
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
     }
+    tx.commit().await?;
+    review::look_at_changed_work(engine, &s.task.id).await?;
+    Ok(Some(fix))
+}
 
-    /// After a reviewer's run: applies what they asked for if they send the work back, and has the failing step run
-    /// again; else their wish is over. False when cancelled first; done again after a kill, it goes on where it was.
-    pub(crate) async fn settle_wanted(
-        &self,
-        s: &Stepping,
-        (workspace, run): (&Workspace, &Execution),
-        sent_back: bool,
-        cancel: &CancellationToken,
-    ) -> Result<bool> {
-        let all = fixes::of_task(&mut *self.store().read().await?, &s.task.id).await?;
-        for fix in all {
-            let Some(actor) = fix.wanted_by.clone() else { continue };
-            // Of an earlier run that nobody settled, a wish is over.
-            let is_meant = sent_back && fix.updated_at >= run.started_at;
-            if is_meant {
-                if !self.apply_and_check(s, workspace, fix, actor, cancel).await? {
-                    return Ok(false);
-                }
-            } else {
-                self.forget_wish(&fix).await?;
+/// After a reviewer's run: applies what they asked for if they send the work back, and has the failing step run
+/// again; else their wish is over. False when cancelled first; done again after a kill, it goes on where it was.
+pub(crate) async fn settle_wanted(
+    engine: &Engine,
+    s: &Stepping,
+    (workspace, run): (&Workspace, &Execution),
+    sent_back: bool,
+    cancel: &CancellationToken,
+) -> Result<bool> {
+    let all = fixes::of_task(&mut *engine.store().read().await?, &s.task.id).await?;
+    for fix in all {
+        let Some(actor) = fix.wanted_by.clone() else { continue };
+        // Of an earlier run that nobody settled, a wish is over.
+        let is_meant = sent_back && fix.updated_at >= run.started_at;
+        if is_meant {
+            if !apply_and_check(engine, s, workspace, fix, actor, cancel).await? {
+                return Ok(false);
             }
+        } else {
+            forget_wish(engine, &fix).await?;
         }
-        Ok(true)
     }
+    Ok(true)
+}
 
-    /// Applies a fix that somebody asked for and has its failing step run again; then the wish is over. False when
-    /// cancelled first. A fix that cannot be applied stays out, and says why itself.
-    pub(crate) async fn apply_and_check(
-        &self,
-        s: &Stepping,
-        workspace: &Workspace,
-        mut fix: FixProposal,
-        actor: Actor,
-        cancel: &CancellationToken,
-    ) -> Result<bool> {
-        if fix.status == FixStatus::Drafted {
-            let of = Fixing { context: &s.context, task: &s.task, workspace };
-            match self.land_fix(&of, fix.clone(), actor, false).await {
-                Ok(landed) => fix = landed,
-                Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
-                    tracing::info!(task = %s.task.id, %message, "a fix that somebody asked for is not applied");
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        if fix.status == FixStatus::Applied {
-            match self.check_with_fix(s, workspace, fix, cancel).await? {
-                Some(settled) => fix = settled,
-                None => return Ok(false),
-            }
-        }
-        self.forget_wish(&fix).await?;
-        Ok(true)
-    }
-
-    async fn forget_wish(&self, fix: &FixProposal) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        fixes::forget_wish(&mut tx, fix).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// Writes what the failing step said with the fix, and takes the fix back when that did not help.
-    pub(crate) async fn settle_fix(
-        &self,
-        s: &Stepping,
-        workspace: &Workspace,
-        mut fix: FixProposal,
-        check: &ReviewStep,
-    ) -> Result<FixProposal> {
-        // Whoever asked for it has it.
-        fix.wanted_by = None;
-        fix.verification = Some(FixVerification {
-            passed: check.has_passed(),
-            exit_code: check.exit_code,
-            timed_out: check.timed_out,
-            duration_ms: check.duration_ms,
-            log_id: check.log_id.clone(),
-            at: self.now(),
-        });
-        if check.has_passed() {
-            let mut tx = self.store().write().await?;
-            self.write_fix(&mut tx, &s.task, &mut fix, FixStatus::Verified).await?;
-            tx.commit().await?;
-            self.export_fixes(&s.context, None).await;
-            return Ok(fix);
-        }
+/// Applies a fix that somebody asked for and has its failing step run again; then the wish is over. False when
+/// cancelled first. A fix that cannot be applied stays out, and says why itself.
+pub(crate) async fn apply_and_check(
+    engine: &Engine,
+    s: &Stepping,
+    workspace: &Workspace,
+    mut fix: FixProposal,
+    actor: Actor,
+    cancel: &CancellationToken,
+) -> Result<bool> {
+    if fix.status == FixStatus::Drafted {
         let of = Fixing { context: &s.context, task: &s.task, workspace };
-        let reason = format!("it did not help: {}", check.failure());
-        match self.take_back_fix(&of, fix.clone(), None, &reason).await {
-            Err(EngineError::Conflict { message, .. }) => {
-                // It stands as it is: a person sees why.
-                fix.reason = Some(format!("{reason}; it could not be taken back: {message}"));
-                let mut tx = self.store().write().await?;
-                self.write_fix(&mut tx, &s.task, &mut fix, FixStatus::Applied).await?;
-                tx.commit().await?;
-                Ok(fix)
-            }
-            other => other,
-        }
-    }
-
-    /// The fix that stands applied for a review.
-    pub(crate) async fn applied_for(&self, review: &Review) -> Result<Option<FixProposal>> {
-        let all = fixes::of_task(&mut *self.store().read().await?, &review.task_id).await?;
-        Ok(all.into_iter().find(|fix| fix.review_id == review.id && fix.status == FixStatus::Applied))
-    }
-
-    /// Has a fix drafted for a failed check and applies it, where the project lets a draft take the place of the
-    /// retry. Nothing when nothing came of it.
-    pub(crate) async fn fix_in_place(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        workspace: &Workspace,
-        check: &ReviewStep,
-        cancel: &CancellationToken,
-    ) -> Result<Option<FixProposal>> {
-        if !s.context.settings.inner_loop.auto_fix.apply_without_review {
-            return Ok(None);
-        }
-        let Some(draft) = self.plan_draft(s, review, workspace, check).await else { return Ok(None) };
-        let mut tx = self.store().write().await?;
-        let first = fixes::begin_draft(&mut tx, &draft).await?;
-        tx.commit().await?;
-        if !first {
-            return Ok(None);
-        }
-        let Some(fix) = self.draft_fix(draft, cancel).await? else { return Ok(None) };
-        let of = Fixing { context: &s.context, task: &s.task, workspace };
-        let actor = Actor::System { cause: Cause::Review };
-        let fix = match self.land_fix(&of, fix, actor, false).await {
-            Ok(fix) => fix,
+        match super::command::land_fix(engine, &of, fix.clone(), actor, false).await {
+            Ok(landed) => fix = landed,
             Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
-                tracing::info!(task = %s.task.id, %message, "a drafted fix stands as a proposal");
-                return Ok(None);
+                tracing::info!(task = %s.task.id, %message, "a fix that somebody asked for is not applied");
             }
             Err(error) => return Err(error),
-        };
-        if let Some(commit) = fix.applied_commit.clone() {
-            let repo = self.repo(&s.context).await?;
-            self.review_commit(&repo, review, commit).await?;
         }
-        Ok(Some(fix))
     }
+    if fix.status == FixStatus::Applied {
+        match check_with_fix(engine, s, workspace, fix, cancel).await? {
+            Some(settled) => fix = settled,
+            None => return Ok(false),
+        }
+    }
+    forget_wish(engine, &fix).await?;
+    Ok(true)
+}
+
+async fn forget_wish(engine: &Engine, fix: &FixProposal) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    fixes::forget_wish(&mut tx, fix).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Writes what the failing step said with the fix, and takes the fix back when that did not help.
+pub(crate) async fn settle_fix(
+    engine: &Engine,
+    s: &Stepping,
+    workspace: &Workspace,
+    mut fix: FixProposal,
+    check: &ReviewStep,
+) -> Result<FixProposal> {
+    // Whoever asked for it has it.
+    fix.wanted_by = None;
+    fix.verification = Some(FixVerification {
+        passed: check.has_passed(),
+        exit_code: check.exit_code,
+        timed_out: check.timed_out,
+        duration_ms: check.duration_ms,
+        log_id: check.log_id.clone(),
+        at: engine.now(),
+    });
+    if check.has_passed() {
+        let mut tx = engine.store().write().await?;
+        super::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Verified).await?;
+        tx.commit().await?;
+        super::export_fixes(engine, &s.context, None).await;
+        return Ok(fix);
+    }
+    let of = Fixing { context: &s.context, task: &s.task, workspace };
+    let reason = format!("it did not help: {}", check.failure());
+    match super::command::take_back_fix(engine, &of, fix.clone(), None, &reason).await {
+        Err(EngineError::Conflict { message, .. }) => {
+            // It stands as it is: a person sees why.
+            fix.reason = Some(format!("{reason}; it could not be taken back: {message}"));
+            let mut tx = engine.store().write().await?;
+            super::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Applied).await?;
+            tx.commit().await?;
+            Ok(fix)
+        }
+        other => other,
+    }
+}
+
+/// The fix that stands applied for a review.
+pub(crate) async fn applied_for(engine: &Engine, review: &Review) -> Result<Option<FixProposal>> {
+    let all = fixes::of_task(&mut *engine.store().read().await?, &review.task_id).await?;
+    Ok(all.into_iter().find(|fix| fix.review_id == review.id && fix.status == FixStatus::Applied))
+}
+
+/// Has a fix drafted for a failed check and applies it, where the project lets a draft take the place of the
+/// retry. Nothing when nothing came of it.
+pub(crate) async fn fix_in_place(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    workspace: &Workspace,
+    check: &ReviewStep,
+    cancel: &CancellationToken,
+) -> Result<Option<FixProposal>> {
+    if !s.context.settings.inner_loop.auto_fix.apply_without_review {
+        return Ok(None);
+    }
+    let Some(draft) = super::plan_draft(engine, s, review, workspace, check).await else { return Ok(None) };
+    let mut tx = engine.store().write().await?;
+    let first = fixes::begin_draft(&mut tx, &draft).await?;
+    tx.commit().await?;
+    if !first {
+        return Ok(None);
+    }
+    let Some(fix) = super::draft_fix(engine, draft, cancel).await? else { return Ok(None) };
+    let of = Fixing { context: &s.context, task: &s.task, workspace };
+    let actor = Actor::System { cause: Cause::Review };
+    let fix = match super::command::land_fix(engine, &of, fix, actor, false).await {
+        Ok(fix) => fix,
+        Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
+            tracing::info!(task = %s.task.id, %message, "a drafted fix stands as a proposal");
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    if let Some(commit) = fix.applied_commit.clone() {
+        let repo = engine.repo(&s.context).await?;
+        review::review_commit(engine, &repo, review, commit).await?;
+    }
+    Ok(Some(fix))
 }

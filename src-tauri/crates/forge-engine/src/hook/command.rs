@@ -1,6 +1,7 @@
 //! What a person does about lifecycle hooks: trying one out apart from any move, and going on when a
 //! blocking one did not pass.
 
+use crate::run;
 use std::path::{Path, PathBuf};
 
 use forge_agents::LogReader;
@@ -70,7 +71,7 @@ impl Engine {
     /// `NotFound`, `Invalid`.
     pub async fn test_hook(&self, project: &ProjectId, request: HookTestRequest) -> Result<HookTest> {
         let index = request.index;
-        let trial = self.prepare_trial(project, request).await?;
+        let trial = prepare_trial(self, project, request).await?;
         let blank = HookRun {
             event: trial.facts.event,
             index,
@@ -85,26 +86,36 @@ impl Engine {
             at: self.now(),
         };
         if matches!(trial.hook, LifecycleHook::Script(_)) {
-            self.require_trust_of_script(&trial.context, trial.task.as_ref(), trial.workspace.as_ref())
-                .await?;
+            super::script::require_trust_of_script(
+                self,
+                &trial.context,
+                trial.task.as_ref(),
+                trial.workspace.as_ref(),
+            )
+            .await?;
         }
-        let environment =
-            self.hook_env(&trial.context, trial.task.as_ref(), trial.workspace.as_ref(), &trial.facts);
+        let environment = super::script::hook_env(
+            self,
+            &trial.context,
+            trial.task.as_ref(),
+            trial.workspace.as_ref(),
+            &trial.facts,
+        );
         let cwd = working_dir(&trial.context, trial.workspace.as_ref());
         let inherited = self.command_environment(&trial.context).await?;
         let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
         let task = trial.task.as_ref().map(|task| &task.id);
-        let follow = self.follow_log(project, task, &trial.log_id, &log);
+        let follow = run::follow_log(self, project, task, &trial.log_id, &log);
         let run = match &trial.hook {
             LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
             LifecycleHook::Script(script) => {
                 let env = (inherited, environment.clone());
-                self.try_script(&trial, script, cwd.clone(), env, &log, blank).await
+                try_script(self, &trial, script, cwd.clone(), env, &log, blank).await
             }
         };
         log.append(EntryKind::HookRun, "", record_of(&run)?);
         drop(follow);
-        self.close_log(log).await?;
+        run::close_log(self, log).await?;
         Ok(HookTest {
             status: run.status,
             exit_code: run.exit_code,
@@ -134,164 +145,159 @@ impl Engine {
     ) -> Result<LogPage> {
         let log_id = checked_log_id(log_id)?;
         self.context(&mut *self.store().read().await?, project).await?;
-        page_of(self.hook_test_dir(project), log_id, after, before, limit).await
+        page_of(hook_test_dir(self, project), log_id, after, before, limit).await
     }
+}
 
-    /// The folder with the log of a test of a hook, of whichever task or project: the latest, where several were
-    /// given one name.
-    pub(crate) async fn dir_of_test_log(&self, log_id: &str) -> Result<Option<PathBuf>> {
-        let Ok(log_id) = checked_log_id(log_id.to_owned()) else { return Ok(None) };
-        let logs = self.inner.config.data_dir.join("logs");
-        let found = tokio::task::spawn_blocking(move || latest_dir_with(&logs, &log_id)).await;
-        found.map_err(std::io::Error::other).flatten().map_err(EngineError::io("look for a log"))
-    }
+/// The folder with the log of a test of a hook, of whichever task or project: the latest, where several were
+/// given one name.
+pub(crate) async fn dir_of_test_log(engine: &Engine, log_id: &str) -> Result<Option<PathBuf>> {
+    let Ok(log_id) = checked_log_id(log_id.to_owned()) else { return Ok(None) };
+    let logs = engine.inner.config.data_dir.join("logs");
+    let found = tokio::task::spawn_blocking(move || latest_dir_with(&logs, &log_id)).await;
+    found.map_err(std::io::Error::other).flatten().map_err(EngineError::io("look for a log"))
+}
 
-    fn hook_test_dir(&self, project: &ProjectId) -> PathBuf {
-        self.inner.config.data_dir.join("logs").join(project.as_str()).join(HOOK_TESTS)
-    }
+fn hook_test_dir(engine: &Engine, project: &ProjectId) -> PathBuf {
+    engine.inner.config.data_dir.join("logs").join(project.as_str()).join(HOOK_TESTS)
+}
 
-    async fn try_script(
-        &self,
-        trial: &Trial,
-        script: &ScriptHook,
-        cwd: PathBuf,
-        (environment, env): (ProgramEnvironment, std::collections::BTreeMap<String, String>),
-        log: &forge_agents::LogWriter,
-        blank: HookRun,
-    ) -> HookRun {
-        let owner = trial.task.as_ref().map_or_else(nobody, |task| task.id.clone());
-        let run = ScriptRun { owner: &owner, script, environment, cwd, env, log, log_id: &trial.log_id };
-        self.run_script(run, blank, &self.inner.shutdown.child_token()).await
-    }
+async fn try_script(
+    engine: &Engine,
+    trial: &Trial,
+    script: &ScriptHook,
+    cwd: PathBuf,
+    (environment, env): (ProgramEnvironment, std::collections::BTreeMap<String, String>),
+    log: &forge_agents::LogWriter,
+    blank: HookRun,
+) -> HookRun {
+    let owner = trial.task.as_ref().map_or_else(nobody, |task| task.id.clone());
+    let run = ScriptRun { owner: &owner, script, environment, cwd, env, log, log_id: &trial.log_id };
+    super::script::run_script(engine, run, blank, &engine.inner.shutdown.child_token()).await
+}
 
-    async fn prepare_trial(&self, project: &ProjectId, request: HookTestRequest) -> Result<Trial> {
-        let HookTestRequest { task_id, event, index, hook, log_id } = request;
-        let mut conn = self.store().read().await?;
-        let context = self.context(&mut conn, project).await?;
-        let hook = match hook {
-            Some(hook) => hook,
-            None => {
-                let saved = context.settings.lifecycle_hooks.of(event);
-                let place = usize::try_from(index).unwrap_or(usize::MAX);
-                saved.get(place).cloned().ok_or_else(|| {
-                    let message = format!("`{event}` has {} hooks, counted from 0", saved.len());
-                    EngineError::invalid("hook_index", message)
-                })?
-            }
-        };
-        check_hook(event, &hook)?;
-        let log_id = match log_id {
-            Some(log_id) => checked_log_id(log_id)?,
-            None => format!("{TEST_LOG_PREFIX}{event}-{index}-{}", self.now().0),
-        };
-        let mut facts =
-            HookFacts { event, status: String::new(), previous: String::new(), agent: None, execution: None };
-        let (mut task, mut workspace) = (None, None);
-        let mut log_dir = self.hook_test_dir(project);
-        if let Some(id) = task_id {
-            let (row, _) = self.load(&mut conn, &id, None).await?;
-            if row.project_id != *project {
-                return Err(EngineError::invalid("task_id", "belongs to another project"));
-            }
-            log_dir = self.log_dir(project, &id);
-            workspace = usable(workspaces::last(&mut conn, &id).await?);
-            let role = context.work_role().unwrap_or_default();
-            let holder = roles::holder(&mut conn, &id, role).await?;
-            facts.agent =
-                holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id);
-            facts.status.clone_from(&row.status);
-            facts.previous =
-                transitions::last(&mut conn, &id).await?.map(|last| last.from).unwrap_or_default();
-            if event != LifecycleEvent::BeforeWork {
-                facts.execution = executions::last(&mut conn, &id).await?.map(|row| row.execution.id);
-            }
-            task = Some(row);
+async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRequest) -> Result<Trial> {
+    let HookTestRequest { task_id, event, index, hook, log_id } = request;
+    let mut conn = engine.store().read().await?;
+    let context = engine.context(&mut conn, project).await?;
+    let hook = match hook {
+        Some(hook) => hook,
+        None => {
+            let saved = context.settings.lifecycle_hooks.of(event);
+            let place = usize::try_from(index).unwrap_or(usize::MAX);
+            saved.get(place).cloned().ok_or_else(|| {
+                let message = format!("`{event}` has {} hooks, counted from 0", saved.len());
+                EngineError::invalid("hook_index", message)
+            })?
         }
-        Ok(Trial { context, task, workspace, facts, hook, log_dir, log_id })
+    };
+    check_hook(event, &hook)?;
+    let log_id = match log_id {
+        Some(log_id) => checked_log_id(log_id)?,
+        None => format!("{TEST_LOG_PREFIX}{event}-{index}-{}", engine.now().0),
+    };
+    let mut facts =
+        HookFacts { event, status: String::new(), previous: String::new(), agent: None, execution: None };
+    let (mut task, mut workspace) = (None, None);
+    let mut log_dir = hook_test_dir(engine, project);
+    if let Some(id) = task_id {
+        let (row, _) = engine.load(&mut conn, &id, None).await?;
+        if row.project_id != *project {
+            return Err(EngineError::invalid("task_id", "belongs to another project"));
+        }
+        log_dir = engine.log_dir(project, &id);
+        workspace = usable(workspaces::last(&mut conn, &id).await?);
+        let role = context.work_role().unwrap_or_default();
+        let holder = roles::holder(&mut conn, &id, role).await?;
+        facts.agent = holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id);
+        facts.status.clone_from(&row.status);
+        facts.previous = transitions::last(&mut conn, &id).await?.map(|last| last.from).unwrap_or_default();
+        if event != LifecycleEvent::BeforeWork {
+            facts.execution = executions::last(&mut conn, &id).await?.map(|row| row.execution.id);
+        }
+        task = Some(row);
     }
+    Ok(Trial { context, task, workspace, facts, hook, log_dir, log_id })
+}
 
-    /// Goes on behind a barrier that a blocking hook kept shut: that hook again, or not this once, then what
-    /// was still to come. What passed before it is not run again.
-    pub(crate) async fn go_on_behind_barrier(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &mut TaskRow,
-        skipped: Option<SkippedOnce>,
-    ) -> Result<()> {
-        let all = steps::list(tx, &task.id).await?;
-        let failed = all
+/// Goes on behind a barrier that a blocking hook kept shut: that hook again, or not this once, then what
+/// was still to come. What passed before it is not run again.
+pub(crate) async fn go_on_behind_barrier(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    skipped: Option<SkippedOnce>,
+) -> Result<()> {
+    let all = steps::list(tx, &task.id).await?;
+    let failed = all
+        .iter()
+        .rposition(|step| is_blocking(step) && step.outcome == Some(StepOutcome::Failed))
+        .ok_or_else(|| EngineError::conflict(ConflictCode::NothingToContinue, "no hook holds the task up"))?;
+    let (before, after) = all.split_at(failed + 1);
+    let failed = before.last().ok_or_else(|| EngineError::not_found("step of task", &task.id))?;
+    let mut list: Vec<StepRow> = Vec::new();
+    for kind in [StepKind::Admit, StepKind::PrepareWorkspace] {
+        let first =
+            before.iter().rfind(|step| step.kind == kind && step.transition_seq == failed.transition_seq);
+        list.extend(first.map(again));
+    }
+    list.push(hook_again(engine, context, failed, skipped)?);
+    list.extend(
+        after
             .iter()
-            .rposition(|step| is_blocking(step) && step.outcome == Some(StepOutcome::Failed))
-            .ok_or_else(|| {
-                EngineError::conflict(ConflictCode::NothingToContinue, "no hook holds the task up")
-            })?;
-        let (before, after) = all.split_at(failed + 1);
-        let failed = before.last().ok_or_else(|| EngineError::not_found("step of task", &task.id))?;
-        let mut list: Vec<StepRow> = Vec::new();
-        for kind in [StepKind::Admit, StepKind::PrepareWorkspace] {
-            let first =
-                before.iter().rfind(|step| step.kind == kind && step.transition_seq == failed.transition_seq);
-            list.extend(first.map(again));
-        }
-        list.push(self.hook_again(context, failed, skipped)?);
-        list.extend(
-            after
-                .iter()
-                .filter(|step| {
-                    step.outcome == Some(StepOutcome::Skipped)
-                        && step.reason.as_deref() == Some(BEHIND_BARRIER)
-                })
-                .map(again),
-        );
-        if !list.iter().any(|step| step.kind == StepKind::ClearBarrier) {
-            // The barrier itself is among what was still to come, whatever else is.
-            let mut clear =
-                StepRow::pending(&task.id, &task.status, StepKind::ClearBarrier, Phase::BeforeEnter.as_str());
-            clear.transition_seq = failed.transition_seq;
-            list.push(clear);
-        }
-        for mut step in list {
-            steps::insert(tx, &mut step).await?;
-        }
-        let now = self.now();
-        task.entry_barrier = Some(EntryBarrier { state: task.status.clone(), since: now });
-        task.error_annotation = None;
-        task.waiting = None;
-        tasks::update(tx, task, now).await?;
-        let facts = json!({ "hook": HookStep::of(failed)?.reference() });
-        self.emit(tx, forge_model::event::EventType::TaskUnblocked, task, task.id.as_str(), &facts).await
+            .filter(|step| {
+                step.outcome == Some(StepOutcome::Skipped) && step.reason.as_deref() == Some(BEHIND_BARRIER)
+            })
+            .map(again),
+    );
+    if !list.iter().any(|step| step.kind == StepKind::ClearBarrier) {
+        // The barrier itself is among what was still to come, whatever else is.
+        let mut clear =
+            StepRow::pending(&task.id, &task.status, StepKind::ClearBarrier, Phase::BeforeEnter.as_str());
+        clear.transition_seq = failed.transition_seq;
+        list.push(clear);
     }
+    for mut step in list {
+        steps::insert(tx, &mut step).await?;
+    }
+    let now = engine.now();
+    task.entry_barrier = Some(EntryBarrier { state: task.status.clone(), since: now });
+    task.error_annotation = None;
+    task.waiting = None;
+    tasks::update(tx, task, now).await?;
+    let facts = json!({ "hook": HookStep::of(failed)?.reference() });
+    engine.emit(tx, forge_model::event::EventType::TaskUnblocked, task, task.id.as_str(), &facts).await
+}
 
-    /// The hook that failed as it is to run now, or the record that it does not.
-    fn hook_again(
-        &self,
-        context: &ProjectContext,
-        failed: &StepRow,
-        skipped: Option<SkippedOnce>,
-    ) -> Result<StepRow> {
-        let mut hook = HookStep::of(failed)?;
-        let mut step = again(failed);
-        let now = self.now();
-        let mut done = |reason: String| {
-            step.status = StepStatus::Done;
-            step.outcome = Some(StepOutcome::Skipped);
-            step.reason = Some(reason);
-            (step.started_at, step.finished_at) = (Some(now), Some(now));
-        };
-        if let Some(skipped) = skipped {
-            done(format!("skipped once by {}: {}", skipped.actor, skipped.reason));
-            hook.skipped_once = Some(skipped);
-        } else {
-            match as_configured_now(context, &hook) {
-                // A person who mended the hook's command means the mended one.
-                Some(now) => hook.hook = now,
-                None => done("no longer among the blocking hooks".to_owned()),
-            }
+/// The hook that failed as it is to run now, or the record that it does not.
+fn hook_again(
+    engine: &Engine,
+    context: &ProjectContext,
+    failed: &StepRow,
+    skipped: Option<SkippedOnce>,
+) -> Result<StepRow> {
+    let mut hook = HookStep::of(failed)?;
+    let mut step = again(failed);
+    let now = engine.now();
+    let mut done = |reason: String| {
+        step.status = StepStatus::Done;
+        step.outcome = Some(StepOutcome::Skipped);
+        step.reason = Some(reason);
+        (step.started_at, step.finished_at) = (Some(now), Some(now));
+    };
+    if let Some(skipped) = skipped {
+        done(format!("skipped once by {}: {}", skipped.actor, skipped.reason));
+        hook.skipped_once = Some(skipped);
+    } else {
+        match as_configured_now(context, &hook) {
+            // A person who mended the hook's command means the mended one.
+            Some(now) => hook.hook = now,
+            None => done("no longer among the blocking hooks".to_owned()),
         }
-        step.params = Some(hook.params()?);
-        Ok(step)
     }
+    step.params = Some(hook.params()?);
+    Ok(step)
 }
 
 /// The same step, still to be run.

@@ -148,143 +148,137 @@ pub(crate) fn shown_name(step: &StepRow) -> String {
     format!("{}[{}]", step.phase, index.unwrap_or_default())
 }
 
-impl Engine {
-    /// The work that going on from the task's state would stop; none when none had begun, when nobody wants
-    /// to know, or when it has been told already.
-    pub(crate) async fn work_that_stops(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<Option<Stopped>> {
-        let listened = !context.settings.lifecycle_hooks.on_work_stop.is_empty();
-        let active = context.workflow.state(&task.status).is_some_and(|s| s.kind == StateKind::Active);
-        if !listened || !active || is_ordered(task) || task.entry_barrier.is_some() {
-            return Ok(None);
+/// The work that going on from the task's state would stop; none when none had begun, when nobody wants
+/// to know, or when it has been told already.
+pub(crate) async fn work_that_stops(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Stopped>> {
+    let listened = !context.settings.lifecycle_hooks.on_work_stop.is_empty();
+    let active = context.workflow.state(&task.status).is_some_and(|s| s.kind == StateKind::Active);
+    if !listened || !active || is_ordered(task) || task.entry_barrier.is_some() {
+        return Ok(None);
+    }
+    if steps::is_work_stopped(tx, &task.id, &task.status).await? {
+        return Ok(None);
+    }
+    let run = executions::last(tx, &task.id).await?.map(|row| row.execution);
+    let run = run.filter(|run| run.started_at >= task.status_since);
+    Ok(Some(Stopped {
+        state: task.status.clone(),
+        agent: run.as_ref().map(|run| run.agent_id.clone()),
+        execution: run.map(|run| run.id),
+    }))
+}
+
+/// The hooks of entering `state` by the move `row`.
+pub(crate) async fn hooks_of_entry(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    state: &State,
+    row: &TransitionRow,
+    stopped: Option<&Stopped>,
+) -> Result<EntryHooks> {
+    let mut hooks = EntryHooks::default();
+    let moment = |event| Moment { event, task, state: &state.name, row, agent: None, execution: None };
+    if let Some(stopped) = stopped.filter(|_| !state.is_terminal()) {
+        hooks.stopped = stopped_rows(context, task, row, stopped)?;
+    }
+    // An ordered part is worked on in its parent's run, behind its parent's barrier.
+    if state.kind == StateKind::Active && !is_ordered(task) {
+        for step in moment(LifecycleEvent::BeforeWork).rows(context)? {
+            let place = match HookStep::of(&step)?.hook {
+                LifecycleHook::Script(script) if script.blocking => &mut hooks.blocking,
+                LifecycleHook::Plugin(plugin) if plugin.name == Action::KnowledgeInject => {
+                    &mut hooks.informing
+                }
+                LifecycleHook::Script(_) | LifecycleHook::Plugin(_) => &mut hooks.beside,
+            };
+            place.push(step);
         }
-        if steps::is_work_stopped(tx, &task.id, &task.status).await? {
-            return Ok(None);
-        }
+    }
+    if state.is_terminal() {
+        let cancelled = state.name == context.workflow.cancellation_state;
+        let event = if cancelled { LifecycleEvent::OnTaskCancel } else { LifecycleEvent::OnTaskDone };
         let run = executions::last(tx, &task.id).await?.map(|row| row.execution);
-        let run = run.filter(|run| run.started_at >= task.status_since);
-        Ok(Some(Stopped {
-            state: task.status.clone(),
+        let closed = Moment {
             agent: run.as_ref().map(|run| run.agent_id.clone()),
             execution: run.map(|run| run.id),
-        }))
-    }
-
-    /// The hooks of entering `state` by the move `row`.
-    pub(crate) async fn hooks_of_entry(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        state: &State,
-        row: &TransitionRow,
-        stopped: Option<&Stopped>,
-    ) -> Result<EntryHooks> {
-        let mut hooks = EntryHooks::default();
-        let moment = |event| Moment { event, task, state: &state.name, row, agent: None, execution: None };
-        if let Some(stopped) = stopped.filter(|_| !state.is_terminal()) {
-            hooks.stopped = stopped_rows(context, task, row, stopped)?;
-        }
-        // An ordered part is worked on in its parent's run, behind its parent's barrier.
-        if state.kind == StateKind::Active && !is_ordered(task) {
-            for step in moment(LifecycleEvent::BeforeWork).rows(context)? {
-                let place = match HookStep::of(&step)?.hook {
-                    LifecycleHook::Script(script) if script.blocking => &mut hooks.blocking,
-                    LifecycleHook::Plugin(plugin) if plugin.name == Action::KnowledgeInject => {
-                        &mut hooks.informing
-                    }
-                    LifecycleHook::Script(_) | LifecycleHook::Plugin(_) => &mut hooks.beside,
-                };
-                place.push(step);
-            }
-        }
-        if state.is_terminal() {
-            let cancelled = state.name == context.workflow.cancellation_state;
-            let event = if cancelled { LifecycleEvent::OnTaskCancel } else { LifecycleEvent::OnTaskDone };
-            let run = executions::last(tx, &task.id).await?.map(|row| row.execution);
-            let closed = Moment {
-                agent: run.as_ref().map(|run| run.agent_id.clone()),
-                execution: run.map(|run| run.id),
-                ..moment(event)
-            };
-            hooks.closed = closed.rows(context)?;
-        }
-        Ok(hooks)
-    }
-
-    /// Queues the hooks that hear of an agent's start. Where no work is done, none begins: a planner's run is
-    /// the gate's business.
-    pub(crate) async fn queue_work_start(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        row: &TransitionRow,
-        (agent, execution): (&AgentId, &ExecutionId),
-    ) -> Result<()> {
-        if context.workflow.state(&task.status).is_none_or(|state| state.kind != StateKind::Active) {
-            return Ok(());
-        }
-        let moment = Moment {
-            event: LifecycleEvent::OnWorkStart,
-            task,
-            state: &task.status,
-            row,
-            agent: Some(agent.clone()),
-            execution: Some(execution.clone()),
+            ..moment(event)
         };
-        for mut step in moment.rows(context)? {
-            steps::insert(tx, &mut step).await?;
-        }
-        Ok(())
+        hooks.closed = closed.rows(context)?;
     }
+    Ok(hooks)
+}
 
-    /// Queues the hooks that hear of work that stopped while the task stays in its state.
-    pub(crate) async fn queue_work_stop(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        row: &TransitionRow,
-    ) -> Result<()> {
-        let Some(stopped) = self.work_that_stops(tx, context, task).await? else { return Ok(()) };
-        for mut step in stopped_rows(context, task, row, &stopped)? {
-            steps::insert(tx, &mut step).await?;
-        }
-        Ok(())
+/// Queues the hooks that hear of an agent's start. Where no work is done, none begins: a planner's run is
+/// the gate's business.
+pub(crate) async fn queue_work_start(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    row: &TransitionRow,
+    (agent, execution): (&AgentId, &ExecutionId),
+) -> Result<()> {
+    if context.workflow.state(&task.status).is_none_or(|state| state.kind != StateKind::Active) {
+        return Ok(());
     }
+    let moment = Moment {
+        event: LifecycleEvent::OnWorkStart,
+        task,
+        state: &task.status,
+        row,
+        agent: Some(agent.clone()),
+        execution: Some(execution.clone()),
+    };
+    for mut step in moment.rows(context)? {
+        steps::insert(tx, &mut step).await?;
+    }
+    Ok(())
+}
 
-    /// Ends the open steps of a task that goes elsewhere. Hooks of what has happened stay; a blocking one
-    /// that was cut short is over.
-    pub(crate) async fn skip_open(&self, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
-        if let Some(step) = steps::next(tx, &task.id).await?
-            && is_blocking(&step)
-            && step.status == StepStatus::Running
-        {
-            self.emit_hook_run(tx, task, &step, HookStatus::Interrupted).await?;
-        }
-        steps::skip_open(tx, &task.id, reason, self.now()).await?;
-        Ok(())
+/// Queues the hooks that hear of work that stopped while the task stays in its state.
+pub(crate) async fn queue_work_stop(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    row: &TransitionRow,
+) -> Result<()> {
+    let Some(stopped) = work_that_stops(tx, context, task).await? else { return Ok(()) };
+    for mut step in stopped_rows(context, task, row, &stopped)? {
+        steps::insert(tx, &mut step).await?;
     }
+    Ok(())
+}
 
-    /// Tells that a hook ran.
-    pub(crate) async fn emit_hook_run(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        step: &StepRow,
-        status: HookStatus,
-    ) -> Result<()> {
-        let hook = HookStep::of(step)?;
-        let facts = json!({
-            "event": hook.event, "index": hook.index, "type": hook.hook.kind(), "status": status, "log_id": step.log_id,
-        });
-        self.emit(tx, EventType::HookRun, task, task.id.as_str(), &facts).await
+/// Ends the open steps of a task that goes elsewhere. Hooks of what has happened stay; a blocking one
+/// that was cut short is over.
+pub(crate) async fn skip_open(engine: &Engine, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
+    if let Some(step) = steps::next(tx, &task.id).await?
+        && is_blocking(&step)
+        && step.status == StepStatus::Running
+    {
+        emit_hook_run(engine, tx, task, &step, HookStatus::Interrupted).await?;
     }
+    steps::skip_open(tx, &task.id, reason, engine.now()).await?;
+    Ok(())
+}
+
+/// Tells that a hook ran.
+pub(crate) async fn emit_hook_run(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    step: &StepRow,
+    status: HookStatus,
+) -> Result<()> {
+    let hook = HookStep::of(step)?;
+    let facts = json!({
+        "event": hook.event, "index": hook.index, "type": hook.hook.kind(), "status": status, "log_id": step.log_id,
+    });
+    engine.emit(tx, EventType::HookRun, task, task.id.as_str(), &facts).await
 }
 
 fn stopped_rows(

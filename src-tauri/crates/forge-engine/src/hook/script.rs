@@ -1,6 +1,7 @@
 //! A hook's script as a process: what it is told, where its output goes, and how its end is judged. Real
 //! runs and tests of a hook share every line of it.
 
+use crate::{run, trust};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -45,103 +46,101 @@ pub(crate) struct ScriptRun<'a> {
     pub log_id: &'a str,
 }
 
-impl Engine {
-    /// The variables that Forge sets for a hook; what is not known is empty.
-    pub(crate) fn hook_env(
-        &self,
-        context: &ProjectContext,
-        task: Option<&TaskRow>,
-        workspace: Option<&Workspace>,
-        facts: &HookFacts,
-    ) -> BTreeMap<String, String> {
-        let project = &context.project;
-        let id = |id: Option<&str>| id.unwrap_or_default().to_owned();
-        let mut env: BTreeMap<String, String> = [
-            ("FORGE_TASK_ID", String::new()),
-            ("FORGE_TASK_TITLE", String::new()),
-            ("FORGE_PROJECT_ID", project.id.0.clone()),
-            ("FORGE_PROJECT_NAME", project.name.clone()),
-            ("FORGE_REPO_PATH", project.repo_path.clone()),
-            ("FORGE_WORKTREE_PATH", String::new()),
+/// The variables that Forge sets for a hook; what is not known is empty.
+pub(crate) fn hook_env(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: Option<&TaskRow>,
+    workspace: Option<&Workspace>,
+    facts: &HookFacts,
+) -> BTreeMap<String, String> {
+    let project = &context.project;
+    let id = |id: Option<&str>| id.unwrap_or_default().to_owned();
+    let mut env: BTreeMap<String, String> = [
+        ("FORGE_TASK_ID", String::new()),
+        ("FORGE_TASK_TITLE", String::new()),
+        ("FORGE_PROJECT_ID", project.id.0.clone()),
+        ("FORGE_PROJECT_NAME", project.name.clone()),
+        ("FORGE_REPO_PATH", project.repo_path.clone()),
+        ("FORGE_WORKTREE_PATH", String::new()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    env.extend(task.map(|task| run::task_env(engine, context, task, workspace)).unwrap_or_default());
+    // The states of the moment, which may have passed since.
+    env.extend(
+        [
+            ("FORGE_EVENT", facts.event.to_string()),
+            ("FORGE_TASK_STATUS", facts.status.clone()),
+            ("FORGE_TASK_PREVIOUS_STATUS", facts.previous.clone()),
+            ("FORGE_AGENT_ID", id(facts.agent.as_ref().map(AgentId::as_str))),
+            ("FORGE_EXECUTION_ID", id(facts.execution.as_ref().map(ExecutionId::as_str))),
         ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into();
-        env.extend(task.map(|task| self.task_env(context, task, workspace)).unwrap_or_default());
-        // The states of the moment, which may have passed since.
-        env.extend(
-            [
-                ("FORGE_EVENT", facts.event.to_string()),
-                ("FORGE_TASK_STATUS", facts.status.clone()),
-                ("FORGE_TASK_PREVIOUS_STATUS", facts.previous.clone()),
-                ("FORGE_AGENT_ID", id(facts.agent.as_ref().map(AgentId::as_str))),
-                ("FORGE_EXECUTION_ID", id(facts.execution.as_ref().map(ExecutionId::as_str))),
-            ]
-            .map(|(name, value)| (name.to_owned(), value)),
-        );
-        env
-    }
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    env
+}
 
-    /// Refuses to run a script with startup files that a person has not trusted: those of the worktree that it runs in,
-    /// else the repository's.
-    pub(crate) async fn require_trust_of_script(
-        &self,
-        context: &ProjectContext,
-        task: Option<&TaskRow>,
-        workspace: Option<&Workspace>,
-    ) -> Result<()> {
-        match (task, workspace) {
-            (Some(task), Some(workspace)) => self.require_trust_of(context, task, Some(workspace)).await,
-            (Some(_) | None, _) => self.require_trust_of_project(context).await,
+/// Refuses to run a script with startup files that a person has not trusted: those of the worktree that it runs in,
+/// else the repository's.
+pub(crate) async fn require_trust_of_script(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: Option<&TaskRow>,
+    workspace: Option<&Workspace>,
+) -> Result<()> {
+    match (task, workspace) {
+        (Some(task), Some(workspace)) => {
+            trust::require_trust_of(engine, context, task, Some(workspace)).await
         }
+        (Some(_) | None, _) => trust::require_trust_of_project(engine, context).await,
     }
+}
 
-    /// Runs a script to its end, its time limit, or `cancel`; nothing of it is left. Its output is in the
-    /// log, but not yet its record.
-    pub(crate) async fn run_script(
-        &self,
-        run: ScriptRun<'_>,
-        blank: HookRun,
-        cancel: &CancellationToken,
-    ) -> HookRun {
-        let script = run.script;
-        let line = shell_line(&script.command, &run.cwd);
-        let marker = Marker(format!("{}-{}", run.log_id, run.owner));
-        let command = Command::shell(run.environment.shell(), &line, &run.cwd, marker)
-            .base(run.environment.base())
-            .envs(run.env)
-            .timeout(Duration::from_secs(u64::from(script.timeout_seconds)))
-            .grace(GRACE);
-        run.environment.note_withheld(run.log);
-        let begun = self.now();
-        let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
-        let finished = self
-            .run_recorded_for(run.owner, command, cancel, (&mut output, run.environment.redactor()))
+/// Runs a script to its end, its time limit, or `cancel`; nothing of it is left. Its output is in the
+/// log, but not yet its record.
+pub(crate) async fn run_script(
+    engine: &Engine,
+    run: ScriptRun<'_>,
+    blank: HookRun,
+    cancel: &CancellationToken,
+) -> HookRun {
+    let script = run.script;
+    let line = shell_line(&script.command, &run.cwd);
+    let marker = Marker(format!("{}-{}", run.log_id, run.owner));
+    let command = Command::shell(run.environment.shell(), &line, &run.cwd, marker)
+        .base(run.environment.base())
+        .envs(run.env)
+        .timeout(Duration::from_secs(u64::from(script.timeout_seconds)))
+        .grace(GRACE);
+    run.environment.note_withheld(run.log);
+    let begun = engine.now();
+    let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
+    let finished =
+        run::run_recorded_for(engine, run.owner, command, cancel, (&mut output, run.environment.redactor()))
             .await;
-        let kept = output.kept.into_strings();
-        let duration_ms = u64::try_from(self.now().since(begun)).unwrap_or_default();
-        let ran = HookRun { stdout: kept.stdout, stderr: kept.stderr, duration_ms, ..blank };
-        match finished {
-            Err(error) => HookRun {
-                status: HookStatus::Failed,
-                error: Some(format!("could not be run: {error}")),
-                ..ran
-            },
-            Ok(finished) if finished.cancelled => {
-                HookRun { status: HookStatus::Interrupted, error: Some("interrupted".to_owned()), ..ran }
-            }
-            Ok(finished) => {
-                let error = failure(script, finished.exit, finished.timed_out);
-                let exit_code = match finished.exit {
-                    Exit::Code(code) if !finished.timed_out => Some(code),
-                    Exit::Code(_) | Exit::Signal(_) => None,
-                };
-                let status = match (&error, finished.timed_out) {
-                    (_, true) => HookStatus::TimedOut,
-                    (None, false) => HookStatus::Ok,
-                    (Some(_), false) => HookStatus::Failed,
-                };
-                HookRun { status, exit_code, error, ..ran }
-            }
+    let kept = output.kept.into_strings();
+    let duration_ms = u64::try_from(engine.now().since(begun)).unwrap_or_default();
+    let ran = HookRun { stdout: kept.stdout, stderr: kept.stderr, duration_ms, ..blank };
+    match finished {
+        Err(error) => {
+            HookRun { status: HookStatus::Failed, error: Some(format!("could not be run: {error}")), ..ran }
+        }
+        Ok(finished) if finished.cancelled => {
+            HookRun { status: HookStatus::Interrupted, error: Some("interrupted".to_owned()), ..ran }
+        }
+        Ok(finished) => {
+            let error = failure(script, finished.exit, finished.timed_out);
+            let exit_code = match finished.exit {
+                Exit::Code(code) if !finished.timed_out => Some(code),
+                Exit::Code(_) | Exit::Signal(_) => None,
+            };
+            let status = match (&error, finished.timed_out) {
+                (_, true) => HookStatus::TimedOut,
+                (None, false) => HookStatus::Ok,
+                (Some(_), false) => HookStatus::Failed,
+            };
+            HookRun { status, exit_code, error, ..ran }
         }
     }
 }

@@ -5,6 +5,7 @@
 //! keeps the task behind the barrier. Every run, also one that is skipped, leaves a log whose last entry is
 //! its record.
 
+use crate::{knowledge, run, storage, workspace};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -44,279 +45,281 @@ const SUMMARY_BYTES: usize = 4096;
 /// How much of a command stands in a sentence.
 const COMMAND_CHARS: usize = 80;
 
-impl Engine {
-    /// Gives the run of a hook that is about to begin the name of its log.
-    pub(crate) async fn name_log(&self, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
-        if step.kind != StepKind::Hook || step.log_id.is_some() {
+/// Gives the run of a hook that is about to begin the name of its log.
+pub(crate) async fn name_log(engine: &Engine, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
+    if step.kind != StepKind::Hook || step.log_id.is_some() {
+        return Ok(());
+    }
+    let hook = HookStep::of(step)?;
+    let mut at = engine.now().0;
+    loop {
+        let name = format!("hook-{}-{}-{at}", hook.event, hook.index);
+        if !steps::has_log(tx, &name).await? {
+            step.log_id = Some(name);
             return Ok(());
         }
-        let hook = HookStep::of(step)?;
-        let mut at = self.now().0;
-        loop {
-            let name = format!("hook-{}-{}-{at}", hook.event, hook.index);
-            if !steps::has_log(tx, &name).await? {
-                step.log_id = Some(name);
-                return Ok(());
-            }
-            at += 1;
-        }
+        at += 1;
     }
+}
 
-    /// Says which hooks run behind the barrier; they are steps of their own.
-    pub(crate) async fn announce_hooks(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
-        if s.context.workflow.state(&s.task.status).is_none_or(|state| state.kind != StateKind::Active) {
-            return Ok(End::skipped("before_work hooks run in active states"));
-        }
-        let open = steps::open(tx, &s.task.id).await?;
-        let blocking = open.iter().filter(|step| is_blocking(step)).count();
-        let hooks = s.context.settings.lifecycle_hooks.before_work.len();
-        Ok(match (hooks, blocking) {
-            (0, 0) => End::skipped("no before_work hooks are configured"),
-            (_, 0) => End::skipped("none of the before_work hooks is blocking"),
-            (_, 1) => End::Ok(Some("one hook must pass".to_owned())),
-            (_, more) => End::Ok(Some(format!("{more} hooks must pass"))),
-        })
+/// Says which hooks run behind the barrier; they are steps of their own.
+pub(crate) async fn announce_hooks(tx: &mut Tx, s: &Stepping) -> Result<End> {
+    if s.context.workflow.state(&s.task.status).is_none_or(|state| state.kind != StateKind::Active) {
+        return Ok(End::skipped("before_work hooks run in active states"));
     }
+    let open = steps::open(tx, &s.task.id).await?;
+    let blocking = open.iter().filter(|step| is_blocking(step)).count();
+    let hooks = s.context.settings.lifecycle_hooks.before_work.len();
+    Ok(match (hooks, blocking) {
+        (0, 0) => End::skipped("no before_work hooks are configured"),
+        (_, 0) => End::skipped("none of the before_work hooks is blocking"),
+        (_, 1) => End::Ok(Some("one hook must pass".to_owned())),
+        (_, more) => End::Ok(Some(format!("{more} hooks must pass"))),
+    })
+}
 
-    pub(crate) async fn run_hook(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let step = HookStep::of(&s.step)?;
-        let log_id = s.step.log_id.clone().unwrap_or_default();
-        let dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let blank = self.blank_run(&step, s.step.started_at);
-        match step.hook.clone() {
-            LifecycleHook::Script(_) if s.step.runs > 1 => {
-                let run = HookRun {
-                    status: HookStatus::Interrupted,
-                    error: Some("interrupted: Forge or the task went elsewhere while it ran".to_owned()),
+pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let step = HookStep::of(&s.step)?;
+    let log_id = s.step.log_id.clone().unwrap_or_default();
+    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let blank = blank_run(engine, &step, s.step.started_at);
+    match step.hook.clone() {
+        LifecycleHook::Script(_) if s.step.runs > 1 => {
+            let run = HookRun {
+                status: HookStatus::Interrupted,
+                error: Some("interrupted: Forge or the task went elsewhere while it ran".to_owned()),
+                ..blank
+            };
+            close_with_record(&dir, &log_id, &run, engine.redactor_in(&s.context)).await?;
+            Ok(End::Hook(Box::new(run)))
+        }
+        LifecycleHook::Script(script) => {
+            let run = match run_hook_script(engine, s, &step, &script, blank.clone(), cancel).await {
+                // The script has not been begun: that waits for the disk.
+                Err(error) if storage::passes_with_storage(engine, &error).await => return Err(error),
+                // The task waits for a person's word, and its hook with it.
+                Err(error @ EngineError::TrustRequired(_)) if is_blocking(&s.step) => return Err(error),
+                Ok(run) => run,
+                // A hook's trouble is the hook's own, whatever it is.
+                Err(error) => HookRun {
+                    status: HookStatus::Failed,
+                    error: Some(format!("could not be run: {error}")),
                     ..blank
-                };
-                close_with_record(&dir, &log_id, &run, self.redactor_in(&s.context)).await?;
-                Ok(End::Hook(Box::new(run)))
-            }
-            LifecycleHook::Script(script) => {
-                let run = match self.run_hook_script(s, &step, &script, blank.clone(), cancel).await {
-                    // The script has not been begun: that waits for the disk.
-                    Err(error) if self.passes_with_storage(&error).await => return Err(error),
-                    // The task waits for a person's word, and its hook with it.
-                    Err(error @ EngineError::TrustRequired(_)) if is_blocking(&s.step) => return Err(error),
-                    Ok(run) => run,
-                    // A hook's trouble is the hook's own, whatever it is.
-                    Err(error) => HookRun {
-                        status: HookStatus::Failed,
-                        error: Some(format!("could not be run: {error}")),
-                        ..blank
-                    },
-                };
-                self.point("hook.ran");
-                if run.status == HookStatus::Interrupted && is_blocking(&s.step) {
-                    return Ok(End::Interrupted);
-                }
-                Ok(End::Hook(Box::new(run)))
-            }
-            LifecycleHook::Plugin(plugin) => {
-                let (run, lessons) = self.run_hook_plugin(s, &step, &plugin, blank).await?;
-                close_with_record(&dir, &log_id, &run, self.redactor_in(&s.context)).await?;
-                Ok(End::Taught(lessons, Box::new(End::Hook(Box::new(run)))))
-            }
-        }
-    }
-
-    fn blank_run(&self, step: &HookStep, at: Option<forge_model::time::Timestamp>) -> HookRun {
-        HookRun {
-            event: step.event,
-            index: step.index,
-            kind: step.hook.kind().to_owned(),
-            command: step.hook.command().to_owned(),
-            status: HookStatus::Ok,
-            exit_code: None,
-            stdout: String::new(),
-            stderr: String::new(),
-            duration_ms: 0,
-            error: None,
-            at: at.unwrap_or_else(|| self.now()),
-        }
-    }
-
-    async fn run_hook_script(
-        &self,
-        s: &Stepping,
-        step: &HookStep,
-        script: &ScriptHook,
-        blank: HookRun,
-        cancel: &CancellationToken,
-    ) -> Result<HookRun> {
-        let (workspace, facts) = self.facts_of_hook(s, step).await?;
-        self.require_trust_of_script(&s.context, Some(&s.task), workspace.as_ref()).await?;
-        let environment = self.command_environment(&s.context).await?;
-        let log_id = s.step.log_id.clone().unwrap_or_default();
-        let dir = self.log_dir(&s.task.project_id, &s.task.id);
-        // From here on nothing fails for want of space: a script is begun at most once.
-        let open = || async { open_log(&dir, &log_id, Arc::clone(environment.redactor())) };
-        let log = self.with_patience_until(cancel, open).await?;
-        let follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
-        let run = self
-            .run_script(
-                ScriptRun {
-                    owner: &s.task.id,
-                    script,
-                    environment,
-                    cwd: working_dir(&s.context, workspace.as_ref()),
-                    env: self.hook_env(&s.context, Some(&s.task), workspace.as_ref(), &facts),
-                    log: &log,
-                    log_id: &log_id,
                 },
-                blank,
-                cancel,
-            )
-            .await;
-        log.append(EntryKind::HookRun, "", record_of(&run)?);
-        drop(follow);
-        self.close_log(log).await?;
-        Ok(run)
-    }
-
-    /// The worktree that a hook runs in, and what it is told besides the task.
-    async fn facts_of_hook(&self, s: &Stepping, step: &HookStep) -> Result<(Option<Workspace>, HookFacts)> {
-        let mut conn = self.store().read().await?;
-        let workspace = usable(workspaces::last(&mut conn, &s.task.id).await?);
-        let agent = match &step.agent {
-            Some(agent) => Some(agent.clone()),
-            None => {
-                let state = s.context.workflow.state(&step.status);
-                let role = state.and_then(|state| state.role.as_deref()).or(s.context.work_role());
-                let holder = roles::holder(&mut conn, &s.task.id, role.unwrap_or_default()).await?;
-                holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id)
+            };
+            engine.point("hook.ran");
+            if run.status == HookStatus::Interrupted && is_blocking(&s.step) {
+                return Ok(End::Interrupted);
             }
-        };
-        let execution = match &step.execution {
-            Some(execution) => Some(execution.clone()),
-            None if step.event == LifecycleEvent::BeforeWork => {
-                let open = executions::open(&mut conn, Some(std::slice::from_ref(&s.task.id))).await?;
-                open.first().map(|run| run.execution.id.clone())
-            }
-            None => None,
-        };
-        let facts = HookFacts {
-            event: step.event,
-            status: step.status.clone(),
-            previous: step.previous.clone(),
-            agent,
-            execution,
-        };
-        Ok((workspace, facts))
-    }
-
-    async fn run_hook_plugin(
-        &self,
-        s: &Stepping,
-        step: &HookStep,
-        plugin: &PluginHook,
-        blank: HookRun,
-    ) -> Result<(HookRun, Vec<LessonRow>)> {
-        let begun = self.now();
-        let end = match reason_to_skip(s, step, plugin) {
-            Some(reason) => End::skipped(reason),
-            None => match self.act_as_plugin(s, plugin.name).await {
-                Ok(end) => end,
-                Err(error) if self.passes_with_storage(&error).await => return Err(error),
-                Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
-            },
-        };
-        let (lessons, end) = match end {
-            End::Taught(lessons, end) => (lessons, *end),
-            end => (Vec::new(), end),
-        };
-        let (status, error, said) = match end {
-            End::Ok(remark) => (HookStatus::Ok, None, remark.unwrap_or_default()),
-            End::Skipped(reason) => (HookStatus::Skipped, Some(reason), String::new()),
-            End::Failed(trouble) | End::Block(trouble) => {
-                (HookStatus::Failed, Some(trouble.message), String::new())
-            }
-            End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) | End::Taught(..) | End::Found(_) => {
-                let reason = format!("{} has nothing to do at {}", plugin.name, step.event);
-                (HookStatus::Skipped, Some(reason), String::new())
-            }
-        };
-        let duration_ms = u64::try_from(self.now().since(begun)).unwrap_or_default();
-        Ok((HookRun { status, error, stdout: said, duration_ms, ..blank }, lessons))
-    }
-
-    /// Runs the code of a workflow action. Each may be run again after a kill.
-    async fn act_as_plugin(&self, s: &Stepping, action: Action) -> Result<End> {
-        match action {
-            Action::CleanupWorkspaceNow => return self.clean_up_now(s).await,
-            Action::ScheduleWorkspaceCleanup => return self.schedule_cleanup(s).await,
-            Action::KnowledgeInject => return self.inject_knowledge(s).await,
-            Action::KnowledgeCapture => return self.capture_knowledge(s).await,
-            Action::CheckRetryBudget
-            | Action::SatisfyDependents
-            | Action::PropagateDoneToSubtasks
-            | Action::CancelPendingSubtasks
-            | Action::PublishTaskBlocked
-            | Action::DependencyGate
-            | Action::RequireCleanWorktree
-            | Action::RequirePlanComplete
-            | Action::RequireNoConflictMarkers
-            | Action::SubtaskSequenceComplete
-            | Action::RunBeforeWorkHooks
-            | Action::RunCiSteps
-            | Action::DispatchRoleAgent
-            | Action::RunMerge
-            | Action::AutoCascadeOnReviewPass
-            | Action::AutoCascadeOnUnassignedRole
-            | Action::AutoCascadeOnMergeResult => {}
+            Ok(End::Hook(Box::new(run)))
         }
-        let mut effects = Vec::new();
-        let mut tx = self.store().write().await?;
-        let task = forge_store::table::tasks::get(&mut tx, &s.task.id).await?;
-        let Some(task) = task else { return Ok(End::skipped("the task is gone")) };
-        let mut fresh = Stepping {
-            step: s.step.clone(),
-            task,
-            context: Arc::clone(&s.context),
-            transition: s.transition.clone(),
-        };
-        let end = self.run_instant_action(&mut tx, &mut fresh, action, &mut effects).await?;
-        tx.commit().await?;
-        self.act(effects);
-        Ok(end)
+        LifecycleHook::Plugin(plugin) => {
+            let (run, lessons) = run_hook_plugin(engine, s, &step, &plugin, blank).await?;
+            close_with_record(&dir, &log_id, &run, engine.redactor_in(&s.context)).await?;
+            Ok(End::Taught(lessons, Box::new(End::Hook(Box::new(run)))))
+        }
     }
+}
 
-    /// Writes how a hook's run ended. Says whether to go on with the task's next step.
-    pub(crate) async fn record_hook(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &mut TaskRow,
-        step: &mut StepRow,
-        run: HookRun,
-        effects: &mut Vec<Effect>,
-    ) -> Result<bool> {
-        let failed = match run.status {
-            HookStatus::Ok | HookStatus::Skipped => false,
-            HookStatus::Failed | HookStatus::TimedOut | HookStatus::Interrupted => true,
-        };
-        step.status = StepStatus::Done;
-        step.outcome = Some(match run.status {
-            HookStatus::Ok => StepOutcome::Ok,
-            HookStatus::Skipped => StepOutcome::Skipped,
-            HookStatus::Failed | HookStatus::TimedOut | HookStatus::Interrupted => StepOutcome::Failed,
-        });
-        let remark = Some(run.stdout.clone()).filter(|said| run.kind == "plugin" && !said.is_empty());
-        step.reason = run.error.clone().or(remark);
-        step.finished_at = Some(self.now());
-        steps::update(tx, step).await?;
-        if run.status != HookStatus::Skipped {
-            self.emit_hook_run(tx, task, step, run.status).await?;
-        }
-        if failed && is_blocking(step) {
-            let trouble = trouble_of(step, &run)?;
-            return self.stay_behind_barrier(tx, context, task, step, trouble, effects).await;
-        }
-        let facts = json!({ "step": crate::steps::name_of(step), "outcome": step.outcome });
-        self.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
-        Ok(true)
+fn blank_run(engine: &Engine, step: &HookStep, at: Option<forge_model::time::Timestamp>) -> HookRun {
+    HookRun {
+        event: step.event,
+        index: step.index,
+        kind: step.hook.kind().to_owned(),
+        command: step.hook.command().to_owned(),
+        status: HookStatus::Ok,
+        exit_code: None,
+        stdout: String::new(),
+        stderr: String::new(),
+        duration_ms: 0,
+        error: None,
+        at: at.unwrap_or_else(|| engine.now()),
     }
+}
+
+async fn run_hook_script(
+    engine: &Engine,
+    s: &Stepping,
+    step: &HookStep,
+    script: &ScriptHook,
+    blank: HookRun,
+    cancel: &CancellationToken,
+) -> Result<HookRun> {
+    let (workspace, facts) = facts_of_hook(engine, s, step).await?;
+    super::script::require_trust_of_script(engine, &s.context, Some(&s.task), workspace.as_ref()).await?;
+    let environment = engine.command_environment(&s.context).await?;
+    let log_id = s.step.log_id.clone().unwrap_or_default();
+    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    // From here on nothing fails for want of space: a script is begun at most once.
+    let open = || async { open_log(&dir, &log_id, Arc::clone(environment.redactor())) };
+    let log = storage::with_patience_until(engine, cancel, open).await?;
+    let follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let run = super::script::run_script(
+        engine,
+        ScriptRun {
+            owner: &s.task.id,
+            script,
+            environment,
+            cwd: working_dir(&s.context, workspace.as_ref()),
+            env: super::script::hook_env(engine, &s.context, Some(&s.task), workspace.as_ref(), &facts),
+            log: &log,
+            log_id: &log_id,
+        },
+        blank,
+        cancel,
+    )
+    .await;
+    log.append(EntryKind::HookRun, "", record_of(&run)?);
+    drop(follow);
+    run::close_log(engine, log).await?;
+    Ok(run)
+}
+
+/// The worktree that a hook runs in, and what it is told besides the task.
+async fn facts_of_hook(
+    engine: &Engine,
+    s: &Stepping,
+    step: &HookStep,
+) -> Result<(Option<Workspace>, HookFacts)> {
+    let mut conn = engine.store().read().await?;
+    let workspace = usable(workspaces::last(&mut conn, &s.task.id).await?);
+    let agent = match &step.agent {
+        Some(agent) => Some(agent.clone()),
+        None => {
+            let state = s.context.workflow.state(&step.status);
+            let role = state.and_then(|state| state.role.as_deref()).or(s.context.work_role());
+            let holder = roles::holder(&mut conn, &s.task.id, role.unwrap_or_default()).await?;
+            holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id)
+        }
+    };
+    let execution = match &step.execution {
+        Some(execution) => Some(execution.clone()),
+        None if step.event == LifecycleEvent::BeforeWork => {
+            let open = executions::open(&mut conn, Some(std::slice::from_ref(&s.task.id))).await?;
+            open.first().map(|run| run.execution.id.clone())
+        }
+        None => None,
+    };
+    let facts = HookFacts {
+        event: step.event,
+        status: step.status.clone(),
+        previous: step.previous.clone(),
+        agent,
+        execution,
+    };
+    Ok((workspace, facts))
+}
+
+async fn run_hook_plugin(
+    engine: &Engine,
+    s: &Stepping,
+    step: &HookStep,
+    plugin: &PluginHook,
+    blank: HookRun,
+) -> Result<(HookRun, Vec<LessonRow>)> {
+    let begun = engine.now();
+    let end = match reason_to_skip(s, step, plugin) {
+        Some(reason) => End::skipped(reason),
+        None => match act_as_plugin(engine, s, plugin.name).await {
+            Ok(end) => end,
+            Err(error) if storage::passes_with_storage(engine, &error).await => return Err(error),
+            Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
+        },
+    };
+    let (lessons, end) = match end {
+        End::Taught(lessons, end) => (lessons, *end),
+        end => (Vec::new(), end),
+    };
+    let (status, error, said) = match end {
+        End::Ok(remark) => (HookStatus::Ok, None, remark.unwrap_or_default()),
+        End::Skipped(reason) => (HookStatus::Skipped, Some(reason), String::new()),
+        End::Failed(trouble) | End::Block(trouble) => {
+            (HookStatus::Failed, Some(trouble.message), String::new())
+        }
+        End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) | End::Taught(..) | End::Found(_) => {
+            let reason = format!("{} has nothing to do at {}", plugin.name, step.event);
+            (HookStatus::Skipped, Some(reason), String::new())
+        }
+    };
+    let duration_ms = u64::try_from(engine.now().since(begun)).unwrap_or_default();
+    Ok((HookRun { status, error, stdout: said, duration_ms, ..blank }, lessons))
+}
+
+/// Runs the code of a workflow action. Each may be run again after a kill.
+async fn act_as_plugin(engine: &Engine, s: &Stepping, action: Action) -> Result<End> {
+    match action {
+        Action::CleanupWorkspaceNow => return workspace::cleanup::clean_up_now(engine, s).await,
+        Action::ScheduleWorkspaceCleanup => return workspace::cleanup::schedule_cleanup(engine, s).await,
+        Action::KnowledgeInject => return knowledge::step::inject_knowledge(engine, s).await,
+        Action::KnowledgeCapture => return knowledge::step::capture_knowledge(engine, s).await,
+        Action::CheckRetryBudget
+        | Action::SatisfyDependents
+        | Action::PropagateDoneToSubtasks
+        | Action::CancelPendingSubtasks
+        | Action::PublishTaskBlocked
+        | Action::DependencyGate
+        | Action::RequireCleanWorktree
+        | Action::RequirePlanComplete
+        | Action::RequireNoConflictMarkers
+        | Action::SubtaskSequenceComplete
+        | Action::RunBeforeWorkHooks
+        | Action::RunCiSteps
+        | Action::DispatchRoleAgent
+        | Action::RunMerge
+        | Action::AutoCascadeOnReviewPass
+        | Action::AutoCascadeOnUnassignedRole
+        | Action::AutoCascadeOnMergeResult => {}
+    }
+    let mut effects = Vec::new();
+    let mut tx = engine.store().write().await?;
+    let task = forge_store::table::tasks::get(&mut tx, &s.task.id).await?;
+    let Some(task) = task else { return Ok(End::skipped("the task is gone")) };
+    let mut fresh = Stepping {
+        step: s.step.clone(),
+        task,
+        context: Arc::clone(&s.context),
+        transition: s.transition.clone(),
+    };
+    let end = engine.run_instant_action(&mut tx, &mut fresh, action, &mut effects).await?;
+    tx.commit().await?;
+    engine.act(effects);
+    Ok(end)
+}
+
+/// Writes how a hook's run ended. Says whether to go on with the task's next step.
+pub(crate) async fn record_hook(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &mut StepRow,
+    run: HookRun,
+    effects: &mut Vec<Effect>,
+) -> Result<bool> {
+    let failed = match run.status {
+        HookStatus::Ok | HookStatus::Skipped => false,
+        HookStatus::Failed | HookStatus::TimedOut | HookStatus::Interrupted => true,
+    };
+    step.status = StepStatus::Done;
+    step.outcome = Some(match run.status {
+        HookStatus::Ok => StepOutcome::Ok,
+        HookStatus::Skipped => StepOutcome::Skipped,
+        HookStatus::Failed | HookStatus::TimedOut | HookStatus::Interrupted => StepOutcome::Failed,
+    });
+    let remark = Some(run.stdout.clone()).filter(|said| run.kind == "plugin" && !said.is_empty());
+    step.reason = run.error.clone().or(remark);
+    step.finished_at = Some(engine.now());
+    steps::update(tx, step).await?;
+    if run.status != HookStatus::Skipped {
+        super::emit_hook_run(engine, tx, task, step, run.status).await?;
+    }
+    if failed && is_blocking(step) {
+        let trouble = trouble_of(step, &run)?;
+        return engine.stay_behind_barrier(tx, context, task, step, trouble, effects).await;
+    }
+    let facts = json!({ "step": crate::steps::name_of(step), "outcome": step.outcome });
+    engine.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+    Ok(true)
 }
 
 /// Why a plugin has nothing to do, by its configuration and by what became of the task.

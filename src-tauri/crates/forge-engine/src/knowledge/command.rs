@@ -93,49 +93,11 @@ impl Engine {
             from = Begin::File(None);
         }
         if let Begin::File(after) = from {
-            let (kept, next_cursor) = self.kept(&context, after.as_deref(), room - items.len()).await?;
+            let (kept, next_cursor) = kept(self, &context, after.as_deref(), room - items.len()).await?;
             items.extend(kept);
             return Ok(LessonPage { items, next_cursor });
         }
         Ok(LessonPage { items, next_cursor: None })
-    }
-
-    /// The lessons that the branch keeps, by file.
-    async fn kept(
-        &self,
-        context: &ProjectContext,
-        after: Option<&str>,
-        room: usize,
-    ) -> Result<(Vec<LessonView>, Option<String>)> {
-        let repo = self.repo(context).await?;
-        let target = context.usual_target();
-        let Some(commit) = repo.resolve(&format!("refs/heads/{target}")).await? else {
-            return Ok((Vec::new(), None));
-        };
-        let mut files = lesson_files(&repo, &commit).await?;
-        files.sort();
-        files.retain(|file| after.is_none_or(|after| file.as_str() > after));
-        let next = (files.len() > room).then(|| {
-            format!(
-                "{OF_FILES}{}",
-                room.checked_sub(1).and_then(|last| files.get(last)).map_or("", String::as_str)
-            )
-        });
-        files.truncate(room);
-        let rows = match files.as_slice() {
-            [] => Vec::new(),
-            files => {
-                let mut conn = self.store().read().await?;
-                lessons::of_files(&mut conn, &context.project.id, &target, files).await?
-            }
-        };
-        let mut views = Vec::new();
-        for file in files {
-            let Some(text) = lesson_text(&repo, &commit, &file).await? else { continue };
-            let of_file = |row: &&LessonRow| row.landing.as_ref().is_some_and(|landing| landing.file == file);
-            views.push(in_branch(&file, &text, rows.iter().rfind(of_file)));
-        }
-        Ok((views, next))
     }
 
     /// Proposes a lesson that no run proposed.
@@ -161,7 +123,7 @@ impl Engine {
         if !lessons::propose(&mut tx, &row).await? {
             return Err(EngineError::conflict(ConflictCode::NameTaken, "the same was proposed before"));
         }
-        self.knowledge_changed(&mut tx, &context, "proposed").await?;
+        super::step::knowledge_changed(self, &mut tx, &context, "proposed").await?;
         tx.commit().await?;
         Ok(shown(&row))
     }
@@ -181,130 +143,8 @@ impl Engine {
         let (engine, project, id) = (self.clone(), project.clone(), id.clone());
         // To the end, also when nobody waits for the answer.
         let work =
-            self.inner.tracker.spawn(async move { engine.accept_to_the_end(&project, &id, edit).await });
+            self.inner.tracker.spawn(async move { accept_to_the_end(&engine, &project, &id, edit).await });
         work.await.map_err(|error| EngineError::io("accept a lesson")(std::io::Error::other(error)))?
-    }
-
-    async fn accept_to_the_end(
-        &self,
-        project: &ProjectId,
-        id: &LessonId,
-        edit: LessonEdit,
-    ) -> Result<LessonView> {
-        let (row, context) = self.lesson(project, id).await?;
-        let draft = checked(LessonDraft {
-            title: edit.title.unwrap_or(row.draft.title),
-            body: edit.body.unwrap_or(row.draft.body),
-            paths: edit.paths.unwrap_or(row.draft.paths),
-        })?;
-        let (repo, target) = (self.repo(&context).await?, context.usual_target());
-        let _turn = turn_at(&repo, &target).await;
-        let mut row = self.settled_lesson(&repo, project, id).await?;
-        if row.status == LessonStatus::Accepted {
-            return self.as_kept(&repo, &row).await;
-        }
-        let document = Document { lesson: draft, task: row.task_number };
-        if context.project.work_mode == WorkMode::PullRequest {
-            return Err(self.by_pull_request(&repo, &context, &target, &document).await?);
-        }
-        for _ in 0..ATTEMPTS {
-            let (landing, before) = self.commit_of_lesson(&repo, &context, &target, &document).await?;
-            row.landing = Some(landing.clone());
-            self.write_lesson(&row, None).await?;
-            self.point("lesson.intended");
-            match repo.land(&target, &landing.commit, &before, "forge: accept a lesson").await? {
-                Landed::Landed => {
-                    self.point("lesson.landed");
-                    return self.accepted(&repo, &context, row).await;
-                }
-                Landed::Moved { .. } => {}
-                refused => return Err(self.not_landed(row, refused).await?),
-            }
-        }
-        row.landing = None;
-        self.write_lesson(&row, None).await?;
-        let message = format!("{target} moved {ATTEMPTS} times while the lesson was added: try again");
-        Err(EngineError::conflict(ConflictCode::TargetUnstable, message))
-    }
-
-    /// Where work reaches the target by pull requests alone, nothing is put on the local branch, where it would
-    /// never get to the host: the lesson stays proposed, and its file is given to be added to one.
-    async fn by_pull_request(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        target: &str,
-        document: &Document,
-    ) -> Result<EngineError> {
-        let (Landing { file, .. }, _) = self.commit_of_lesson(repo, context, target, document).await?;
-        let message = format!(
-            "the project brings work to {target} by pull requests: add {file} to one, then dismiss the proposal"
-        );
-        Ok(EngineError::Conflict {
-            code: ConflictCode::LessonNeedsPullRequest,
-            message,
-            details: json!({ "file": file, "text": document.render() }),
-        })
-    }
-
-    /// The commit that adds a lesson under the first free name, and what it stands on.
-    async fn commit_of_lesson(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        target: &str,
-        document: &Document,
-    ) -> Result<(Landing, String)> {
-        let tip = repo.resolve(&format!("refs/heads/{target}")).await?;
-        let tip = tip.ok_or_else(|| EngineError::not_found("branch", target))?;
-        let of_task = document.task.map(|number| format!(" (#{number})")).unwrap_or_default();
-        let message = self.redacted_in(context, format!("Lesson: {}{of_task}", document.lesson.title));
-        let author = context.settings.author.as_ref();
-        let author = author.map(|author| (author.name.as_str(), author.email.as_str()));
-        // Names that differ in case alone are one file on some disks.
-        let taken: Vec<String> =
-            lesson_files(repo, &tip).await?.iter().map(|file| file.to_lowercase()).collect();
-        let title = &document.lesson.title;
-        let is_plain = title.chars().any(|c| c.is_ascii_alphanumeric());
-        let name = slug(if is_plain { title } else { "lesson" }, SLUG_BYTES);
-        for number in 1..=NAMES {
-            let number = if number == 1 { String::new() } else { format!("-{number}") };
-            let file = format!("{FOLDER}/{name}{number}.md");
-            if taken.contains(&file) {
-                continue;
-            }
-            let made = repo.commit_new_file(&tip, &file, &document.render(), &message, author).await?;
-            if let Some(commit) = made {
-                return Ok((Landing { target: target.to_owned(), file, commit }, tip));
-            }
-        }
-        let message = format!("{NAMES} lessons are called `{name}`: give it another title");
-        Err(EngineError::conflict(ConflictCode::NameTaken, message))
-    }
-
-    /// Takes an intent back, and says what was in the way.
-    async fn not_landed(&self, mut row: LessonRow, why: Landed) -> Result<EngineError> {
-        row.landing = None;
-        self.write_lesson(&row, None).await?;
-        Ok(match why {
-            Landed::CheckoutInTheWay { worktree, files } => {
-                let place = worktree.display();
-                let message = if files.is_empty() {
-                    format!("the checkout {place} is in the middle of a merge or rebase")
-                } else {
-                    format!("local changes in {place} are in the way: {}", files.join(", "))
-                };
-                EngineError::Conflict {
-                    code: ConflictCode::TargetCheckoutDirty,
-                    message,
-                    details: json!({ "worktree": worktree, "files": files }),
-                }
-            }
-            Landed::IndexLocked { path, holder } => forge_git::GitError::IndexLocked { path, holder }.into(),
-            Landed::Landed | Landed::Moved { .. } => {
-                EngineError::conflict(ConflictCode::TargetUnstable, "the branch moved: try again")
-            }
-        })
     }
 
     /// Leaves a lesson out. One that was dismissed already stays so.
@@ -312,16 +152,16 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `LessonDecided` when the repository keeps it.
     pub async fn dismiss_lesson(&self, project: &ProjectId, id: &LessonId) -> Result<LessonView> {
-        let (_, context) = self.lesson(project, id).await?;
+        let (_, context) = lesson(self, project, id).await?;
         let (repo, target) = (self.repo(&context).await?, context.usual_target());
         let _turn = turn_at(&repo, &target).await;
-        let mut row = self.settled_lesson(&repo, project, id).await?;
+        let mut row = settled_lesson(self, &repo, project, id).await?;
         match row.status {
             LessonStatus::Dismissed => {}
             LessonStatus::Proposed => {
                 row.status = LessonStatus::Dismissed;
                 row.decided_at = Some(self.now());
-                self.write_lesson(&row, Some((&context, "dismissed"))).await?;
+                write_lesson(self, &row, Some((&context, "dismissed"))).await?;
             }
             LessonStatus::Accepted => {
                 let file = row.landing.as_ref().map(|landing| landing.file.as_str()).unwrap_or_default();
@@ -331,85 +171,249 @@ impl Engine {
         }
         Ok(shown(&row))
     }
+}
 
-    /// Settles, at start, what was about to land when Forge ended.
-    pub(crate) fn settle_lessons(&self) {
-        let engine = self.clone();
-        self.in_background(async move {
-            let settle = async {
-                let rows = lessons::landing(&mut *engine.store().read().await?).await?;
-                for row in rows {
-                    let context = engine.context(&mut *engine.store().read().await?, &row.project_id).await?;
-                    let repo = engine.repo(&context).await?;
-                    let _turn = turn_at(&repo, &context.usual_target()).await;
-                    engine.settled_lesson(&repo, &row.project_id, &row.id).await?;
-                }
-                Ok::<_, EngineError>(())
-            };
-            if let Err(error) = settle.await {
-                tracing::warn!(%error, "failed to settle lessons that were about to land; it is done when one is accepted");
+/// The lessons that the branch keeps, by file.
+async fn kept(
+    engine: &Engine,
+    context: &ProjectContext,
+    after: Option<&str>,
+    room: usize,
+) -> Result<(Vec<LessonView>, Option<String>)> {
+    let repo = engine.repo(context).await?;
+    let target = context.usual_target();
+    let Some(commit) = repo.resolve(&format!("refs/heads/{target}")).await? else {
+        return Ok((Vec::new(), None));
+    };
+    let mut files = lesson_files(&repo, &commit).await?;
+    files.sort();
+    files.retain(|file| after.is_none_or(|after| file.as_str() > after));
+    let next = (files.len() > room).then(|| {
+        format!(
+            "{OF_FILES}{}",
+            room.checked_sub(1).and_then(|last| files.get(last)).map_or("", String::as_str)
+        )
+    });
+    files.truncate(room);
+    let rows = match files.as_slice() {
+        [] => Vec::new(),
+        files => {
+            let mut conn = engine.store().read().await?;
+            lessons::of_files(&mut conn, &context.project.id, &target, files).await?
+        }
+    };
+    let mut views = Vec::new();
+    for file in files {
+        let Some(text) = lesson_text(&repo, &commit, &file).await? else { continue };
+        let of_file = |row: &&LessonRow| row.landing.as_ref().is_some_and(|landing| landing.file == file);
+        views.push(in_branch(&file, &text, rows.iter().rfind(of_file)));
+    }
+    Ok((views, next))
+}
+
+async fn accept_to_the_end(
+    engine: &Engine,
+    project: &ProjectId,
+    id: &LessonId,
+    edit: LessonEdit,
+) -> Result<LessonView> {
+    let (row, context) = lesson(engine, project, id).await?;
+    let draft = checked(LessonDraft {
+        title: edit.title.unwrap_or(row.draft.title),
+        body: edit.body.unwrap_or(row.draft.body),
+        paths: edit.paths.unwrap_or(row.draft.paths),
+    })?;
+    let (repo, target) = (engine.repo(&context).await?, context.usual_target());
+    let _turn = turn_at(&repo, &target).await;
+    let mut row = settled_lesson(engine, &repo, project, id).await?;
+    if row.status == LessonStatus::Accepted {
+        return as_kept(&repo, &row).await;
+    }
+    let document = Document { lesson: draft, task: row.task_number };
+    if context.project.work_mode == WorkMode::PullRequest {
+        return Err(by_pull_request(engine, &repo, &context, &target, &document).await?);
+    }
+    for _ in 0..ATTEMPTS {
+        let (landing, before) = commit_of_lesson(engine, &repo, &context, &target, &document).await?;
+        row.landing = Some(landing.clone());
+        write_lesson(engine, &row, None).await?;
+        engine.point("lesson.intended");
+        match repo.land(&target, &landing.commit, &before, "forge: accept a lesson").await? {
+            Landed::Landed => {
+                engine.point("lesson.landed");
+                return accepted(engine, &repo, &context, row).await;
             }
-        });
-    }
-
-    /// A lesson of a project.
-    async fn lesson(
-        &self,
-        project: &ProjectId,
-        id: &LessonId,
-    ) -> Result<(LessonRow, std::sync::Arc<ProjectContext>)> {
-        let mut conn = self.store().read().await?;
-        let context = self.context(&mut conn, project).await?;
-        let row = lessons::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
-        Ok((row.ok_or_else(|| EngineError::not_found("lesson", id))?, context))
-    }
-
-    /// A lesson without an open intent: the branch says whether it has landed.
-    async fn settled_lesson(&self, repo: &Repo, project: &ProjectId, id: &LessonId) -> Result<LessonRow> {
-        let (mut row, context) = self.lesson(project, id).await?;
-        if row.status != LessonStatus::Proposed {
-            return Ok(row);
+            Landed::Moved { .. } => {}
+            refused => return Err(not_landed(engine, row, refused).await?),
         }
-        let Some(landing) = row.landing.clone() else { return Ok(row) };
-        if has_landed(repo, &landing).await? {
-            row.status = LessonStatus::Accepted;
-            row.decided_at = Some(self.now());
-            self.write_lesson(&row, Some((&context, "accepted"))).await?;
-        } else {
-            row.landing = None;
-            self.write_lesson(&row, None).await?;
-        }
-        Ok(row)
     }
+    row.landing = None;
+    write_lesson(engine, &row, None).await?;
+    let message = format!("{target} moved {ATTEMPTS} times while the lesson was added: try again");
+    Err(EngineError::conflict(ConflictCode::TargetUnstable, message))
+}
 
-    async fn accepted(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        mut row: LessonRow,
-    ) -> Result<LessonView> {
+/// Where work reaches the target by pull requests alone, nothing is put on the local branch, where it would
+/// never get to the host: the lesson stays proposed, and its file is given to be added to one.
+async fn by_pull_request(
+    engine: &Engine,
+    repo: &Repo,
+    context: &ProjectContext,
+    target: &str,
+    document: &Document,
+) -> Result<EngineError> {
+    let (Landing { file, .. }, _) = commit_of_lesson(engine, repo, context, target, document).await?;
+    let message = format!(
+        "the project brings work to {target} by pull requests: add {file} to one, then dismiss the proposal"
+    );
+    Ok(EngineError::Conflict {
+        code: ConflictCode::LessonNeedsPullRequest,
+        message,
+        details: json!({ "file": file, "text": document.render() }),
+    })
+}
+
+/// The commit that adds a lesson under the first free name, and what it stands on.
+async fn commit_of_lesson(
+    engine: &Engine,
+    repo: &Repo,
+    context: &ProjectContext,
+    target: &str,
+    document: &Document,
+) -> Result<(Landing, String)> {
+    let tip = repo.resolve(&format!("refs/heads/{target}")).await?;
+    let tip = tip.ok_or_else(|| EngineError::not_found("branch", target))?;
+    let of_task = document.task.map(|number| format!(" (#{number})")).unwrap_or_default();
+    let message = engine.redacted_in(context, format!("Lesson: {}{of_task}", document.lesson.title));
+    let author = context.settings.author.as_ref();
+    let author = author.map(|author| (author.name.as_str(), author.email.as_str()));
+    // Names that differ in case alone are one file on some disks.
+    let taken: Vec<String> = lesson_files(repo, &tip).await?.iter().map(|file| file.to_lowercase()).collect();
+    let title = &document.lesson.title;
+    let is_plain = title.chars().any(|c| c.is_ascii_alphanumeric());
+    let name = slug(if is_plain { title } else { "lesson" }, SLUG_BYTES);
+    for number in 1..=NAMES {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        let file = format!("{FOLDER}/{name}{number}.md");
+        if taken.contains(&file) {
+            continue;
+        }
+        let made = repo.commit_new_file(&tip, &file, &document.render(), &message, author).await?;
+        if let Some(commit) = made {
+            return Ok((Landing { target: target.to_owned(), file, commit }, tip));
+        }
+    }
+    let message = format!("{NAMES} lessons are called `{name}`: give it another title");
+    Err(EngineError::conflict(ConflictCode::NameTaken, message))
+}
+
+/// Takes an intent back, and says what was in the way.
+async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<EngineError> {
+    row.landing = None;
+    write_lesson(engine, &row, None).await?;
+    Ok(match why {
+        Landed::CheckoutInTheWay { worktree, files } => {
+            let place = worktree.display();
+            let message = if files.is_empty() {
+                format!("the checkout {place} is in the middle of a merge or rebase")
+            } else {
+                format!("local changes in {place} are in the way: {}", files.join(", "))
+            };
+            EngineError::Conflict {
+                code: ConflictCode::TargetCheckoutDirty,
+                message,
+                details: json!({ "worktree": worktree, "files": files }),
+            }
+        }
+        Landed::IndexLocked { path, holder } => forge_git::GitError::IndexLocked { path, holder }.into(),
+        Landed::Landed | Landed::Moved { .. } => {
+            EngineError::conflict(ConflictCode::TargetUnstable, "the branch moved: try again")
+        }
+    })
+}
+
+/// Settles, at start, what was about to land when Forge ended.
+pub(crate) fn settle_lessons(engine: &Engine) {
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let settle = async {
+            let rows = lessons::landing(&mut *engine.store().read().await?).await?;
+            for row in rows {
+                let context = engine.context(&mut *engine.store().read().await?, &row.project_id).await?;
+                let repo = engine.repo(&context).await?;
+                let _turn = turn_at(&repo, &context.usual_target()).await;
+                settled_lesson(&engine, &repo, &row.project_id, &row.id).await?;
+            }
+            Ok::<_, EngineError>(())
+        };
+        if let Err(error) = settle.await {
+            tracing::warn!(%error, "failed to settle lessons that were about to land; it is done when one is accepted");
+        }
+    });
+}
+
+/// A lesson of a project.
+async fn lesson(
+    engine: &Engine,
+    project: &ProjectId,
+    id: &LessonId,
+) -> Result<(LessonRow, std::sync::Arc<ProjectContext>)> {
+    let mut conn = engine.store().read().await?;
+    let context = engine.context(&mut conn, project).await?;
+    let row = lessons::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
+    Ok((row.ok_or_else(|| EngineError::not_found("lesson", id))?, context))
+}
+
+/// A lesson without an open intent: the branch says whether it has landed.
+async fn settled_lesson(
+    engine: &Engine,
+    repo: &Repo,
+    project: &ProjectId,
+    id: &LessonId,
+) -> Result<LessonRow> {
+    let (mut row, context) = lesson(engine, project, id).await?;
+    if row.status != LessonStatus::Proposed {
+        return Ok(row);
+    }
+    let Some(landing) = row.landing.clone() else { return Ok(row) };
+    if has_landed(repo, &landing).await? {
         row.status = LessonStatus::Accepted;
-        row.decided_at = Some(self.now());
-        self.write_lesson(&row, Some((context, "accepted"))).await?;
-        self.as_kept(repo, &row).await
+        row.decided_at = Some(engine.now());
+        write_lesson(engine, &row, Some((&context, "accepted"))).await?;
+    } else {
+        row.landing = None;
+        write_lesson(engine, &row, None).await?;
     }
+    Ok(row)
+}
 
-    /// An accepted lesson as its commit says it.
-    async fn as_kept(&self, repo: &Repo, row: &LessonRow) -> Result<LessonView> {
-        let Some(landing) = &row.landing else { return Ok(shown(row)) };
-        let text = lesson_text(repo, &landing.commit, &landing.file).await?;
-        Ok(text.map_or_else(|| shown(row), |text| in_branch(&landing.file, &text, Some(row))))
-    }
+async fn accepted(
+    engine: &Engine,
+    repo: &Repo,
+    context: &ProjectContext,
+    mut row: LessonRow,
+) -> Result<LessonView> {
+    row.status = LessonStatus::Accepted;
+    row.decided_at = Some(engine.now());
+    write_lesson(engine, &row, Some((context, "accepted"))).await?;
+    as_kept(repo, &row).await
+}
 
-    async fn write_lesson(&self, row: &LessonRow, told: Option<(&ProjectContext, &str)>) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        lessons::update(&mut tx, row).await?;
-        if let Some((context, what)) = told {
-            self.knowledge_changed(&mut tx, context, what).await?;
-        }
-        tx.commit().await?;
-        Ok(())
+/// An accepted lesson as its commit says it.
+async fn as_kept(repo: &Repo, row: &LessonRow) -> Result<LessonView> {
+    let Some(landing) = &row.landing else { return Ok(shown(row)) };
+    let text = lesson_text(repo, &landing.commit, &landing.file).await?;
+    Ok(text.map_or_else(|| shown(row), |text| in_branch(&landing.file, &text, Some(row))))
+}
+
+async fn write_lesson(engine: &Engine, row: &LessonRow, told: Option<(&ProjectContext, &str)>) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    lessons::update(&mut tx, row).await?;
+    if let Some((context, what)) = told {
+        super::step::knowledge_changed(engine, &mut tx, context, what).await?;
     }
+    tx.commit().await?;
+    Ok(())
 }
 
 async fn has_landed(repo: &Repo, landing: &Landing) -> Result<bool> {

@@ -14,74 +14,72 @@ use serde_json::json;
 use crate::steps::{End, Stepping};
 use crate::{Engine, EngineError, error::Result};
 
-impl Engine {
-    /// Keeps what the closed task teaches.
-    pub(crate) async fn debrief_task(&self, s: &Stepping) -> Result<End> {
-        let config = &s.context.settings.inner_loop;
-        let mut kept = Vec::new();
-        let was_cancelled = s.transition.to == s.context.workflow.cancellation_state;
-        if config.trajectory.enabled && !was_cancelled {
-            kept.push(self.keep_note(s).await?);
-        }
-        if config.postmortem.enabled {
-            kept.push(self.keep_postmortem(s).await?);
-        }
-        self.point("debrief.kept");
-        let said: Vec<String> = kept.into_iter().flatten().collect();
-        Ok(if said.is_empty() {
-            End::skipped("there is nothing to keep")
-        } else {
-            End::Ok(Some(said.join("; ")))
-        })
+/// Keeps what the closed task teaches.
+pub(crate) async fn debrief_task(engine: &Engine, s: &Stepping) -> Result<End> {
+    let config = &s.context.settings.inner_loop;
+    let mut kept = Vec::new();
+    let was_cancelled = s.transition.to == s.context.workflow.cancellation_state;
+    if config.trajectory.enabled && !was_cancelled {
+        kept.push(keep_note(engine, s).await?);
     }
-
-    /// Keeps the last note that the task's runs left.
-    async fn keep_note(&self, s: &Stepping) -> Result<Option<String>> {
-        let runs = {
-            let mut conn = self.store().read().await?;
-            self.finished_work(&mut conn, &s.task.id).await?
-        };
-        for run in runs.into_iter().rev() {
-            let Some(Note { text, is_cut }) = self.note_of(&s.task.project_id, &run).await? else { continue };
-            let words = text.split_whitespace().count() as u64;
-            let at = s.transition.at;
-            let note = Trajectory { text, is_cut, execution_id: run.id, agent_id: run.agent_id, at };
-            let mut tx = self.store().write().await?;
-            trajectories::put(&mut tx, &s.task.id, &note).await?;
-            let facts = json!({ "note": words });
-            self.emit(&mut tx, EventType::TaskUpdated, &s.task, s.task.id.as_str(), &facts).await?;
-            tx.commit().await?;
-            self.inner.unexported.notify_one();
-            return Ok(Some(format!("a note of {}", counted(words, "word", "words"))));
-        }
-        Ok(None)
+    if config.postmortem.enabled {
+        kept.push(keep_postmortem(engine, s).await?);
     }
+    engine.point("debrief.kept");
+    let said: Vec<String> = kept.into_iter().flatten().collect();
+    Ok(if said.is_empty() {
+        End::skipped("there is nothing to keep")
+    } else {
+        End::Ok(Some(said.join("; ")))
+    })
+}
 
-    /// Reads the note that a run left out of its log.
-    async fn note_of(&self, project: &ProjectId, run: &Execution) -> Result<Option<Note>> {
-        let (dir, log) = (self.log_dir(project, &run.task_id), run.log_id.clone());
-        let read = tokio::task::spawn_blocking(move || {
-            let mut reader = NoteReader::default();
-            match LogReader::each(&dir, &log, |entry| reader.hear(entry)) {
-                // A run that said nothing may have left no log.
-                Ok(()) | Err(LogError::NotFound(_)) => Ok(reader.finish()),
-                Err(error) => Err(error),
-            }
-        });
-        Ok(read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??)
-    }
-
-    /// Writes the postmortem of this end of the task; run again after a kill, it finds it.
-    async fn keep_postmortem(&self, s: &Stepping) -> Result<Option<String>> {
-        let mut tx = self.store().write().await?;
-        let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(None) };
-        let cause = PostmortemCause::TaskClosed;
-        let earlier = postmortems::of_task(&mut tx, &task.id).await?;
-        if earlier.iter().any(|known| known.cause == cause && known.at >= s.transition.at) {
-            return Ok(None);
-        }
-        let record = self.record_postmortem(&mut tx, &task, cause, None).await?;
+/// Keeps the last note that the task's runs left.
+async fn keep_note(engine: &Engine, s: &Stepping) -> Result<Option<String>> {
+    let runs = {
+        let mut conn = engine.store().read().await?;
+        super::teaching::finished_work(&mut conn, &s.task.id).await?
+    };
+    for run in runs.into_iter().rev() {
+        let Some(Note { text, is_cut }) = note_of(engine, &s.task.project_id, &run).await? else { continue };
+        let words = text.split_whitespace().count() as u64;
+        let at = s.transition.at;
+        let note = Trajectory { text, is_cut, execution_id: run.id, agent_id: run.agent_id, at };
+        let mut tx = engine.store().write().await?;
+        trajectories::put(&mut tx, &s.task.id, &note).await?;
+        let facts = json!({ "note": words });
+        engine.emit(&mut tx, EventType::TaskUpdated, &s.task, s.task.id.as_str(), &facts).await?;
         tx.commit().await?;
-        Ok(record.map(|record| format!("postmortem {}", record.number)))
+        engine.inner.unexported.notify_one();
+        return Ok(Some(format!("a note of {}", counted(words, "word", "words"))));
     }
+    Ok(None)
+}
+
+/// Reads the note that a run left out of its log.
+async fn note_of(engine: &Engine, project: &ProjectId, run: &Execution) -> Result<Option<Note>> {
+    let (dir, log) = (engine.log_dir(project, &run.task_id), run.log_id.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let mut reader = NoteReader::default();
+        match LogReader::each(&dir, &log, |entry| reader.hear(entry)) {
+            // A run that said nothing may have left no log.
+            Ok(()) | Err(LogError::NotFound(_)) => Ok(reader.finish()),
+            Err(error) => Err(error),
+        }
+    });
+    Ok(read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??)
+}
+
+/// Writes the postmortem of this end of the task; run again after a kill, it finds it.
+async fn keep_postmortem(engine: &Engine, s: &Stepping) -> Result<Option<String>> {
+    let mut tx = engine.store().write().await?;
+    let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(None) };
+    let cause = PostmortemCause::TaskClosed;
+    let earlier = postmortems::of_task(&mut tx, &task.id).await?;
+    if earlier.iter().any(|known| known.cause == cause && known.at >= s.transition.at) {
+        return Ok(None);
+    }
+    let record = super::postmortem::record_postmortem(engine, &mut tx, &task, cause, None).await?;
+    tx.commit().await?;
+    Ok(record.map(|record| format!("postmortem {}", record.number)))
 }

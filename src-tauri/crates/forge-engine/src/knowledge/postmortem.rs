@@ -11,50 +11,48 @@ use sqlx::SqliteConnection;
 
 use crate::{Engine, error::Result, race::is_entry};
 
-impl Engine {
-    /// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.
-    pub(crate) async fn record_gate_failure(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        review: &Review,
-    ) -> Result<()> {
-        let by_person = review.decided_by.as_ref().is_some_and(forge_model::actor::Actor::is_user);
-        if by_person || fixes::draft_of(tx, &review.id).await?.is_some() {
-            return Ok(());
-        }
-        self.record_postmortem(tx, task, PostmortemCause::GateFailed, Some(&review.id)).await.map(drop)
+/// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.
+pub(crate) async fn record_gate_failure(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    review: &Review,
+) -> Result<()> {
+    let by_person = review.decided_by.as_ref().is_some_and(forge_model::actor::Actor::is_user);
+    if by_person || fixes::draft_of(tx, &review.id).await?.is_some() {
+        return Ok(());
     }
+    record_postmortem(engine, tx, task, PostmortemCause::GateFailed, Some(&review.id)).await.map(drop)
+}
 
-    /// Writes a task's postmortem, where its project wants that. What an entry of a race went through is in the
-    /// raced task's.
-    pub(crate) async fn record_postmortem(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        cause: PostmortemCause,
-        review: Option<&ReviewId>,
-    ) -> Result<Option<Postmortem>> {
-        if is_entry(task) || !self.context_of(tx, task).await?.settings.inner_loop.postmortem.enabled {
-            return Ok(None);
-        }
-        let facts = facts_of(tx, task).await?;
-        if facts.runs.is_empty() && facts.entries.is_empty() {
-            return Ok(None);
-        }
-        let earlier = postmortems::of_task(tx, &task.id).await?;
-        let number = earlier.last().map_or(1, |last| last.number + 1);
-        let occasion = Occasion { number, cause, review_id: review.cloned(), at: self.now() };
-        let record = postmortem(&facts, occasion);
-        if !postmortems::insert(tx, &record).await? {
-            return Ok(None);
-        }
-        let told = json!({ "postmortem": number, "cause": cause });
-        self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &told).await?;
-        // Whoever exports waits for this transaction's end by wanting one, too.
-        self.inner.unexported.notify_one();
-        Ok(Some(record))
+/// Writes a task's postmortem, where its project wants that. What an entry of a race went through is in the
+/// raced task's.
+pub(crate) async fn record_postmortem(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    cause: PostmortemCause,
+    review: Option<&ReviewId>,
+) -> Result<Option<Postmortem>> {
+    if is_entry(task) || !engine.context_of(tx, task).await?.settings.inner_loop.postmortem.enabled {
+        return Ok(None);
     }
+    let facts = facts_of(tx, task).await?;
+    if facts.runs.is_empty() && facts.entries.is_empty() {
+        return Ok(None);
+    }
+    let earlier = postmortems::of_task(tx, &task.id).await?;
+    let number = earlier.last().map_or(1, |last| last.number + 1);
+    let occasion = Occasion { number, cause, review_id: review.cloned(), at: engine.now() };
+    let record = postmortem(&facts, occasion);
+    if !postmortems::insert(tx, &record).await? {
+        return Ok(None);
+    }
+    let told = json!({ "postmortem": number, "cause": cause });
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &told).await?;
+    // Whoever exports waits for this transaction's end by wanting one, too.
+    engine.inner.unexported.notify_one();
+    Ok(Some(record))
 }
 
 /// What is known of a task and of the entries of its races.

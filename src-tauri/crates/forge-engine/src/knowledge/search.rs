@@ -23,48 +23,48 @@ impl Engine {
             return Err(EngineError::invalid("q", "needs a word of three letters or more"));
         }
         let context = self.context(&mut *self.store().read().await?, id).await?;
-        self.find_lessons(&context, &context.usual_target(), text, limit).await
+        find_lessons(self, &context, &context.usual_target(), text, limit).await
     }
+}
 
-    /// The lessons of a branch that a text finds, the best first.
-    pub(crate) async fn find_lessons(
-        &self,
-        context: &ProjectContext,
-        target: &str,
-        text: &str,
-        limit: u32,
-    ) -> Result<Vec<Lesson>> {
-        self.index_lessons(context, target).await?;
-        let Some(query) = query(text) else { return Ok(Vec::new()) };
-        let mut conn = self.store().read().await?;
-        Ok(lesson_index::search(&mut conn, &context.project.id, target, &query, limit).await?)
-    }
+/// The lessons of a branch that a text finds, the best first.
+pub(crate) async fn find_lessons(
+    engine: &Engine,
+    context: &ProjectContext,
+    target: &str,
+    text: &str,
+    limit: u32,
+) -> Result<Vec<Lesson>> {
+    index_lessons(engine, context, target).await?;
+    let Some(query) = query(text) else { return Ok(Vec::new()) };
+    let mut conn = engine.store().read().await?;
+    Ok(lesson_index::search(&mut conn, &context.project.id, target, &query, limit).await?)
+}
 
-    /// Brings the index of a branch up to date.
-    async fn index_lessons(&self, context: &ProjectContext, target: &str) -> Result<()> {
-        let repo = self.repo(context).await?;
-        let commit = repo.resolve(&format!("refs/heads/{target}")).await?;
-        let version = match &commit {
-            Some(commit) => repo.version_at(commit, FOLDER).await?,
-            None => None,
-        };
-        let version = version.unwrap_or_default();
-        let project = &context.project.id;
-        let known = lesson_index::version(&mut *self.store().read().await?, project, target).await?;
-        if known.as_deref() == Some(version.as_str()) {
-            return Ok(());
-        }
-        let kept = match &commit {
-            Some(commit) if !version.is_empty() => kept_lessons(&repo, commit).await?,
-            Some(_) | None => Vec::new(),
-        };
-        let indexed = |(path, text): (String, String)| IndexedLesson {
-            lesson: Lesson::of(&path, &text),
-            description: Document::read(&path, &text).lesson.body,
-        };
-        let lessons: Vec<IndexedLesson> = kept.into_iter().map(indexed).collect();
-        let mut tx = self.store().write().await?;
-        lesson_index::replace(&mut tx, (project, target), &version, &lessons).await?;
-        Ok(tx.commit().await?)
+/// Brings the index of a branch up to date.
+async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) -> Result<()> {
+    let repo = engine.repo(context).await?;
+    let commit = repo.resolve(&format!("refs/heads/{target}")).await?;
+    let version = match &commit {
+        Some(commit) => repo.version_at(commit, FOLDER).await?,
+        None => None,
+    };
+    let version = version.unwrap_or_default();
+    let project = &context.project.id;
+    let known = lesson_index::version(&mut *engine.store().read().await?, project, target).await?;
+    if known.as_deref() == Some(version.as_str()) {
+        return Ok(());
     }
+    let kept = match &commit {
+        Some(commit) if !version.is_empty() => kept_lessons(&repo, commit).await?,
+        Some(_) | None => Vec::new(),
+    };
+    let indexed = |(path, text): (String, String)| IndexedLesson {
+        lesson: Lesson::of(&path, &text),
+        description: Document::read(&path, &text).lesson.body,
+    };
+    let lessons: Vec<IndexedLesson> = kept.into_iter().map(indexed).collect();
+    let mut tx = engine.store().write().await?;
+    lesson_index::replace(&mut tx, (project, target), &version, &lessons).await?;
+    Ok(tx.commit().await?)
 }

@@ -26,147 +26,144 @@ const MAX_FILES: usize = 500;
 /// How many lessons an agent is told, at most.
 const MOST_TOLD: u32 = 20;
 
-impl Engine {
-    /// Gives the agent that is about to be started what fits its task.
-    pub(crate) async fn inject_knowledge(&self, s: &Stepping) -> Result<End> {
-        let text = format!("{}\n{}", s.task.title, s.task.description);
-        let target = s.context.target_branch(&s.task);
-        let lessons = bounded(self.find_lessons(&s.context, &target, &text, MOST_TOLD).await?);
-        if lessons.is_empty() {
-            return Ok(End::skipped(format!("no lesson under {FOLDER} of {target} fits the task")));
+/// Gives the agent that is about to be started what fits its task.
+pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<End> {
+    let text = format!("{}\n{}", s.task.title, s.task.description);
+    let target = s.context.target_branch(&s.task);
+    let lessons = bounded(super::search::find_lessons(engine, &s.context, &target, &text, MOST_TOLD).await?);
+    if lessons.is_empty() {
+        return Ok(End::skipped(format!("no lesson under {FOLDER} of {target} fits the task")));
+    }
+    let told = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
+    let mut tx = engine.store().write().await?;
+    let open = steps::open(&mut tx, &s.task.id).await?;
+    let dispatch = open
+        .into_iter()
+        .find(|step| step.action == Some(Action::DispatchRoleAgent) && step.status == StepStatus::Pending);
+    let Some(mut dispatch) = dispatch else {
+        return Ok(End::skipped("no agent is about to be started"));
+    };
+    let carry = dispatch.params.take().map(serde_json::from_value::<Carry>).transpose();
+    let carry = Carry { lessons, ..carry.map_err(corrupt_step)?.unwrap_or_default() };
+    dispatch.params = Some(serde_json::to_value(&carry).map_err(corrupt_step)?);
+    steps::update(&mut tx, &dispatch).await?;
+    tx.commit().await?;
+    Ok(End::Ok(Some(told)))
+}
+
+/// Finds what the task's runs propose to remember; it is kept with the step's end. What the project was
+/// told before is not proposed again, so that the step may be run as often as a kill or a person wants.
+pub(crate) async fn capture_knowledge(engine: &Engine, s: &Stepping) -> Result<End> {
+    let runs = {
+        let mut conn = engine.store().read().await?;
+        super::teaching::finished_work(&mut conn, &s.task.id).await?
+    };
+    let (mut said, mut refused) = (Vec::new(), Vec::new());
+    for run in runs {
+        let found = proposals_of(engine, s, &run).await?;
+        refused.extend(found.refused);
+        said.extend(found.lessons.into_iter().map(|draft| (draft, run.clone())));
+    }
+    refused.dedup();
+    let refusals = told(&refused);
+    let (known, rows) = new_lessons(engine, s, said).await?;
+    let more = refusals.map(|refusals| format!("; {refusals}")).unwrap_or_default();
+    engine.point("lessons.found");
+    Ok(match (rows.len(), known) {
+        (0, 0) if more.is_empty() => End::skipped("no lesson was proposed"),
+        (0, 0) => End::skipped(format!("no lesson was kept{more}")),
+        (0, _) => End::skipped(format!("nothing new was proposed{more}")),
+        (1, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("1 lesson proposed{more}"))))),
+        (n, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("{n} lessons proposed{more}"))))),
+    })
+}
+
+/// What of it nobody proposed and the branch does not keep yet; and how much of it is known.
+async fn new_lessons(
+    engine: &Engine,
+    s: &Stepping,
+    said: Vec<(LessonDraft, Execution)>,
+) -> Result<(usize, Vec<LessonRow>)> {
+    if said.is_empty() {
+        return Ok((0, Vec::new()));
+    }
+    let repo = engine.repo(&s.context).await?;
+    let kept = match repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await? {
+        Some(commit) => kept_lessons(&repo, &commit).await?,
+        None => Vec::new(),
+    };
+    let kept: Vec<LessonDraft> = kept.iter().map(|(path, text)| Document::read(path, text).lesson).collect();
+    let same = |a: &LessonDraft, b: &LessonDraft| a.title == b.title && a.body == b.body;
+    let (mut known, mut rows): (usize, Vec<LessonRow>) = (0, Vec::new());
+    let mut conn = engine.store().read().await?;
+    for (draft, run) in said {
+        if kept.iter().chain(rows.iter().map(|row| &row.draft)).any(|other| same(other, &draft))
+            || lessons::is_known(&mut conn, &s.task.project_id, &draft).await?
+        {
+            known += 1;
+            continue;
         }
-        let told = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
-        let mut tx = self.store().write().await?;
-        let open = steps::open(&mut tx, &s.task.id).await?;
-        let dispatch = open.into_iter().find(|step| {
-            step.action == Some(Action::DispatchRoleAgent) && step.status == StepStatus::Pending
+        rows.push(LessonRow {
+            id: engine.new_id(),
+            project_id: s.task.project_id.clone(),
+            task_id: Some(s.task.id.clone()),
+            task_number: Some(s.task.number),
+            execution_id: Some(run.id),
+            draft,
+            status: LessonStatus::Proposed,
+            landing: None,
+            created_at: engine.now(),
+            decided_at: None,
         });
-        let Some(mut dispatch) = dispatch else {
-            return Ok(End::skipped("no agent is about to be started"));
-        };
-        let carry = dispatch.params.take().map(serde_json::from_value::<Carry>).transpose();
-        let carry = Carry { lessons, ..carry.map_err(corrupt_step)?.unwrap_or_default() };
-        dispatch.params = Some(serde_json::to_value(&carry).map_err(corrupt_step)?);
-        steps::update(&mut tx, &dispatch).await?;
-        tx.commit().await?;
-        Ok(End::Ok(Some(told)))
     }
+    Ok((known, rows))
+}
 
-    /// Finds what the task's runs propose to remember; it is kept with the step's end. What the project was
-    /// told before is not proposed again, so that the step may be run as often as a kill or a person wants.
-    pub(crate) async fn capture_knowledge(&self, s: &Stepping) -> Result<End> {
-        let runs = {
-            let mut conn = self.store().read().await?;
-            self.finished_work(&mut conn, &s.task.id).await?
-        };
-        let (mut said, mut refused) = (Vec::new(), Vec::new());
-        for run in runs {
-            let found = self.proposals_of(s, &run).await?;
-            refused.extend(found.refused);
-            said.extend(found.lessons.into_iter().map(|draft| (draft, run.clone())));
+/// Reads what a run proposes out of its log.
+async fn proposals_of(engine: &Engine, s: &Stepping, run: &Execution) -> Result<Proposals> {
+    let dir = engine.log_dir(&s.task.project_id, &run.task_id);
+    let log = run.log_id.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let mut reader = LessonReader::default();
+        match LogReader::each(&dir, &log, |entry| reader.hear(entry)) {
+            // A run that said nothing may have left no log.
+            Ok(()) | Err(LogError::NotFound(_)) => {}
+            Err(error) => return Err(error),
         }
-        refused.dedup();
-        let refusals = told(&refused);
-        let (known, rows) = self.new_lessons(s, said).await?;
-        let more = refusals.map(|refusals| format!("; {refusals}")).unwrap_or_default();
-        self.point("lessons.found");
-        Ok(match (rows.len(), known) {
-            (0, 0) if more.is_empty() => End::skipped("no lesson was proposed"),
-            (0, 0) => End::skipped(format!("no lesson was kept{more}")),
-            (0, _) => End::skipped(format!("nothing new was proposed{more}")),
-            (1, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("1 lesson proposed{more}"))))),
-            (n, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("{n} lessons proposed{more}"))))),
-        })
-    }
+        Ok::<_, LogError>(reader.finish())
+    });
+    let read = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
+    Ok(read?)
+}
 
-    /// What of it nobody proposed and the branch does not keep yet; and how much of it is known.
-    async fn new_lessons(
-        &self,
-        s: &Stepping,
-        said: Vec<(LessonDraft, Execution)>,
-    ) -> Result<(usize, Vec<LessonRow>)> {
-        if said.is_empty() {
-            return Ok((0, Vec::new()));
-        }
-        let repo = self.repo(&s.context).await?;
-        let kept = match repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await? {
-            Some(commit) => kept_lessons(&repo, &commit).await?,
-            None => Vec::new(),
-        };
-        let kept: Vec<LessonDraft> =
-            kept.iter().map(|(path, text)| Document::read(path, text).lesson).collect();
-        let same = |a: &LessonDraft, b: &LessonDraft| a.title == b.title && a.body == b.body;
-        let (mut known, mut rows): (usize, Vec<LessonRow>) = (0, Vec::new());
-        let mut conn = self.store().read().await?;
-        for (draft, run) in said {
-            if kept.iter().chain(rows.iter().map(|row| &row.draft)).any(|other| same(other, &draft))
-                || lessons::is_known(&mut conn, &s.task.project_id, &draft).await?
-            {
-                known += 1;
-                continue;
-            }
-            rows.push(LessonRow {
-                id: self.new_id(),
-                project_id: s.task.project_id.clone(),
-                task_id: Some(s.task.id.clone()),
-                task_number: Some(s.task.number),
-                execution_id: Some(run.id),
-                draft,
-                status: LessonStatus::Proposed,
-                landing: None,
-                created_at: self.now(),
-                decided_at: None,
-            });
-        }
-        Ok((known, rows))
+/// Keeps proposals, in the transaction that ends the step which found them.
+pub(crate) async fn keep_lessons(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    rows: &[LessonRow],
+) -> Result<()> {
+    let mut new = 0;
+    for row in rows {
+        new += usize::from(lessons::propose(tx, row).await?);
     }
+    if new > 0 {
+        knowledge_changed(engine, tx, context, "proposed").await?;
+    }
+    Ok(())
+}
 
-    /// Reads what a run proposes out of its log.
-    async fn proposals_of(&self, s: &Stepping, run: &Execution) -> Result<Proposals> {
-        let dir = self.log_dir(&s.task.project_id, &run.task_id);
-        let log = run.log_id.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let mut reader = LessonReader::default();
-            match LogReader::each(&dir, &log, |entry| reader.hear(entry)) {
-                // A run that said nothing may have left no log.
-                Ok(()) | Err(LogError::NotFound(_)) => {}
-                Err(error) => return Err(error),
-            }
-            Ok::<_, LogError>(reader.finish())
-        });
-        let read = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
-        Ok(read?)
-    }
-
-    /// Keeps proposals, in the transaction that ends the step which found them.
-    pub(crate) async fn keep_lessons(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        rows: &[LessonRow],
-    ) -> Result<()> {
-        let mut new = 0;
-        for row in rows {
-            new += usize::from(lessons::propose(tx, row).await?);
-        }
-        if new > 0 {
-            self.knowledge_changed(tx, context, "proposed").await?;
-        }
-        Ok(())
-    }
-
-    /// Tells that what the project knows, or was told, changed.
-    pub(crate) async fn knowledge_changed(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        what: &str,
-    ) -> Result<()> {
-        let project = &context.project.id;
-        let facts = json!({ "change": "knowledge", "knowledge": what });
-        tx.emit(EventType::ProjectChanged, self.now(), Some(project), None, project.as_str(), &facts).await?;
-        Ok(())
-    }
+/// Tells that what the project knows, or was told, changed.
+pub(crate) async fn knowledge_changed(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    what: &str,
+) -> Result<()> {
+    let project = &context.project.id;
+    let facts = json!({ "change": "knowledge", "knowledge": what });
+    tx.emit(EventType::ProjectChanged, engine.now(), Some(project), None, project.as_str(), &facts).await?;
+    Ok(())
 }
 
 /// Every lesson's file as a commit has it, with its text.

@@ -1,6 +1,7 @@
 //! What runs teach those who come later: what an agent was told of it, what a finished task left, and the export of
 //! that under `.forge/`.
 
+use crate::read;
 use forge_model::debrief::Debrief;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ProjectId, TaskId};
@@ -35,113 +36,109 @@ impl Engine {
         let note = trajectories::get(&mut conn, id).await?;
         Ok(Debrief { note, postmortems: postmortems::of_task(&mut conn, id).await? })
     }
+}
 
-    /// Writes down what a part of the inner loop did.
-    pub(crate) async fn record_effect(
-        &self,
-        tx: &mut Tx,
-        project: &ProjectId,
-        part: Subsystem,
-        task: Option<&TaskId>,
-        effect: String,
-    ) -> Result<()> {
-        let row = EffectRow { task_id: task.cloned(), effect, at: self.now() };
-        Ok(loop_effects::put(tx, project, part, &row).await?)
+/// Writes down what a part of the inner loop did.
+pub(crate) async fn record_effect(
+    engine: &Engine,
+    tx: &mut Tx,
+    project: &ProjectId,
+    part: Subsystem,
+    task: Option<&TaskId>,
+    effect: String,
+) -> Result<()> {
+    let row = EffectRow { task_id: task.cloned(), effect, at: engine.now() };
+    Ok(loop_effects::put(tx, project, part, &row).await?)
+}
+
+/// Writes down what a run that begins is told of earlier ones.
+pub(crate) async fn record_told(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    row: &ExecutionRow,
+) -> Result<()> {
+    let about = if is_entry(task) { task.parent_id.as_ref() } else { Some(&task.id) };
+    let (project, attempt) = (&context.project.id, row.execution.attempt);
+    let reflects = context.settings.inner_loop.reflexion.enabled;
+    if let Some(told) = reflexion(&mut row.corrections.clone())
+        .filter(|_| reflects && row.execution.role == ExecutionRole::Coder)
+    {
+        let effect = format!("run {attempt} began with: {}", told.gate);
+        record_effect(engine, tx, project, Subsystem::Reflexion, about, effect).await?;
     }
-
-    /// Writes down what a run that begins is told of earlier ones.
-    pub(crate) async fn record_told(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        row: &ExecutionRow,
-    ) -> Result<()> {
-        let about = if is_entry(task) { task.parent_id.as_ref() } else { Some(&task.id) };
-        let (project, attempt) = (&context.project.id, row.execution.attempt);
-        let reflects = context.settings.inner_loop.reflexion.enabled;
-        if let Some(told) = reflexion(&mut row.corrections.clone())
-            .filter(|_| reflects && row.execution.role == ExecutionRole::Coder)
-        {
-            let effect = format!("run {attempt} began with: {}", told.gate);
-            self.record_effect(tx, project, Subsystem::Reflexion, about, effect).await?;
-        }
-        let lessons = row.corrections.iter().find_map(|correction| match correction {
-            Correction::Lessons { lessons } => Some(lessons),
-            _ => None,
-        });
-        if let Some(lessons) = lessons {
-            let files = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
-            let effect = format!("run {attempt} was told {files}");
-            self.record_effect(tx, project, Subsystem::Knowledge, about, effect).await?;
-        }
-        Ok(())
+    let lessons = row.corrections.iter().find_map(|correction| match correction {
+        Correction::Lessons { lessons } => Some(lessons),
+        _ => None,
+    });
+    if let Some(lessons) = lessons {
+        let files = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
+        let effect = format!("run {attempt} was told {files}");
+        record_effect(engine, tx, project, Subsystem::Knowledge, about, effect).await?;
     }
+    Ok(())
+}
 
-    /// The runs that did a task's work well, oldest first: those of the entry whose work is the task's, then its own.
-    pub(crate) async fn finished_work(
-        &self,
-        conn: &mut SqliteConnection,
-        task: &TaskId,
-    ) -> Result<Vec<Execution>> {
-        let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
-        let winner = race.and_then(|race| {
-            let name = race.winner.clone()?;
-            race.entry(&name).map(|entry| entry.task_id.clone())
-        });
-        let mut runs = Vec::new();
-        for of in winner.iter().chain([task]) {
-            runs.extend(executions::list(conn, of).await?.into_iter().map(|row| row.execution));
-        }
-        runs.retain(|run| run.role == ExecutionRole::Coder && run.status == ExecutionStatus::Finished);
-        Ok(runs)
+/// The runs that did a task's work well, oldest first: those of the entry whose work is the task's, then its own.
+pub(crate) async fn finished_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Execution>> {
+    let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+    let winner = race.and_then(|race| {
+        let name = race.winner.clone()?;
+        race.entry(&name).map(|entry| entry.task_id.clone())
+    });
+    let mut runs = Vec::new();
+    for of in winner.iter().chain([task]) {
+        runs.extend(executions::list(conn, of).await?.into_iter().map(|row| row.execution));
     }
+    runs.retain(|run| run.role == ExecutionRole::Coder && run.status == ExecutionStatus::Finished);
+    Ok(runs)
+}
 
-    /// Exports the notes and postmortems that are not exported yet.
-    pub(crate) async fn export_new_debriefs(&self) -> Result<()> {
-        let (notes, records) = {
-            let mut conn = self.store().read().await?;
-            (trajectories::unexported(&mut conn).await?, postmortems::unexported(&mut conn).await?)
+/// Exports the notes and postmortems that are not exported yet.
+pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
+    let (notes, records) = {
+        let mut conn = engine.store().read().await?;
+        (trajectories::unexported(&mut conn).await?, postmortems::unexported(&mut conn).await?)
+    };
+    for (id, note) in notes {
+        let (task, context, agent) = {
+            let mut conn = engine.store().read().await?;
+            let Some(task) = tasks::get(&mut conn, &id).await? else { continue };
+            let context = engine.context_of(&mut conn, &task).await?;
+            (task, context, agents::get(&mut conn, &note.agent_id).await?)
         };
-        for (id, note) in notes {
-            let (task, context, agent) = {
-                let mut conn = self.store().read().await?;
-                let Some(task) = tasks::get(&mut conn, &id).await? else { continue };
-                let context = self.context_of(&mut conn, &task).await?;
-                (task, context, agents::get(&mut conn, &note.agent_id).await?)
-            };
-            let agent = agent.map_or_else(|| note.agent_id.0.clone(), |agent| agent.name);
-            let file = render(&note, task.number, &task.title, &agent);
-            if self.exported(&context, &format!("{NOTES}/{id}.md"), file).await {
-                let mut tx = self.store().write().await?;
-                trajectories::set_exported(&mut tx, &id, &note).await?;
-                tx.commit().await?;
-            }
+        let agent = agent.map_or_else(|| note.agent_id.0.clone(), |agent| agent.name);
+        let file = render(&note, task.number, &task.title, &agent);
+        if exported(engine, &context, &format!("{NOTES}/{id}.md"), file).await {
+            let mut tx = engine.store().write().await?;
+            trajectories::set_exported(&mut tx, &id, &note).await?;
+            tx.commit().await?;
         }
-        for record in records {
-            let context = {
-                let mut conn = self.store().read().await?;
-                let Some(task) = tasks::get(&mut conn, &record.task_id).await? else { continue };
-                self.context_of(&mut conn, &task).await?
-            };
-            let text = serde_json::to_string_pretty(&record)
-                .map_err(|error| EngineError::io("write down a postmortem")(error.into()))?;
-            let path = format!("{POSTMORTEMS}/{}-{}.json", record.task_id, record.number);
-            if self.exported(&context, &path, format!("{text}\n")).await {
-                let mut tx = self.store().write().await?;
-                postmortems::set_exported(&mut tx, &record.task_id, record.number).await?;
-                tx.commit().await?;
-            }
-        }
-        Ok(())
     }
+    for record in records {
+        let context = {
+            let mut conn = engine.store().read().await?;
+            let Some(task) = tasks::get(&mut conn, &record.task_id).await? else { continue };
+            engine.context_of(&mut conn, &task).await?
+        };
+        let text = serde_json::to_string_pretty(&record)
+            .map_err(|error| EngineError::io("write down a postmortem")(error.into()))?;
+        let path = format!("{POSTMORTEMS}/{}-{}.json", record.task_id, record.number);
+        if exported(engine, &context, &path, format!("{text}\n")).await {
+            let mut tx = engine.store().write().await?;
+            postmortems::set_exported(&mut tx, &record.task_id, record.number).await?;
+            tx.commit().await?;
+        }
+    }
+    Ok(())
+}
 
-    /// Exports a file; one that cannot be written keeps the others from nothing.
-    async fn exported(&self, context: &ProjectContext, path: &str, content: String) -> bool {
-        let done = self.export(context, path, content).await;
-        if let Err(error) = &done {
-            tracing::warn!(project = %context.project.id, %path, %error, "failed to export; the next start tries again");
-        }
-        done.is_ok()
+/// Exports a file; one that cannot be written keeps the others from nothing.
+async fn exported(engine: &Engine, context: &ProjectContext, path: &str, content: String) -> bool {
+    let done = read::exports::export(engine, context, path, content).await;
+    if let Err(error) = &done {
+        tracing::warn!(project = %context.project.id, %path, %error, "failed to export; the next start tries again");
     }
+    done.is_ok()
 }

@@ -48,101 +48,98 @@ impl Drop for Turn {
             queue.holder = None;
         }
         // Its end may not be written yet: then they wait for that and are asked again.
-        self.engine.wake_merges();
+        wake_merges(&self.engine);
     }
 }
 
-impl Engine {
-    /// The turn to merge into a target, or the end of a step that has to wait for it.
-    pub(crate) async fn merge_turn(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        target: &str,
-    ) -> Result<std::result::Result<Turn, End>> {
-        let key = (repo.common_dir().to_owned(), target.to_owned());
-        locked(&self.inner.merge_queues.queues)
-            .entry(key.clone())
-            .or_default()
-            .waiting
-            .insert(s.task.id.clone());
-        let ahead = self.ahead(s, &key).await?;
-        let behind = {
-            let mut queues = locked(&self.inner.merge_queues.queues);
-            let queue = queues.entry(key.clone()).or_default();
-            let behind = ahead.or_else(|| queue.holder.as_ref().map(|(_, number)| *number));
-            if behind.is_none() {
-                queue.holder = Some((s.task.id.clone(), s.task.number));
-                queue.waiting.remove(&s.task.id);
-            }
-            behind
+/// The turn to merge into a target, or the end of a step that has to wait for it.
+pub(crate) async fn merge_turn(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    target: &str,
+) -> Result<std::result::Result<Turn, End>> {
+    let key = (repo.common_dir().to_owned(), target.to_owned());
+    locked(&engine.inner.merge_queues.queues)
+        .entry(key.clone())
+        .or_default()
+        .waiting
+        .insert(s.task.id.clone());
+    let ahead = ahead(engine, s, &key).await?;
+    let behind = {
+        let mut queues = locked(&engine.inner.merge_queues.queues);
+        let queue = queues.entry(key.clone()).or_default();
+        let behind = ahead.or_else(|| queue.holder.as_ref().map(|(_, number)| *number));
+        if behind.is_none() {
+            queue.holder = Some((s.task.id.clone(), s.task.number));
+            queue.waiting.remove(&s.task.id);
+        }
+        behind
+    };
+    if let Some(number) = behind {
+        return Ok(Err(End::wait(WaitReason::MergeQueue, format!("stands behind #{number}"))));
+    }
+    let turn = Turn { engine: engine.clone(), target: key };
+    stop_standing(engine, &s.task.id).await?;
+    Ok(Ok(turn))
+}
+
+/// The task right before this one among those that came earlier; those that wait for something else, or
+/// are on hold, let others pass.
+async fn ahead(engine: &Engine, s: &Stepping, (common_dir, target): &Target) -> Result<Option<u32>> {
+    let mut conn = engine.store().read().await?;
+    let mut ahead = None;
+    for step in steps::merging(&mut conn).await? {
+        if step.id == s.step.id {
+            break;
+        }
+        let Some(task) = tasks::get(&mut conn, &step.task_id).await? else { continue };
+        let stands = match step.status {
+            StepStatus::Running => engine.is_attended(&task.id),
+            StepStatus::Pending => is_standing(task.waiting.as_ref()),
+            StepStatus::Done => false,
         };
-        if let Some(number) = behind {
-            return Ok(Err(End::wait(WaitReason::MergeQueue, format!("stands behind #{number}"))));
+        if task.held || !stands {
+            continue;
         }
-        let turn = Turn { engine: self.clone(), target: key };
-        self.stop_standing(&s.task.id).await?;
-        Ok(Ok(turn))
-    }
-
-    /// The task right before this one among those that came earlier; those that wait for something else, or
-    /// are on hold, let others pass.
-    async fn ahead(&self, s: &Stepping, (common_dir, target): &Target) -> Result<Option<u32>> {
-        let mut conn = self.store().read().await?;
-        let mut ahead = None;
-        for step in steps::merging(&mut conn).await? {
-            if step.id == s.step.id {
-                break;
-            }
-            let Some(task) = tasks::get(&mut conn, &step.task_id).await? else { continue };
-            let stands = match step.status {
-                StepStatus::Running => self.is_attended(&task.id),
-                StepStatus::Pending => is_standing(task.waiting.as_ref()),
-                StepStatus::Done => false,
-            };
-            if task.held || !stands {
-                continue;
-            }
-            let context = self.context_of(&mut conn, &task).await?;
-            // By way of a code host nothing is merged here, and nobody is told when a look there ends.
-            let merges_here = context.project.work_mode == WorkMode::DirectCommit;
-            if merges_here
-                && context.target_branch(&task) == *target
-                && self.repo(&context).await?.common_dir() == common_dir
-            {
-                ahead = Some(task.number);
-            }
-        }
-        Ok(ahead)
-    }
-
-    /// A task whose turn has come does not stand in line any more, however long the turn takes.
-    async fn stop_standing(&self, id: &TaskId) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        if let Some(mut task) = tasks::get(&mut tx, id).await?
-            && is_standing(task.waiting.as_ref())
+        let context = engine.context_of(&mut conn, &task).await?;
+        // By way of a code host nothing is merged here, and nobody is told when a look there ends.
+        let merges_here = context.project.work_mode == WorkMode::DirectCommit;
+        if merges_here
+            && context.target_branch(&task) == *target
+            && engine.repo(&context).await?.common_dir() == common_dir
         {
-            task.waiting = None;
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-            let facts = serde_json::json!({ "merging": true });
-            self.emit(&mut tx, forge_model::event::EventType::TaskUpdated, &task, id.as_str(), &facts)
-                .await?;
-            tx.commit().await?;
+            ahead = Some(task.number);
         }
-        Ok(())
     }
+    Ok(ahead)
+}
 
-    /// Asks those again that stand in line while nobody has the turn.
-    pub(crate) fn wake_merges(&self) {
-        let waiting: Vec<TaskId> = {
-            let mut queues = locked(&self.inner.merge_queues.queues);
-            queues.retain(|_, queue| queue.holder.is_some() || !queue.waiting.is_empty());
-            let free = queues.values_mut().filter(|queue| queue.holder.is_none());
-            free.flat_map(|queue| std::mem::take(&mut queue.waiting)).collect()
-        };
-        for task in waiting {
-            self.kick(&task);
-        }
+/// A task whose turn has come does not stand in line any more, however long the turn takes.
+async fn stop_standing(engine: &Engine, id: &TaskId) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    if let Some(mut task) = tasks::get(&mut tx, id).await?
+        && is_standing(task.waiting.as_ref())
+    {
+        task.waiting = None;
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        let facts = serde_json::json!({ "merging": true });
+        engine.emit(&mut tx, forge_model::event::EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// Asks those again that stand in line while nobody has the turn.
+pub(crate) fn wake_merges(engine: &Engine) {
+    let waiting: Vec<TaskId> = {
+        let mut queues = locked(&engine.inner.merge_queues.queues);
+        queues.retain(|_, queue| queue.holder.is_some() || !queue.waiting.is_empty());
+        let free = queues.values_mut().filter(|queue| queue.holder.is_none());
+        free.flat_map(|queue| std::mem::take(&mut queue.waiting)).collect()
+    };
+    for task in waiting {
+        engine.kick(&task);
     }
 }
 

@@ -3,6 +3,7 @@
 //! passed lands. It costs no budget. Commits that came to the branch after the review are kept at a ref meanwhile; the
 //! branch has them again once the rest landed.
 
+use crate::{review, workspace};
 use std::path::Path;
 
 use forge_git::{GitError, Repo};
@@ -51,246 +52,245 @@ impl Rebased {
     }
 }
 
-impl Engine {
-    /// Whether `commit` is the outcome of a rebase that nothing was run on.
-    pub(crate) async fn is_unchecked(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        source: &str,
-        commit: &str,
-    ) -> Result<bool> {
-        if s.context.merge_config(&s.task).strategy != Some(MergeStrategy::Rebase) {
+/// Whether `commit` is the outcome of a rebase that nothing was run on.
+pub(crate) async fn is_unchecked(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    source: &str,
+    commit: &str,
+) -> Result<bool> {
+    if s.context.merge_config(&s.task).strategy != Some(MergeStrategy::Rebase) {
+        return Ok(false);
+    }
+    let all = reviews::list(&mut *engine.store().read().await?, &s.task.id).await?;
+    // One that was cut short or failed may have moved the branch: what is there was not checked either.
+    let unfinished =
+        all.last().is_some_and(|last| last.state == s.task.status && last.status != ReviewStatus::Passed);
+    let passed = all.into_iter().rev().find(|review| review.status == ReviewStatus::Passed);
+    let tree = repo.tree_of(commit).await?;
+    let known = passed.and_then(|review| review.reviewed_commit);
+    for known in known.as_deref().into_iter().chain((!unfinished).then_some(source)) {
+        if repo.resolve(known).await?.is_some() && repo.tree_of(known).await? == tree {
             return Ok(false);
         }
-        let all = reviews::list(&mut *self.store().read().await?, &s.task.id).await?;
-        // One that was cut short or failed may have moved the branch: what is there was not checked either.
-        let unfinished =
-            all.last().is_some_and(|last| last.state == s.task.status && last.status != ReviewStatus::Passed);
-        let passed = all.into_iter().rev().find(|review| review.status == ReviewStatus::Passed);
-        let tree = repo.tree_of(commit).await?;
-        let known = passed.and_then(|review| review.reviewed_commit);
-        for known in known.as_deref().into_iter().chain((!unfinished).then_some(source)) {
-            if repo.resolve(known).await?.is_some() && repo.tree_of(known).await? == tree {
-                return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Puts the branch and its worktree on the commit that `source` was rebased to and runs the checks there, as a review
+/// of its own.
+pub(crate) async fn check_rebased(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    (source, commit): (&str, &str),
+    cancel: &CancellationToken,
+) -> Result<Rebased> {
+    s.context.require_checks(&s.task)?;
+    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let workspace = workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
+    if workspace.is_none() && !has_no_checks(s) {
+        let message = "the rebased work cannot be checked: the task has no worktree";
+        return Ok(Rebased::ended(End::Block(Trouble::new(AnnotationType::MergeError, message))));
+    }
+    let mut review = open_recheck(engine, s, repo, commit).await?;
+    engine.point("rebase.opened");
+    let lock = match &workspace {
+        Some(workspace) => {
+            let holder = format!("rebase-{}", s.step.id);
+            match workspace::lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
+                Some(lock) => Some(lock),
+                None => return Ok(Rebased::ended(End::Interrupted)),
             }
         }
-        Ok(true)
+        None => None,
+    };
+    let branch = task_branch(&s.task);
+    let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
+        return Ok(Rebased::Moved);
+    };
+    if let Some(workspace) = &workspace {
+        workspace::nested::mend_worktree(engine, repo, &s.task, workspace).await?;
     }
+    remember_tip(engine, s, repo, source, &tip).await?;
+    let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
+    match repo.move_branch(worktree, &branch, &tip, commit, &backup_prefix(&s.task)).await {
+        Err(GitError::RefMoved { .. }) => return Ok(Rebased::Moved),
+        moved => moved?,
+    }
+    engine.point("rebase.moved");
+    let checked = match &workspace {
+        Some(workspace) => {
+            review::checks::run_all_checks(engine, s, &mut review, repo, workspace, None, cancel).await?
+        }
+        None => Checked::Passed(0),
+    };
+    drop(lock);
+    engine.point("rebase.checked");
+    close_recheck(engine, s, review, workspace.as_ref(), checked).await
+}
 
-    /// Puts the branch and its worktree on the commit that `source` was rebased to and runs the checks there, as a review
-    /// of its own.
-    pub(crate) async fn check_rebased(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        (source, commit): (&str, &str),
-        cancel: &CancellationToken,
-    ) -> Result<Rebased> {
-        s.context.require_checks(&s.task)?;
-        let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
+/// Remembers where a branch stands before it is rebased, when commits there came after the work that is merged.
+async fn remember_tip(engine: &Engine, s: &Stepping, repo: &Repo, source: &str, tip: &str) -> Result<()> {
+    let name = tip_ref(&s.task.id);
+    let old = repo.resolve(&name).await?;
+    if tip == source {
+        // It is what was reviewed, so what an earlier merge remembered is none of its commits.
+        let is_reviewed = super::left_behind::judged_commit(engine, s).await?.as_deref() == Some(tip);
+        if let Some(old) = old.filter(|_| is_reviewed) {
+            repo.delete_ref(&name, &old).await?;
+        }
+        return Ok(());
+    }
+    // What is not built on it is a rebase that was cut short.
+    if old.as_deref() == Some(tip) || !repo.is_ancestor(source, tip).await? {
+        return Ok(());
+    }
+    let reason = "forge: before its branch is rebased";
+    Ok(repo.update_ref(&name, tip, old.as_deref().unwrap_or_default(), reason).await?)
+}
+
+/// Gives a branch the commits again that came to it after the work that has landed. False when cancelled first.
+pub(crate) async fn put_tip_back(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    landed: &str,
+    cancel: &CancellationToken,
+) -> Result<bool> {
+    let name = tip_ref(&s.task.id);
+    let Some(tip) = repo.resolve(&name).await? else { return Ok(true) };
+    let branch = task_branch(&s.task);
+    let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
+    let judged = super::left_behind::judged_commit(engine, s).await?;
+    let was_rebased = judged.as_deref().is_some_and(|judged| judged != landed);
+    if was_rebased && now.as_deref() == Some(landed) {
+        let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
         let workspace =
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
-        if workspace.is_none() && !has_no_checks(s) {
-            let message = "the rebased work cannot be checked: the task has no worktree";
-            return Ok(Rebased::ended(End::Block(Trouble::new(AnnotationType::MergeError, message))));
-        }
-        let mut review = self.open_recheck(s, repo, commit).await?;
-        self.point("rebase.opened");
-        let lock = match &workspace {
+        let _lock = match &workspace {
             Some(workspace) => {
-                let holder = format!("rebase-{}", s.step.id);
-                match self.lock_workspace(&s.task.id, workspace, &holder, cancel).await? {
+                let holder = format!("tip-{}", s.step.id);
+                match workspace::lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
                     Some(lock) => Some(lock),
-                    None => return Ok(Rebased::ended(End::Interrupted)),
+                    None => return Ok(false),
                 }
             }
             None => None,
         };
-        let branch = task_branch(&s.task);
-        let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
-            return Ok(Rebased::Moved);
-        };
-        if let Some(workspace) = &workspace {
-            self.mend_worktree(repo, &s.task, workspace).await?;
-        }
-        self.remember_tip(s, repo, source, &tip).await?;
         let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
-        match repo.move_branch(worktree, &branch, &tip, commit, &backup_prefix(&s.task)).await {
-            Err(GitError::RefMoved { .. }) => return Ok(Rebased::Moved),
+        match repo.move_branch(worktree, &branch, landed, &tip, &backup_prefix(&s.task)).await {
+            // Somebody works on it already; the commits are kept as a backup.
+            Err(GitError::RefMoved { .. }) => {}
             moved => moved?,
         }
-        self.point("rebase.moved");
-        let checked = match &workspace {
-            Some(workspace) => self.run_all_checks(s, &mut review, repo, workspace, None, cancel).await?,
-            None => Checked::Passed(0),
-        };
-        drop(lock);
-        self.point("rebase.checked");
-        self.close_recheck(s, review, workspace.as_ref(), checked).await
+        engine.point("rebase.put_back");
     }
+    repo.delete_ref(&name, &tip).await?;
+    Ok(true)
+}
 
-    /// Remembers where a branch stands before it is rebased, when commits there came after the work that is merged.
-    async fn remember_tip(&self, s: &Stepping, repo: &Repo, source: &str, tip: &str) -> Result<()> {
-        let name = tip_ref(&s.task.id);
-        let old = repo.resolve(&name).await?;
-        if tip == source {
-            // It is what was reviewed, so what an earlier merge remembered is none of its commits.
-            let is_reviewed = self.judged_commit(s).await?.as_deref() == Some(tip);
-            if let Some(old) = old.filter(|_| is_reviewed) {
-                repo.delete_ref(&name, &old).await?;
-            }
-            return Ok(());
-        }
-        // What is not built on it is a rebase that was cut short.
-        if old.as_deref() == Some(tip) || !repo.is_ancestor(source, tip).await? {
-            return Ok(());
-        }
-        let reason = "forge: before its branch is rebased";
-        Ok(repo.update_ref(&name, tip, old.as_deref().unwrap_or_default(), reason).await?)
-    }
-
-    /// Gives a branch the commits again that came to it after the work that has landed. False when cancelled first.
-    pub(crate) async fn put_tip_back(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        landed: &str,
-        cancel: &CancellationToken,
-    ) -> Result<bool> {
-        let name = tip_ref(&s.task.id);
-        let Some(tip) = repo.resolve(&name).await? else { return Ok(true) };
-        let branch = task_branch(&s.task);
-        let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
-        let judged = self.judged_commit(s).await?;
-        let was_rebased = judged.as_deref().is_some_and(|judged| judged != landed);
-        if was_rebased && now.as_deref() == Some(landed) {
-            let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-            let workspace =
-                workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
-            let _lock = match &workspace {
-                Some(workspace) => {
-                    let holder = format!("tip-{}", s.step.id);
-                    match self.lock_workspace(&s.task.id, workspace, &holder, cancel).await? {
-                        Some(lock) => Some(lock),
-                        None => return Ok(false),
-                    }
-                }
-                None => None,
+/// The row of this rebase: the one that a kill left, or a new one.
+async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) -> Result<Review> {
+    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+    let base = repo.merge_base(&target, commit).await?;
+    let last = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let is_open = |last: &Review| last.state == s.task.status && last.status == ReviewStatus::Running;
+    let attempt = match &last {
+        Some(last) if is_open(last) => last.attempt_number,
+        last => last.as_ref().map_or(1, |last| last.attempt_number + 1),
+    };
+    review::keep_reviewed(repo, &s.task.id, attempt, commit).await?;
+    let mut tx = engine.store().write().await?;
+    let note = has_no_checks(s).then(|| NO_CHECKS.to_owned());
+    let review = match last {
+        Some(last) if is_open(&last) => {
+            let review = Review {
+                base_commit: base,
+                reviewed_commit: Some(commit.to_owned()),
+                note,
+                steps: Vec::new(),
+                ..last
             };
-            let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
-            match repo.move_branch(worktree, &branch, landed, &tip, &backup_prefix(&s.task)).await {
-                // Somebody works on it already; the commits are kept as a backup.
-                Err(GitError::RefMoved { .. }) => {}
-                moved => moved?,
-            }
-            self.point("rebase.put_back");
+            reviews::clear_steps(&mut tx, &review.id).await?;
+            reviews::update(&mut tx, &review).await?;
+            review
         }
-        repo.delete_ref(&name, &tip).await?;
-        Ok(true)
-    }
-
-    /// The row of this rebase: the one that a kill left, or a new one.
-    async fn open_recheck(&self, s: &Stepping, repo: &Repo, commit: &str) -> Result<Review> {
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-        let base = repo.merge_base(&target, commit).await?;
-        let last = reviews::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let is_open = |last: &Review| last.state == s.task.status && last.status == ReviewStatus::Running;
-        let attempt = match &last {
-            Some(last) if is_open(last) => last.attempt_number,
-            last => last.as_ref().map_or(1, |last| last.attempt_number + 1),
-        };
-        self.keep_reviewed(repo, &s.task.id, attempt, commit).await?;
-        let mut tx = self.store().write().await?;
-        let note = has_no_checks(s).then(|| NO_CHECKS.to_owned());
-        let review = match last {
-            Some(last) if is_open(&last) => {
-                let review = Review {
-                    base_commit: base,
-                    reviewed_commit: Some(commit.to_owned()),
-                    note,
-                    steps: Vec::new(),
-                    ..last
-                };
-                reviews::clear_steps(&mut tx, &review.id).await?;
-                reviews::update(&mut tx, &review).await?;
-                review
-            }
-            _ => {
-                let review = Review {
-                    id: self.new_id(),
-                    task_id: s.task.id.clone(),
-                    attempt_number: attempt,
-                    state: s.task.status.clone(),
-                    status: ReviewStatus::Running,
-                    verdict: None,
-                    steps: Vec::new(),
-                    audits: Vec::new(),
-                    report: None,
-                    score: None,
-                    findings: Vec::new(),
-                    work_execution_id: executions::last_of(&mut tx, &s.task.id, ExecutionRole::Coder)
-                        .await?
-                        .map(|last| last.execution.id),
-                    note,
-                    reason: None,
-                    decided_by: None,
-                    measures: None,
-                    base_commit: base,
-                    reviewed_commit: Some(commit.to_owned()),
-                    started_at: self.now(),
-                    finished_at: None,
-                };
-                reviews::insert(&mut tx, &review, s.transition.seq).await?;
-                let facts = json!({ "attempt_number": review.attempt_number });
-                self.emit(&mut tx, EventType::ReviewStarted, &s.task, review.id.as_str(), &facts).await?;
-                review
-            }
-        };
-        tx.commit().await?;
-        Ok(review)
-    }
-
-    async fn close_recheck(
-        &self,
-        s: &Stepping,
-        mut review: Review,
-        workspace: Option<&Workspace>,
-        checked: Checked,
-    ) -> Result<Rebased> {
-        let decider = Actor::System { cause: Cause::Merge };
-        let mut tx = self.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
-            return Ok(Rebased::ended(End::Interrupted));
-        };
-        let rebased = match checked {
-            _ if task.status != s.task.status => Rebased::ended(End::Interrupted),
-            Checked::Interrupted => Rebased::ended(End::Interrupted),
-            Checked::Passed(_) => {
-                review.status = ReviewStatus::Passed;
-                review.verdict = Some(Verdict::PassCiOnly);
-                review.decided_by = Some(decider);
-                review.finished_at = Some(self.now());
-                review.measures = self.measures_of(&mut tx, &task, &review).await?;
-                reviews::update(&mut tx, &review).await?;
-                let facts = json!({ "attempt_number": review.attempt_number, "verdict": review.verdict });
-                self.emit(&mut tx, EventType::ReviewPassed, &task, review.id.as_str(), &facts).await?;
-                Rebased::Passed(review.reviewed_commit.unwrap_or_default())
-            }
-            Checked::Failed(check) => {
-                let reason = check.failure();
-                self.fail_review(&mut tx, &task, &mut review, decider, &reason).await?;
-                task.review_passed_at = None;
-                tasks::update(&mut tx, &mut task, self.now()).await?;
-                let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
-                trouble.evidence = Some(evidence_of(&check));
-                Rebased::ended(End::Block(trouble))
-            }
-        };
-        tx.commit().await?;
-        if workspace.is_some() {
-            self.measure_later(&s.task.id);
+        _ => {
+            let review = Review {
+                id: engine.new_id(),
+                task_id: s.task.id.clone(),
+                attempt_number: attempt,
+                state: s.task.status.clone(),
+                status: ReviewStatus::Running,
+                verdict: None,
+                steps: Vec::new(),
+                audits: Vec::new(),
+                report: None,
+                score: None,
+                findings: Vec::new(),
+                work_execution_id: executions::last_of(&mut tx, &s.task.id, ExecutionRole::Coder)
+                    .await?
+                    .map(|last| last.execution.id),
+                note,
+                reason: None,
+                decided_by: None,
+                measures: None,
+                base_commit: base,
+                reviewed_commit: Some(commit.to_owned()),
+                started_at: engine.now(),
+                finished_at: None,
+            };
+            reviews::insert(&mut tx, &review, s.transition.seq).await?;
+            let facts = json!({ "attempt_number": review.attempt_number });
+            engine.emit(&mut tx, EventType::ReviewStarted, &s.task, review.id.as_str(), &facts).await?;
+            review
         }
-        Ok(rebased)
+    };
+    tx.commit().await?;
+    Ok(review)
+}
+
+async fn close_recheck(
+    engine: &Engine,
+    s: &Stepping,
+    mut review: Review,
+    workspace: Option<&Workspace>,
+    checked: Checked,
+) -> Result<Rebased> {
+    let decider = Actor::System { cause: Cause::Merge };
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
+        return Ok(Rebased::ended(End::Interrupted));
+    };
+    let rebased = match checked {
+        _ if task.status != s.task.status => Rebased::ended(End::Interrupted),
+        Checked::Interrupted => Rebased::ended(End::Interrupted),
+        Checked::Passed(_) => {
+            review.status = ReviewStatus::Passed;
+            review.verdict = Some(Verdict::PassCiOnly);
+            review.decided_by = Some(decider);
+            review.finished_at = Some(engine.now());
+            review.measures = review::stagnation::measures_of(&mut tx, &task, &review).await?;
+            reviews::update(&mut tx, &review).await?;
+            let facts = json!({ "attempt_number": review.attempt_number, "verdict": review.verdict });
+            engine.emit(&mut tx, EventType::ReviewPassed, &task, review.id.as_str(), &facts).await?;
+            Rebased::Passed(review.reviewed_commit.unwrap_or_default())
+        }
+        Checked::Failed(check) => {
+            let reason = check.failure();
+            review::decision::fail_review(engine, &mut tx, &task, &mut review, decider, &reason).await?;
+            task.review_passed_at = None;
+            tasks::update(&mut tx, &mut task, engine.now()).await?;
+            let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
+            trouble.evidence = Some(evidence_of(&check));
+            Rebased::ended(End::Block(trouble))
+        }
+    };
+    tx.commit().await?;
+    if workspace.is_some() {
+        workspace::disk::measure_later(engine, &s.task.id);
     }
+    Ok(rebased)
 }

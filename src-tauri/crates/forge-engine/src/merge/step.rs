@@ -3,6 +3,7 @@
 //! The user's checkout is never forced, stashed or reset. When local changes are in the way nothing moves
 //! and the task waits. A kill between intent and outcome is settled from what git says.
 
+use crate::review;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -62,297 +63,293 @@ pub(crate) async fn turn_at(repo: &Repo, target: &str) -> tokio::sync::OwnedMute
     queue.lock_owned().await
 }
 
-impl Engine {
-    pub(crate) async fn run_merge(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let target = s.context.target_branch(&s.task);
-        let source = match self.approved_work(&s.context, &s.task).await? {
-            Approved::Commit(source) => source,
-            Approved::NeverStarted => {
-                return self.nothing(s, self.intent(s, &target, "").await?, NEVER_STARTED).await;
+pub(crate) async fn run_merge(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let target = s.context.target_branch(&s.task);
+    let source = match review::approved_work(engine, &s.context, &s.task).await? {
+        Approved::Commit(source) => source,
+        Approved::NeverStarted => {
+            return end_with_nothing(engine, s, intent(engine, s, &target, "").await?, NEVER_STARTED).await;
+        }
+        Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
+    };
+    let repo = engine.repo(&s.context).await?;
+    super::watch::unwatch(engine, &s.task.id);
+    let _turn = match super::queue::merge_turn(engine, s, &repo, &target).await? {
+        Ok(turn) => turn,
+        Err(end) => return Ok(end),
+    };
+    match merge_in_turn(engine, s, &repo, &target, source.clone(), cancel).await {
+        Err(EngineError::Git(error)) => incomplete(s, &repo, (&target, &source), error).await,
+        end => end,
+    }
+}
+
+/// What became of a merge that git could not make: work of which something is missing is told as such.
+async fn incomplete(
+    s: &Stepping,
+    repo: &Repo,
+    (target, source): (&str, &str),
+    error: GitError,
+) -> Result<End> {
+    if matches!(error, GitError::RepositoryChanged { .. }) {
+        return Err(error.into());
+    }
+    let target = format!("refs/heads/{target}");
+    let Ok(Some(missing)) = repo.missing_object(&target, source).await else { return Err(error.into()) };
+    let place = &s.context.project.repo_path;
+    let message = format!(
+        "Could not merge: the object {missing} of the reviewed commit {} is missing in {place}.\nRestore it from a \
+         copy of the repository, then try again.",
+        short(source)
+    );
+    let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+    trouble.details = json!({ "missing": "object", "name": missing, "repository": place });
+    Ok(End::Block(trouble))
+}
+
+/// Computes, checks where that is needed, and lands; again when the target moved meanwhile.
+async fn merge_in_turn(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    target: &str,
+    mut source: String,
+    cancel: &CancellationToken,
+) -> Result<End> {
+    let mut merge = intent(engine, s, target, &source).await?;
+    if already_landed(repo, &merge).await? {
+        return landed(engine, s, repo, merge, cancel).await;
+    }
+    let (mut moved, mut rebased) = (0, 0);
+    while moved < ATTEMPTS && rebased <= ATTEMPTS {
+        let landing = turn_at(repo, target).await;
+        merge.source_commit.clone_from(&source);
+        let request = merge_request(engine, s, target, &source);
+        let (commit, before) = match repo.compute_merge(&request).await? {
+            MergeComputation::NothingToMerge => return nothing_new(engine, s, repo, merge).await,
+            MergeComputation::Conflict { target_before, tree, paths, .. } => {
+                let paths = described(repo, &tree, paths).await?;
+                return end_in_conflict(engine, s, merge, target_before, paths).await;
             }
-            Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
+            MergeComputation::Ready { commit, target_before, .. } => (commit, target_before),
         };
-        let repo = self.repo(&s.context).await?;
-        self.unwatch(&s.task.id);
-        let _turn = match self.merge_turn(s, &repo, &target).await? {
-            Ok(turn) => turn,
-            Err(end) => return Ok(end),
-        };
-        match self.merge_in_turn(s, &repo, &target, source.clone(), cancel).await {
-            Err(EngineError::Git(error)) => self.incomplete(s, &repo, (&target, &source), error).await,
-            end => end,
-        }
-    }
-
-    /// What became of a merge that git could not make: work of which something is missing is told as such.
-    async fn incomplete(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        (target, source): (&str, &str),
-        error: GitError,
-    ) -> Result<End> {
-        if matches!(error, GitError::RepositoryChanged { .. }) {
-            return Err(error.into());
-        }
-        let target = format!("refs/heads/{target}");
-        let Ok(Some(missing)) = repo.missing_object(&target, source).await else { return Err(error.into()) };
-        let place = &s.context.project.repo_path;
-        let message = format!(
-            "Could not merge: the object {missing} of the reviewed commit {} is missing in {place}.\nRestore it from a \
-             copy of the repository, then try again.",
-            short(source)
-        );
-        let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
-        trouble.details = json!({ "missing": "object", "name": missing, "repository": place });
-        Ok(End::Block(trouble))
-    }
-
-    /// Computes, checks where that is needed, and lands; again when the target moved meanwhile.
-    async fn merge_in_turn(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        target: &str,
-        mut source: String,
-        cancel: &CancellationToken,
-    ) -> Result<End> {
-        let mut merge = self.intent(s, target, &source).await?;
-        if self.already_landed(repo, &merge).await? {
-            return self.landed(s, repo, merge, cancel).await;
-        }
-        let (mut moved, mut rebased) = (0, 0);
-        while moved < ATTEMPTS && rebased <= ATTEMPTS {
-            let landing = turn_at(repo, target).await;
-            merge.source_commit.clone_from(&source);
-            let request = self.merge_request(s, target, &source);
-            let (commit, before) = match repo.compute_merge(&request).await? {
-                MergeComputation::NothingToMerge => return self.nothing_new(s, repo, merge).await,
-                MergeComputation::Conflict { target_before, tree, paths, .. } => {
-                    let paths = described(repo, &tree, paths).await?;
-                    return self.end_in_conflict(s, merge, target_before, paths).await;
-                }
-                MergeComputation::Ready { commit, target_before, .. } => (commit, target_before),
-            };
-            if self.is_unchecked(s, repo, &source, &commit).await? {
-                // Others may move the target while the checks run; then it is rebased once more.
-                drop(landing);
-                rebased += 1;
-                if rebased > ATTEMPTS {
-                    break;
-                }
-                match self.check_rebased(s, repo, (&source, &commit), cancel).await? {
-                    Rebased::Passed(checked) => source = checked,
-                    Rebased::Moved => moved += 1,
-                    Rebased::Ended(end) => return Ok(*end),
-                }
-                continue;
+        if super::rebase::is_unchecked(engine, s, repo, &source, &commit).await? {
+            // Others may move the target while the checks run; then it is rebased once more.
+            drop(landing);
+            rebased += 1;
+            if rebased > ATTEMPTS {
+                break;
             }
-            merge.merge_commit = Some(commit.clone());
-            merge.target_before = Some(before.clone());
-            self.write_merge(s, &merge, EventType::MergeStarted).await?;
-            self.point("merge.intended");
-            match repo
-                .land(target, &commit, &before, &format!("forge: merge task #{}", s.task.number))
-                .await?
-            {
-                Landing::Landed => {
-                    self.point("merge.landed");
-                    return self.landed(s, repo, merge, cancel).await;
-                }
-                Landing::Moved { .. } => moved += 1,
-                Landing::CheckoutInTheWay { worktree, files } => {
-                    return self.wait_for_checkout(s, repo, &worktree, files);
-                }
-                Landing::IndexLocked { path, .. } => {
-                    let folder = path.parent().unwrap_or(&path).to_owned();
-                    self.watch_checkout(&s.task.id, repo.root(), &folder, &[]);
-                    let message = format!("another program holds {}", path.display());
-                    return Ok(End::wait(WaitReason::GitLocked, message));
-                }
+            match super::rebase::check_rebased(engine, s, repo, (&source, &commit), cancel).await? {
+                Rebased::Passed(checked) => source = checked,
+                Rebased::Moved => moved += 1,
+                Rebased::Ended(end) => return Ok(*end),
+            }
+            continue;
+        }
+        merge.merge_commit = Some(commit.clone());
+        merge.target_before = Some(before.clone());
+        write_merge(engine, s, &merge, EventType::MergeStarted).await?;
+        engine.point("merge.intended");
+        match repo.land(target, &commit, &before, &format!("forge: merge task #{}", s.task.number)).await? {
+            Landing::Landed => {
+                engine.point("merge.landed");
+                return landed(engine, s, repo, merge, cancel).await;
+            }
+            Landing::Moved { .. } => moved += 1,
+            Landing::CheckoutInTheWay { worktree, files } => {
+                return wait_for_checkout(engine, s, repo, &worktree, files);
+            }
+            Landing::IndexLocked { path, .. } => {
+                let folder = path.parent().unwrap_or(&path).to_owned();
+                super::watch::watch_checkout(engine, &s.task.id, repo.root(), &folder, &[]);
+                let message = format!("another program holds {}", path.display());
+                return Ok(End::wait(WaitReason::GitLocked, message));
             }
         }
-        let message = format!("{target} moved {ATTEMPTS} times while the merge was computed");
-        Ok(End::Block(Trouble::new(AnnotationType::TargetUnstable, message)))
     }
+    let message = format!("{target} moved {ATTEMPTS} times while the merge was computed");
+    Ok(End::Block(Trouble::new(AnnotationType::TargetUnstable, message)))
+}
 
-    /// Ends a merge that would change nothing. That there is nothing to merge is said only when it is true: the source is
-    /// reachable from the target, or changes nothing, and the task holds nothing that nobody reviewed.
-    pub(crate) async fn nothing_new(&self, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
-        let (source, target) = (merge.source_commit.clone(), format!("refs/heads/{}", merge.target));
-        let base = repo.merge_base(&target, &source).await?;
-        let unchanged = match &base {
-            Some(base) => repo.tree_of(base).await? == repo.tree_of(&source).await?,
-            None => false,
-        };
-        if !unchanged {
-            // The same change reached the target in other commits.
-            merge.status = MergeStatus::Landed;
-            merge.merge_commit = repo.resolve(&target).await?;
-            merge.target_before.clone_from(&merge.merge_commit);
-            let why = format!("{} has these changes already", merge.target);
-            merge.reason = Some(why.clone());
-            self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
-            return Ok(End::Ok(Some(why)));
-        }
-        let review = reviews::last(&mut *self.store().read().await?, &s.task.id).await?;
-        // A person who approved it was told of what stays behind.
-        if let Some(review) = review.filter(|_| !s.transition.actor.is_user())
-            && let Some(changed) = self.work_changed(&s.context, &s.task, &review).await?
-        {
-            let what = parts(&changed);
-            let message = format!(
-                "Could not merge: the reviewed commit changes nothing, and nobody reviewed {what}.\nReview again."
-            );
-            let mut trouble = Trouble::new(AnnotationType::WorkChanged, message);
-            trouble.details = json!(changed);
-            return Ok(End::Block(trouble));
-        }
-        self.nothing(s, merge, NOTHING).await
-    }
-
-    /// Records that there is nothing to merge; the task goes on as after a merge.
-    pub(crate) async fn nothing(&self, s: &Stepping, mut merge: Merge, why: &str) -> Result<End> {
-        merge.status = MergeStatus::Nothing;
-        merge.reason = Some(why.to_owned());
-        self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
-        Ok(End::Ok(Some(why.to_owned())))
-    }
-
-    /// The merge row of this task's present move: the one left by a kill, or a new one. An intent for another commit or
-    /// target ends as failed: what became of that commit says nothing about this one.
-    pub(crate) async fn intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
-        let last = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
-        if let Some(mut last) = last.filter(|last| last.status == MergeStatus::Intended) {
-            if last.target == target && last.source_commit == source {
-                return Ok(last);
-            }
-            last.status = MergeStatus::Failed;
-            last.reason = Some("newer work took its place".to_owned());
-            let mut tx = self.store().write().await?;
-            merges::put(&mut tx, &last, self.now()).await?;
-            tx.commit().await?;
-        }
-        Ok(self.new_intent(s, target, source))
-    }
-
-    /// A merge that is about to be tried.
-    fn new_intent(&self, s: &Stepping, target: &str, source: &str) -> Merge {
-        Merge {
-            id: self.new_id(),
-            task_id: s.task.id.clone(),
-            target: target.to_owned(),
-            strategy: s.context.merge_config(&s.task).strategy.unwrap_or(MergeStrategy::Merge),
-            source_commit: source.to_owned(),
-            merge_commit: None,
-            target_before: None,
-            status: MergeStatus::Intended,
-            reason: None,
-            created_at: self.now(),
-        }
-    }
-
-    /// Whether an intent that was written before a kill has reached the target.
-    async fn already_landed(&self, repo: &Repo, merge: &Merge) -> Result<bool> {
-        match &merge.merge_commit {
-            Some(commit) if repo.resolve(commit).await?.is_some() => {
-                Ok(repo.is_ancestor(commit, &format!("refs/heads/{}", merge.target)).await?)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    fn merge_request(&self, s: &Stepping, target: &str, source: &str) -> MergeRequest {
-        let config = s.context.merge_config(&s.task);
-        let strategy = way_of(config.strategy.unwrap_or(MergeStrategy::Merge));
-        let template = config.message_template.unwrap_or_else(|| "{title} (#{number})".to_owned());
-        let message = template
-            .replace("{number}", &s.task.number.to_string())
-            .replace("{branch}", &task_branch(&s.task))
-            .replace("{target}", target)
-            .replace("{title}", &s.task.title);
-        let message = self.redacted_in(&s.context, message);
-        MergeRequest {
-            target_branch: target.to_owned(),
-            source: source.to_owned(),
-            strategy,
-            message,
-            author: s
-                .context
-                .settings
-                .author
-                .as_ref()
-                .map(|author| (author.name.clone(), author.email.clone())),
-        }
-    }
-
-    async fn landed(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        mut merge: Merge,
-        cancel: &CancellationToken,
-    ) -> Result<End> {
-        if !self.holds_change(repo, &merge).await? {
-            let message = format!(
-                "Could not finish: {} does not hold the reviewed commit {}.\nLook at what moved it, then try again.",
-                merge.target,
-                short(&merge.source_commit),
-            );
-            return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
-        }
-        if !self.put_tip_back(s, repo, &merge.source_commit, cancel).await? {
-            return Ok(End::Interrupted);
-        }
+/// Ends a merge that would change nothing. That there is nothing to merge is said only when it is true: the source is
+/// reachable from the target, or changes nothing, and the task holds nothing that nobody reviewed.
+pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
+    let (source, target) = (merge.source_commit.clone(), format!("refs/heads/{}", merge.target));
+    let base = repo.merge_base(&target, &source).await?;
+    let unchanged = match &base {
+        Some(base) => repo.tree_of(base).await? == repo.tree_of(&source).await?,
+        None => false,
+    };
+    if !unchanged {
+        // The same change reached the target in other commits.
         merge.status = MergeStatus::Landed;
-        let mut remark = format!("on {}", merge.target);
-        merge.reason = self.left_behind(s, repo, &merge.source_commit).await?;
-        if let Some(left) = &merge.reason {
-            remark.push_str(&format!("; {left}"));
-        }
-        self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
-        self.count_unmerged(&s.task.id).await;
-        Ok(End::Ok(Some(remark)))
+        merge.merge_commit = repo.resolve(&target).await?;
+        merge.target_before.clone_from(&merge.merge_commit);
+        let why = format!("{} has these changes already", merge.target);
+        merge.reason = Some(why.clone());
+        write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
+        return Ok(End::Ok(Some(why)));
     }
-
-    /// Whether the target holds what was merged: git is asked, not the record.
-    async fn holds_change(&self, repo: &Repo, merge: &Merge) -> Result<bool> {
-        let (Some(commit), Some(target_before)) = (&merge.merge_commit, &merge.target_before) else {
-            return Ok(false);
-        };
-        let landed = LandedChange {
-            target_branch: &merge.target,
-            source: &merge.source_commit,
-            target_before,
-            commit,
-            strategy: way_of(merge.strategy),
-        };
-        Ok(repo.holds_change(landed).await?)
+    let review = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    // A person who approved it was told of what stays behind.
+    if let Some(review) = review.filter(|_| !s.transition.actor.is_user())
+        && let Some(changed) = review::work_changed(engine, &s.context, &s.task, &review).await?
+    {
+        let what = parts(&changed);
+        let message = format!(
+            "Could not merge: the reviewed commit changes nothing, and nobody reviewed {what}.\nReview again."
+        );
+        let mut trouble = Trouble::new(AnnotationType::WorkChanged, message);
+        trouble.details = json!(changed);
+        return Ok(End::Block(trouble));
     }
+    end_with_nothing(engine, s, merge, NOTHING).await
+}
 
-    async fn end_in_conflict(
-        &self,
-        s: &Stepping,
-        mut merge: Merge,
-        target_before: String,
-        paths: Vec<ConflictPath>,
-    ) -> Result<End> {
-        merge.status = MergeStatus::Conflict;
-        merge.target_before = Some(target_before.clone());
-        let conflict = Conflict {
-            target: merge.target.clone(),
-            target_commit: target_before,
-            source_commit: merge.source_commit.clone(),
-            paths,
-        };
-        let count = conflict.paths.len();
-        let mut tx = self.store().write().await?;
-        if let Some(mut last) = executions::last_of(&mut tx, &s.task.id, ExecutionRole::Coder).await? {
-            last.execution.conflict = Some(conflict.clone());
-            executions::update(&mut tx, &last.execution).await?;
+/// Records that there is nothing to merge; the task goes on as after a merge.
+pub(crate) async fn end_with_nothing(
+    engine: &Engine,
+    s: &Stepping,
+    mut merge: Merge,
+    why: &str,
+) -> Result<End> {
+    merge.status = MergeStatus::Nothing;
+    merge.reason = Some(why.to_owned());
+    write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
+    Ok(End::Ok(Some(why.to_owned())))
+}
+
+/// The merge row of this task's present move: the one left by a kill, or a new one. An intent for another commit or
+/// target ends as failed: what became of that commit says nothing about this one.
+pub(crate) async fn intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
+    let last = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    if let Some(mut last) = last.filter(|last| last.status == MergeStatus::Intended) {
+        if last.target == target && last.source_commit == source {
+            return Ok(last);
         }
-        merges::put(&mut tx, &merge, self.now()).await?;
-        self.emit(
+        last.status = MergeStatus::Failed;
+        last.reason = Some("newer work took its place".to_owned());
+        let mut tx = engine.store().write().await?;
+        merges::put(&mut tx, &last, engine.now()).await?;
+        tx.commit().await?;
+    }
+    Ok(new_intent(engine, s, target, source))
+}
+
+/// A merge that is about to be tried.
+fn new_intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Merge {
+    Merge {
+        id: engine.new_id(),
+        task_id: s.task.id.clone(),
+        target: target.to_owned(),
+        strategy: s.context.merge_config(&s.task).strategy.unwrap_or(MergeStrategy::Merge),
+        source_commit: source.to_owned(),
+        merge_commit: None,
+        target_before: None,
+        status: MergeStatus::Intended,
+        reason: None,
+        created_at: engine.now(),
+    }
+}
+
+/// Whether an intent that was written before a kill has reached the target.
+async fn already_landed(repo: &Repo, merge: &Merge) -> Result<bool> {
+    match &merge.merge_commit {
+        Some(commit) if repo.resolve(commit).await?.is_some() => {
+            Ok(repo.is_ancestor(commit, &format!("refs/heads/{}", merge.target)).await?)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn merge_request(engine: &Engine, s: &Stepping, target: &str, source: &str) -> MergeRequest {
+    let config = s.context.merge_config(&s.task);
+    let strategy = way_of(config.strategy.unwrap_or(MergeStrategy::Merge));
+    let template = config.message_template.unwrap_or_else(|| "{title} (#{number})".to_owned());
+    let message = template
+        .replace("{number}", &s.task.number.to_string())
+        .replace("{branch}", &task_branch(&s.task))
+        .replace("{target}", target)
+        .replace("{title}", &s.task.title);
+    let message = engine.redacted_in(&s.context, message);
+    MergeRequest {
+        target_branch: target.to_owned(),
+        source: source.to_owned(),
+        strategy,
+        message,
+        author: s.context.settings.author.as_ref().map(|author| (author.name.clone(), author.email.clone())),
+    }
+}
+
+async fn landed(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    mut merge: Merge,
+    cancel: &CancellationToken,
+) -> Result<End> {
+    if !holds_change(repo, &merge).await? {
+        let message = format!(
+            "Could not finish: {} does not hold the reviewed commit {}.\nLook at what moved it, then try again.",
+            merge.target,
+            short(&merge.source_commit),
+        );
+        return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
+    }
+    if !super::rebase::put_tip_back(engine, s, repo, &merge.source_commit, cancel).await? {
+        return Ok(End::Interrupted);
+    }
+    merge.status = MergeStatus::Landed;
+    let mut remark = format!("on {}", merge.target);
+    merge.reason = super::left_behind::left_behind(engine, s, repo, &merge.source_commit).await?;
+    if let Some(left) = &merge.reason {
+        remark.push_str(&format!("; {left}"));
+    }
+    write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
+    review::count_unmerged(engine, &s.task.id).await;
+    Ok(End::Ok(Some(remark)))
+}
+
+/// Whether the target holds what was merged: git is asked, not the record.
+async fn holds_change(repo: &Repo, merge: &Merge) -> Result<bool> {
+    let (Some(commit), Some(target_before)) = (&merge.merge_commit, &merge.target_before) else {
+        return Ok(false);
+    };
+    let landed = LandedChange {
+        target_branch: &merge.target,
+        source: &merge.source_commit,
+        target_before,
+        commit,
+        strategy: way_of(merge.strategy),
+    };
+    Ok(repo.holds_change(landed).await?)
+}
+
+async fn end_in_conflict(
+    engine: &Engine,
+    s: &Stepping,
+    mut merge: Merge,
+    target_before: String,
+    paths: Vec<ConflictPath>,
+) -> Result<End> {
+    merge.status = MergeStatus::Conflict;
+    merge.target_before = Some(target_before.clone());
+    let conflict = Conflict {
+        target: merge.target.clone(),
+        target_commit: target_before,
+        source_commit: merge.source_commit.clone(),
+        paths,
+    };
+    let count = conflict.paths.len();
+    let mut tx = engine.store().write().await?;
+    if let Some(mut last) = executions::last_of(&mut tx, &s.task.id, ExecutionRole::Coder).await? {
+        last.execution.conflict = Some(conflict.clone());
+        executions::update(&mut tx, &last.execution).await?;
+    }
+    merges::put(&mut tx, &merge, engine.now()).await?;
+    engine
+        .emit(
             &mut tx,
             EventType::MergeConflict,
             &s.task,
@@ -360,36 +357,39 @@ impl Engine {
             &json!({ "target": merge.target, "paths": count }),
         )
         .await?;
-        tx.commit().await?;
-        Ok(End::Ok(Some(counted(count as u64, "file conflicts", "files conflict"))))
-    }
+    tx.commit().await?;
+    Ok(End::Ok(Some(counted(count as u64, "file conflicts", "files conflict"))))
+}
 
-    fn wait_for_checkout(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        worktree: &Path,
-        files: Vec<String>,
-    ) -> Result<End> {
-        let git_dir =
-            if worktree == repo.root() { repo.common_dir().to_owned() } else { worktree.to_owned() };
-        self.watch_checkout(&s.task.id, worktree, &git_dir, &files);
-        let what = if files.is_empty() {
-            format!("the checkout {} is in the middle of a merge or rebase", worktree.display())
-        } else {
-            format!("local changes in {} are in the way", worktree.display())
-        };
-        Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
-    }
+fn wait_for_checkout(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    worktree: &Path,
+    files: Vec<String>,
+) -> Result<End> {
+    let git_dir = if worktree == repo.root() { repo.common_dir().to_owned() } else { worktree.to_owned() };
+    super::watch::watch_checkout(engine, &s.task.id, worktree, &git_dir, &files);
+    let what = if files.is_empty() {
+        format!("the checkout {} is in the middle of a merge or rebase", worktree.display())
+    } else {
+        format!("local changes in {} are in the way", worktree.display())
+    };
+    Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
+}
 
-    pub(crate) async fn write_merge(&self, s: &Stepping, merge: &Merge, event: EventType) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        merges::put(&mut tx, merge, self.now()).await?;
-        let facts = json!({ "target": merge.target, "commit": merge.merge_commit });
-        self.emit(&mut tx, event, &s.task, merge.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok(())
-    }
+pub(crate) async fn write_merge(
+    engine: &Engine,
+    s: &Stepping,
+    merge: &Merge,
+    event: EventType,
+) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    merges::put(&mut tx, merge, engine.now()).await?;
+    let facts = json!({ "target": merge.target, "commit": merge.merge_commit });
+    engine.emit(&mut tx, event, &s.task, merge.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 /// A strategy as git's crate calls it.

@@ -25,73 +25,71 @@ pub(crate) struct Watches {
     tasks: Mutex<HashMap<TaskId, DropGuard>>,
 }
 
-impl Engine {
-    /// Kicks the task when one of `files` (below `root`) or anything directly in `git_dir` changes.
-    pub(crate) fn watch_checkout(&self, task: &TaskId, root: &Path, git_dir: &Path, files: &[String]) {
-        self.watch(task, root, git_dir, files, None);
-    }
+/// Kicks the task when one of `files` (below `root`) or anything directly in `git_dir` changes.
+pub(crate) fn watch_checkout(engine: &Engine, task: &TaskId, root: &Path, git_dir: &Path, files: &[String]) {
+    watch(engine, task, root, git_dir, files, None);
+}
 
-    /// Kicks the task when a lock file of git's that is in its way is gone.
-    pub(crate) fn watch_lock_file(&self, task: &TaskId, path: &Path) {
-        let folder = path.parent().unwrap_or(path);
-        self.watch(task, folder, folder, &[], Some(path.to_owned()));
-    }
+/// Kicks the task when a lock file of git's that is in its way is gone.
+pub(crate) fn watch_lock_file(engine: &Engine, task: &TaskId, path: &Path) {
+    let folder = path.parent().unwrap_or(path);
+    watch(engine, task, folder, folder, &[], Some(path.to_owned()));
+}
 
-    fn watch(
-        &self,
-        task: &TaskId,
-        root: &Path,
-        git_dir: &Path,
-        files: &[String],
-        until_gone: Option<PathBuf>,
-    ) {
-        let mut folders: BTreeSet<PathBuf> = BTreeSet::from([git_dir.to_owned()]);
-        for file in files {
-            // The folder, not the file: editors replace files, and a deleted one has no events of its own.
-            let mut folder = root.join(file);
-            while !folder.is_dir() && folder.pop() {}
-            folders.insert(folder);
-        }
-        let cancel = CancellationToken::new();
-        let ended = cancel.clone();
-        locked(&self.inner.watches.tasks).insert(task.clone(), cancel.drop_guard());
-        let (engine, task) = (self.clone(), task.clone());
-        self.in_background(async move {
-            let changed = std::sync::Arc::new(Notify::new());
-            let signal = std::sync::Arc::clone(&changed);
-            let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                if event.is_ok_and(|event| !event.kind.is_access()) {
-                    signal.notify_one();
-                }
-            });
-            let watcher = watcher.and_then(|mut watcher| {
-                for folder in &folders {
-                    watcher.watch(folder, RecursiveMode::NonRecursive)?;
-                }
-                Ok(watcher)
-            });
-            if let Err(error) = &watcher {
-                tracing::warn!(%error, "no file events for the checkout; asking once a minute");
-            }
-            if until_gone.is_some_and(|path| !path.exists()) {
-                // Gone before there was a watch: no event tells of that.
-                engine.kick(&task);
-            }
-            let stop = engine.inner.shutdown.clone();
-            loop {
-                tokio::select! {
-                    () = ended.cancelled() => return,
-                    () = stop.cancelled() => return,
-                    () = changed.notified() => tokio::time::sleep(AT_MOST_EVERY).await,
-                    () = tokio::time::sleep(FALLBACK) => {}
-                }
-                engine.kick(&task);
+fn watch(
+    engine: &Engine,
+    task: &TaskId,
+    root: &Path,
+    git_dir: &Path,
+    files: &[String],
+    until_gone: Option<PathBuf>,
+) {
+    let mut folders: BTreeSet<PathBuf> = BTreeSet::from([git_dir.to_owned()]);
+    for file in files {
+        // The folder, not the file: editors replace files, and a deleted one has no events of its own.
+        let mut folder = root.join(file);
+        while !folder.is_dir() && folder.pop() {}
+        folders.insert(folder);
+    }
+    let cancel = CancellationToken::new();
+    let ended = cancel.clone();
+    locked(&engine.inner.watches.tasks).insert(task.clone(), cancel.drop_guard());
+    let (engine, task) = (engine.clone(), task.clone());
+    engine.clone().in_background(async move {
+        let changed = std::sync::Arc::new(Notify::new());
+        let signal = std::sync::Arc::clone(&changed);
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            if event.is_ok_and(|event| !event.kind.is_access()) {
+                signal.notify_one();
             }
         });
-    }
+        let watcher = watcher.and_then(|mut watcher| {
+            for folder in &folders {
+                watcher.watch(folder, RecursiveMode::NonRecursive)?;
+            }
+            Ok(watcher)
+        });
+        if let Err(error) = &watcher {
+            tracing::warn!(%error, "no file events for the checkout; asking once a minute");
+        }
+        if until_gone.is_some_and(|path| !path.exists()) {
+            // Gone before there was a watch: no event tells of that.
+            engine.kick(&task);
+        }
+        let stop = engine.inner.shutdown.clone();
+        loop {
+            tokio::select! {
+                () = ended.cancelled() => return,
+                () = stop.cancelled() => return,
+                () = changed.notified() => tokio::time::sleep(AT_MOST_EVERY).await,
+                () = tokio::time::sleep(FALLBACK) => {}
+            }
+            engine.kick(&task);
+        }
+    });
+}
 
-    /// Ends a task's watch.
-    pub(crate) fn unwatch(&self, task: &TaskId) {
-        locked(&self.inner.watches.tasks).remove(task);
-    }
+/// Ends a task's watch.
+pub(crate) fn unwatch(engine: &Engine, task: &TaskId) {
+    locked(&engine.inner.watches.tasks).remove(task);
 }

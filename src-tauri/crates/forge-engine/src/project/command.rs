@@ -1,5 +1,6 @@
 //! Projects: adding a repository, changing its rules, removing it with its worktrees (never the repository).
 
+use crate::{review, run, workspace};
 use std::path::{Path, PathBuf};
 
 use forge_git::{GitError, Repo};
@@ -112,40 +113,17 @@ impl Engine {
             workflow_origin: None,
             repository_config: None,
         };
-        self.read_repository_config(&repo, &mut row).await?;
+        super::repository::read_repository_config(&repo, &mut row).await?;
         let mut tx = self.store().write().await?;
-        self.require_free_name(&mut tx, &row.project.name, None).await?;
+        require_free_name(&mut tx, &row.project.name, None).await?;
         if parsed.workflow_source == WorkflowSource::Repository {
-            self.adopt_repository_workflow(&mut tx, &mut row).await?;
+            super::workflows::adopt_repository_workflow(self, &mut tx, &mut row).await?;
         }
         projects::insert(&mut tx, &row).await?;
-        self.project_changed(&mut tx, &row.project, "created").await?;
+        project_changed(self, &mut tx, &row.project, "created").await?;
         tx.commit().await?;
-        self.watch_repository(&row.project.id);
+        super::repository::watch_repository(self, &row.project.id);
         Ok(row.project)
-    }
-
-    async fn require_free_name(&self, tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {
-        match projects::by_name(tx, name).await? {
-            Some(other) if Some(&other.project.id) != own => Err(EngineError::conflict(
-                ConflictCode::NameTaken,
-                format!("a project is called `{name}` already"),
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) async fn project_changed(&self, tx: &mut Tx, project: &Project, what: &str) -> Result<()> {
-        tx.emit(
-            EventType::ProjectChanged,
-            self.now(),
-            Some(&project.id),
-            None,
-            project.id.as_str(),
-            &json!({ "change": what }),
-        )
-        .await?;
-        Ok(())
     }
 
     /// All projects, by name.
@@ -163,7 +141,7 @@ impl Engine {
     /// `NotFound`, git's errors other than that there is none.
     pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
         let context = self.context(&mut *self.store().read().await?, id).await?;
-        Ok(self.present_repo(&context).await?.is_some())
+        Ok(review::present_repo(self, &context).await?.is_some())
     }
 
     /// One project, by id or name.
@@ -190,7 +168,7 @@ impl Engine {
             projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
         if let Some(name) = name {
             row.project.name = checked_name(&name)?;
-            self.require_free_name(&mut tx, &row.project.name, Some(id)).await?;
+            require_free_name(&mut tx, &row.project.name, Some(id)).await?;
         }
         let default_branch = default_branch.map(|branch| checked_branch(&branch)).transpose()?;
         let moved = default_branch.is_some();
@@ -203,15 +181,15 @@ impl Engine {
                 ));
             }
             row.project.default_branch = branch;
-            self.read_repository_config(&repo, &mut row).await?;
+            super::repository::read_repository_config(&repo, &mut row).await?;
         }
         row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
         row.project.paused = paused.unwrap_or(row.project.paused);
         projects::update(&mut tx, &mut row, self.now()).await?;
-        self.project_changed(&mut tx, &row.project, "updated").await?;
+        project_changed(self, &mut tx, &row.project, "updated").await?;
         tx.commit().await?;
         if moved {
-            self.watch_repository(id);
+            super::repository::watch_repository(self, id);
         }
         self.wake_waiting();
         Ok(row.project)
@@ -236,14 +214,14 @@ impl Engine {
                 format!("must repeat the project's name, `{}`", row.project.name),
             ));
         }
-        if let Some(busy) = all.iter().find(|task| self.is_running(&task.id)) {
+        if let Some(busy) = all.iter().find(|task| run::is_running(self, &task.id)) {
             return Err(EngineError::conflict(
                 ConflictCode::TaskOpen,
                 format!("an agent works on #{}: stop it first", busy.number),
             ));
         }
         let context = ProjectContext::read(&row)?;
-        let has_repository = self.present_repo(&context).await?.is_some();
+        let has_repository = review::present_repo(self, &context).await?.is_some();
         let mut holds = Vec::with_capacity(all.len());
         let mut folders = Vec::new();
         for task in &all {
@@ -254,7 +232,8 @@ impl Engine {
             let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
             folders.extend(workspace.as_ref().map(task_folder));
             if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-                && let Err(reason) = self.remove_workspace(&context, task, workspace, Goes::Away).await?
+                && let Err(reason) =
+                    workspace::cleanup::remove_workspace(self, &context, task, workspace, Goes::Away).await?
             {
                 return Err(EngineError::conflict(
                     ConflictCode::InUse,
@@ -263,11 +242,11 @@ impl Engine {
             }
         }
         if has_repository {
-            self.drop_slots(&context, 0).await?;
+            workspace::pool::drop_slots(self, &context, 0).await?;
         }
         let mut tx = self.store().write().await?;
         projects::delete(&mut tx, id).await?;
-        self.project_changed(&mut tx, &row.project, "deleted").await?;
+        project_changed(self, &mut tx, &row.project, "deleted").await?;
         tx.commit().await?;
         self.contexts().remove(id);
         locked(&self.inner.repository_watches).remove(id);
@@ -306,14 +285,16 @@ impl Engine {
         let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
         let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
         match moved_to {
-            Some(WorkflowSource::Repository) => self.adopt_repository_workflow(&mut tx, &mut row).await?,
+            Some(WorkflowSource::Repository) => {
+                super::workflows::adopt_repository_workflow(self, &mut tx, &mut row).await?;
+            }
             Some(WorkflowSource::Project) => row.workflow_origin = None,
             None => {}
         }
         projects::update(&mut tx, &mut row, self.now()).await?;
-        self.project_changed(&mut tx, &row.project, "settings").await?;
+        project_changed(self, &mut tx, &row.project, "settings").await?;
         tx.commit().await?;
-        self.trim_pool_later(id);
+        workspace::pool::trim_pool_later(self, id);
         self.wake_waiting();
         Ok((ProjectContext::read(&row)?.settings, row.settings))
     }
@@ -334,6 +315,34 @@ impl Engine {
     pub async fn state_counts(&self, id: &ProjectId) -> Result<Vec<(String, u32)>> {
         Ok(tasks::counts(&mut *self.store().read().await?, id).await?)
     }
+}
+
+async fn require_free_name(tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {
+    match projects::by_name(tx, name).await? {
+        Some(other) if Some(&other.project.id) != own => Err(EngineError::conflict(
+            ConflictCode::NameTaken,
+            format!("a project is called `{name}` already"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) async fn project_changed(
+    engine: &Engine,
+    tx: &mut Tx,
+    project: &Project,
+    what: &str,
+) -> Result<()> {
+    tx.emit(
+        EventType::ProjectChanged,
+        engine.now(),
+        Some(&project.id),
+        None,
+        project.id.as_str(),
+        &json!({ "change": what }),
+    )
+    .await?;
+    Ok(())
 }
 
 fn checked_name(name: &str) -> Result<String> {

@@ -37,113 +37,113 @@ impl Engine {
         let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
         Ok(InnerLoopState { config, sources, repository: row.repository_config })
     }
+}
 
-    /// Reads what the repository says, for a row that is about to be written.
-    pub(crate) async fn read_repository_config(&self, repo: &Repo, row: &mut ProjectRow) -> Result<()> {
-        if let Some(commit) = default_commit(repo, row).await? {
-            row.repository_config = Some(config_at(repo, &commit, row.repository_config.take()).await?);
-        }
-        Ok(())
+/// Reads what the repository says, for a row that is about to be written.
+pub(crate) async fn read_repository_config(repo: &Repo, row: &mut ProjectRow) -> Result<()> {
+    if let Some(commit) = default_commit(repo, row).await? {
+        row.repository_config = Some(config_at(repo, &commit, row.repository_config.take()).await?);
     }
+    Ok(())
+}
 
-    /// Reads what the repository says when its default branch has moved.
-    async fn refresh_repository_config(&self, id: &ProjectId) -> Result<()> {
-        let (row, context) = {
-            let mut conn = self.store().read().await?;
-            let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
-            (row, self.context(&mut conn, id).await?)
+/// Reads what the repository says when its default branch has moved.
+async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()> {
+    let (row, context) = {
+        let mut conn = engine.store().read().await?;
+        let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
+        (row, engine.context(&mut conn, id).await?)
+    };
+    let repo = engine.repo(&context).await?;
+    let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
+    if row.repository_config.as_ref().is_some_and(|read| read.looked_at == commit) {
+        return Ok(());
+    }
+    let found = config_at(&repo, &commit, row.repository_config).await?;
+    let mut tx = engine.store().write().await?;
+    let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
+    row.repository_config = Some(found);
+    projects::update(&mut tx, &mut row, engine.now()).await?;
+    super::command::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
+    tx.commit().await?;
+    engine.wake_waiting();
+    Ok(())
+}
+
+async fn refresh_repository(engine: &Engine, id: &ProjectId) -> Result<()> {
+    super::workflows::refresh_workflow(engine, id).await?;
+    refresh_repository_config(engine, id).await
+}
+
+/// Looks at what the repository says now and whenever the default branch moves. A project has one such watch.
+pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
+    let cancel = CancellationToken::new();
+    let ended = cancel.clone();
+    locked(&engine.inner.repository_watches).insert(id.clone(), cancel.drop_guard());
+    let (engine, id) = (engine.clone(), id.clone());
+    engine.clone().in_background(async move {
+        let changed = Arc::new(Notify::new());
+        let watcher = match repository_watcher(&engine, &id, &changed).await {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                tracing::warn!(project = %id, %error, "what its repository says is read at the next start");
+                None
+            }
         };
-        let repo = self.repo(&context).await?;
-        let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
-        if row.repository_config.as_ref().is_some_and(|read| read.looked_at == commit) {
-            return Ok(());
+        loop {
+            if let Err(error) = refresh_repository(&engine, &id).await {
+                tracing::warn!(project = %id, %error, "failed to read what its repository says");
+            }
+            tokio::select! {
+                () = ended.cancelled() => break,
+                () = engine.inner.shutdown.cancelled() => break,
+                () = changed.notified() => tokio::time::sleep(AFTER_A_CHANGE).await,
+            }
         }
-        let found = config_at(&repo, &commit, row.repository_config).await?;
-        let mut tx = self.store().write().await?;
-        let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
-        row.repository_config = Some(found);
-        projects::update(&mut tx, &mut row, self.now()).await?;
-        self.project_changed(&mut tx, &row.project, "repository_config").await?;
-        tx.commit().await?;
-        self.wake_waiting();
-        Ok(())
-    }
+        drop(watcher);
+    });
+}
 
-    async fn refresh_repository(&self, id: &ProjectId) -> Result<()> {
-        self.refresh_workflow(id).await?;
-        self.refresh_repository_config(id).await
-    }
-
-    /// Looks at what the repository says now and whenever the default branch moves. A project has one such watch.
-    pub(crate) fn watch_repository(&self, id: &ProjectId) {
-        let cancel = CancellationToken::new();
-        let ended = cancel.clone();
-        locked(&self.inner.repository_watches).insert(id.clone(), cancel.drop_guard());
-        let (engine, id) = (self.clone(), id.clone());
-        self.in_background(async move {
-            let changed = Arc::new(Notify::new());
-            let watcher = match engine.repository_watcher(&id, &changed).await {
-                Ok(watcher) => Some(watcher),
-                Err(error) => {
-                    tracing::warn!(project = %id, %error, "what its repository says is read at the next start");
-                    None
-                }
+/// File events where git keeps the default branch: its own file, or the packed ones.
+async fn repository_watcher(
+    engine: &Engine,
+    id: &ProjectId,
+    changed: &Arc<Notify>,
+) -> Result<notify::RecommendedWatcher> {
+    let context = {
+        let mut conn = engine.store().read().await?;
+        engine.context(&mut conn, id).await?
+    };
+    let repo = engine.repo(&context).await?;
+    let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
+    let packed = repo.common_dir().join("packed-refs");
+    let (own, signal) = (branch.clone(), Arc::clone(changed));
+    let watch = || -> notify::Result<notify::RecommendedWatcher> {
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let moves_it = |event: &notify::Event| {
+                !event.kind.is_access() && event.paths.iter().any(|path| *path == own || *path == packed)
             };
-            loop {
-                if let Err(error) = engine.refresh_repository(&id).await {
-                    tracing::warn!(project = %id, %error, "failed to read what its repository says");
-                }
-                tokio::select! {
-                    () = ended.cancelled() => break,
-                    () = engine.inner.shutdown.cancelled() => break,
-                    () = changed.notified() => tokio::time::sleep(AFTER_A_CHANGE).await,
-                }
+            // An event that was lost may have been one of these.
+            if event.as_ref().map_or(true, moves_it) {
+                signal.notify_one();
             }
-            drop(watcher);
-        });
-    }
-
-    /// File events where git keeps the default branch: its own file, or the packed ones.
-    async fn repository_watcher(
-        &self,
-        id: &ProjectId,
-        changed: &Arc<Notify>,
-    ) -> Result<notify::RecommendedWatcher> {
-        let context = {
-            let mut conn = self.store().read().await?;
-            self.context(&mut conn, id).await?
-        };
-        let repo = self.repo(&context).await?;
-        let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
-        let packed = repo.common_dir().join("packed-refs");
-        let (own, signal) = (branch.clone(), Arc::clone(changed));
-        let watch = || -> notify::Result<notify::RecommendedWatcher> {
-            let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                let moves_it = |event: &notify::Event| {
-                    !event.kind.is_access() && event.paths.iter().any(|path| *path == own || *path == packed)
-                };
-                // An event that was lost may have been one of these.
-                if event.as_ref().map_or(true, moves_it) {
-                    signal.notify_one();
-                }
-            })?;
-            watcher.watch(repo.common_dir(), RecursiveMode::NonRecursive)?;
-            if let Some(folder) = branch.parent().filter(|folder| folder.is_dir()) {
-                watcher.watch(folder, RecursiveMode::NonRecursive)?;
-            }
-            Ok(watcher)
-        };
-        watch().map_err(|error| EngineError::io("watch the repository")(std::io::Error::other(error)))
-    }
-
-    /// Starts the watches of all projects.
-    pub(crate) async fn watch_repositories(&self) -> Result<()> {
-        let all = projects::list(&mut *self.store().read().await?).await?;
-        for row in all {
-            self.watch_repository(&row.project.id);
+        })?;
+        watcher.watch(repo.common_dir(), RecursiveMode::NonRecursive)?;
+        if let Some(folder) = branch.parent().filter(|folder| folder.is_dir()) {
+            watcher.watch(folder, RecursiveMode::NonRecursive)?;
         }
-        Ok(())
+        Ok(watcher)
+    };
+    watch().map_err(|error| EngineError::io("watch the repository")(std::io::Error::other(error)))
+}
+
+/// Starts the watches of all projects.
+pub(crate) async fn watch_repositories(engine: &Engine) -> Result<()> {
+    let all = projects::list(&mut *engine.store().read().await?).await?;
+    for row in all {
+        watch_repository(engine, &row.project.id);
     }
+    Ok(())
 }
 
 /// The default branch's commit; none when there is no such branch.

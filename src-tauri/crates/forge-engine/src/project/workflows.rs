@@ -123,123 +123,123 @@ impl Engine {
                 ),
             ));
         }
-        self.replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
+        replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
         projects::update(&mut tx, &mut row, self.now()).await?;
-        self.project_changed(&mut tx, &row.project, "workflow").await?;
+        super::command::project_changed(self, &mut tx, &row.project, "workflow").await?;
         tx.commit().await?;
         self.wake_waiting();
         self.workflow_state(id).await
     }
+}
 
-    /// Sets the definition of a row, unless a task would be left in a state that is gone.
-    async fn replace_workflow(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        row: &mut ProjectRow,
-        new: &Workflow,
-    ) -> Result<()> {
-        let removed = differences(&context.workflow, new).removed_states;
-        if !removed.is_empty() {
-            let filter = Filter {
-                project: Some(row.project.id.clone()),
-                states: removed.clone(),
-                ..Filter::default()
-            };
-            let held = tasks::list(tx, &filter, 200).await?;
-            if !held.is_empty() {
-                let numbers: Vec<String> =
-                    held.iter().map(|task| format!("#{} in {}", task.number, task.status)).collect();
-                return Err(EngineError::Conflict {
-                    code: ConflictCode::StatesInUse,
-                    message: format!(
-                        "{} would lose the state that tasks are in ({}): move them first",
-                        new.name,
-                        numbers.join(", ")
-                    ),
-                    details: json!({
-                        "states": removed,
-                        "tasks": held.iter().map(|task| json!({
-                            "id": task.id, "number": task.number, "title": task.title, "status": task.status
-                        })).collect::<Vec<_>>(),
-                    }),
-                });
-            }
+/// Sets the definition of a row, unless a task would be left in a state that is gone.
+async fn replace_workflow(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    row: &mut ProjectRow,
+    new: &Workflow,
+) -> Result<()> {
+    let removed = differences(&context.workflow, new).removed_states;
+    if !removed.is_empty() {
+        let filter =
+            Filter { project: Some(row.project.id.clone()), states: removed.clone(), ..Filter::default() };
+        let held = tasks::list(tx, &filter, 200).await?;
+        if !held.is_empty() {
+            let numbers: Vec<String> =
+                held.iter().map(|task| format!("#{} in {}", task.number, task.status)).collect();
+            return Err(EngineError::Conflict {
+                code: ConflictCode::StatesInUse,
+                message: format!(
+                    "{} would lose the state that tasks are in ({}): move them first",
+                    new.name,
+                    numbers.join(", ")
+                ),
+                details: json!({
+                    "states": removed,
+                    "tasks": held.iter().map(|task| json!({
+                        "id": task.id, "number": task.number, "title": task.title, "status": task.status
+                    })).collect::<Vec<_>>(),
+                }),
+            });
         }
-        row.workflow = serde_json::to_string(new)
-            .map_err(|error| EngineError::invalid("workflow", error.to_string()))?;
-        Ok(())
     }
+    row.workflow =
+        serde_json::to_string(new).map_err(|error| EngineError::invalid("workflow", error.to_string()))?;
+    Ok(())
+}
 
-    /// Reads the definition that a project's repository keeps, when a newer commit is there. What is wrong
-    /// with it is recorded; the definition in force stays.
-    pub(crate) async fn refresh_workflow(&self, id: &ProjectId) -> Result<()> {
-        let (row, context) = {
-            let mut conn = self.store().read().await?;
-            let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
-            (row, self.context(&mut conn, id).await?)
-        };
-        if context.settings.workflow_source != WorkflowSource::Repository {
-            return Ok(());
-        }
-        let repo = self.repo(&context).await?;
-        let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
-        if row.workflow_origin.as_ref().is_some_and(|origin| origin.looked_at == commit) {
-            return Ok(());
-        }
-        let found = kept_in(&repo, &commit).await?;
-        let mut tx = self.store().write().await?;
-        let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
-        let context = self.context(&mut tx, id).await?;
-        let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
-        let replaced = match found {
-            Ok(parsed) => match self.replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await {
-                Err(EngineError::Conflict { message, .. }) => Err(vec![Finding::new("", message)]),
-                other => Ok(other?),
-            },
-            Err(findings) => Err(findings),
-        };
-        row.workflow_origin = Some(match replaced {
-            Ok(()) => WorkflowOrigin { commit: commit.clone(), looked_at: commit, findings: Vec::new() },
-            Err(findings) => {
-                tracing::warn!(project = %id, %commit, ?findings, "the repository's workflow is not put in force");
-                WorkflowOrigin { commit: in_force, looked_at: commit, findings }
-            }
-        });
-        projects::update(&mut tx, &mut row, self.now()).await?;
-        self.project_changed(&mut tx, &row.project, "workflow").await?;
-        tx.commit().await?;
-        self.wake_waiting();
-        Ok(())
+/// Reads the definition that a project's repository keeps, when a newer commit is there. What is wrong
+/// with it is recorded; the definition in force stays.
+pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<()> {
+    let (row, context) = {
+        let mut conn = engine.store().read().await?;
+        let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
+        (row, engine.context(&mut conn, id).await?)
+    };
+    if context.settings.workflow_source != WorkflowSource::Repository {
+        return Ok(());
     }
+    let repo = engine.repo(&context).await?;
+    let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
+    if row.workflow_origin.as_ref().is_some_and(|origin| origin.looked_at == commit) {
+        return Ok(());
+    }
+    let found = kept_in(&repo, &commit).await?;
+    let mut tx = engine.store().write().await?;
+    let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
+    let context = engine.context(&mut tx, id).await?;
+    let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
+    let replaced = match found {
+        Ok(parsed) => match replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await {
+            Err(EngineError::Conflict { message, .. }) => Err(vec![Finding::new("", message)]),
+            other => Ok(other?),
+        },
+        Err(findings) => Err(findings),
+    };
+    row.workflow_origin = Some(match replaced {
+        Ok(()) => WorkflowOrigin { commit: commit.clone(), looked_at: commit, findings: Vec::new() },
+        Err(findings) => {
+            tracing::warn!(project = %id, %commit, ?findings, "the repository's workflow is not put in force");
+            WorkflowOrigin { commit: in_force, looked_at: commit, findings }
+        }
+    });
+    projects::update(&mut tx, &mut row, engine.now()).await?;
+    super::command::project_changed(engine, &mut tx, &row.project, "workflow").await?;
+    tx.commit().await?;
+    engine.wake_waiting();
+    Ok(())
+}
 
-    /// Takes over the definition that the repository keeps, as the settings ask from now on.
-    pub(crate) async fn adopt_repository_workflow(&self, tx: &mut Tx, row: &mut ProjectRow) -> Result<()> {
-        let field = |message: String| EngineError::invalid("workflow_source", message);
-        let context = ProjectContext::read(row)?;
-        let repo = self.repo(&context).await?;
-        let commit = default_commit(&repo, row)
-            .await?
-            .ok_or_else(|| field(format!("no branch is called `{}`", row.project.default_branch)))?;
-        let parsed = kept_in(&repo, &commit).await?.map_err(|findings| {
-            EngineError::Invalid(
-                findings
-                    .into_iter()
-                    .map(|found| Finding {
-                        path: "workflow_source".to_owned(),
-                        message: match found.path.as_str() {
-                            "" => found.message,
-                            path => format!("{WORKFLOW_FILE}: {path}: {}", found.message),
-                        },
-                    })
-                    .collect(),
-            )
-        })?;
-        self.replace_workflow(tx, &context, row, &parsed.workflow).await?;
-        row.workflow_origin =
-            Some(WorkflowOrigin { commit: commit.clone(), looked_at: commit, findings: Vec::new() });
-        Ok(())
-    }
+/// Takes over the definition that the repository keeps, as the settings ask from now on.
+pub(crate) async fn adopt_repository_workflow(
+    engine: &Engine,
+    tx: &mut Tx,
+    row: &mut ProjectRow,
+) -> Result<()> {
+    let field = |message: String| EngineError::invalid("workflow_source", message);
+    let context = ProjectContext::read(row)?;
+    let repo = engine.repo(&context).await?;
+    let commit = default_commit(&repo, row)
+        .await?
+        .ok_or_else(|| field(format!("no branch is called `{}`", row.project.default_branch)))?;
+    let parsed = kept_in(&repo, &commit).await?.map_err(|findings| {
+        EngineError::Invalid(
+            findings
+                .into_iter()
+                .map(|found| Finding {
+                    path: "workflow_source".to_owned(),
+                    message: match found.path.as_str() {
+                        "" => found.message,
+                        path => format!("{WORKFLOW_FILE}: {path}: {}", found.message),
+                    },
+                })
+                .collect(),
+        )
+    })?;
+    replace_workflow(tx, &context, row, &parsed.workflow).await?;
+    row.workflow_origin =
+        Some(WorkflowOrigin { commit: commit.clone(), looked_at: commit, findings: Vec::new() });
+    Ok(())
 }
 
 /// The definition that a commit has, or what is wrong with it.

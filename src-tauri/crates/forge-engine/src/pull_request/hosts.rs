@@ -62,248 +62,244 @@ pub(crate) struct NoHost {
 
 const CONFIGURE: &str = "name the code host in the project's settings";
 
-impl Engine {
-    /// Where a project's pull requests go: as configured, else as its git remote says.
-    pub(crate) async fn code_host(
-        &self,
-        context: &ProjectContext,
-        repo: &Repo,
-    ) -> Result<std::result::Result<HostConfig, NoHost>> {
-        if let Some(config) = &context.settings.code_host {
-            return Ok(Ok(config.clone()));
+/// Where a project's pull requests go: as configured, else as its git remote says.
+pub(crate) async fn code_host(
+    context: &ProjectContext,
+    repo: &Repo,
+) -> Result<std::result::Result<HostConfig, NoHost>> {
+    if let Some(config) = &context.settings.code_host {
+        return Ok(Ok(config.clone()));
+    }
+    let no_host = |problem: String| Ok(Err(NoHost { problem, remedy: CONFIGURE.to_owned() }));
+    let remotes = repo.remotes().await?;
+    let usual = HostConfig::default_remote();
+    let name = if remotes.contains(&usual) { Some(usual) } else { remotes.into_iter().next() };
+    let Some(name) = name else {
+        return Ok(Err(NoHost {
+            problem: "the repository has no git remote".to_owned(),
+            remedy: "add one with `git remote add origin <address>`".to_owned(),
+        }));
+    };
+    let Some(address) = repo.remote_address(&name).await? else {
+        return no_host(format!("the git remote `{name}` has no address"));
+    };
+    let remote = match Remote::parse(&address) {
+        Ok(remote) => remote,
+        Err(error) => return no_host(error.to_string()),
+    };
+    let Some(kind) = remote.kind() else {
+        return no_host(format!("nobody knows which software {} runs", remote.host));
+    };
+    match remote.config(kind, &name) {
+        Ok(config) => Ok(Ok(config)),
+        Err(error) => no_host(error.to_string()),
+    }
+}
+
+/// The way to a host, with the person's token.
+pub(crate) async fn host(
+    engine: &Engine,
+    context: &ProjectContext,
+    config: &HostConfig,
+) -> std::result::Result<Arc<dyn Host>, HostError> {
+    let key = (key_of(config), named_by(context, config));
+    if let Some(way) = locked(&engine.inner.hosts.ways).get(&key) {
+        return Ok(Arc::clone(way));
+    }
+    let found = host_token(engine, context, config).await?;
+    let clock = Arc::clone(&engine.inner.config.clock);
+    let way = connect(config, found.token, Arc::new(move || clock.now()), PATIENCE)?;
+    locked(&engine.inner.hosts.ways).insert(key, Arc::clone(&way));
+    Ok(way)
+}
+
+/// Has the token looked for again at the next need.
+pub(crate) fn forget_host(engine: &Engine, config: &HostConfig) {
+    let forgotten = key_of(config);
+    locked(&engine.inner.hosts.ways).retain(|(key, _), _| *key != forgotten);
+}
+
+/// The person's token for a host.
+pub(crate) async fn host_token(
+    engine: &Engine,
+    context: &ProjectContext,
+    config: &HostConfig,
+) -> std::result::Result<FoundToken, HostError> {
+    let given = &engine.inner.config;
+    let named_by = named_by(context, config);
+    let found =
+        find_token(config, named_by, &given.keychain, &given.token_variables, |words| said_by(engine, words))
+            .await?;
+    engine.learn_secrets([(HOST_TOKEN, found.token.expose())]);
+    Ok(found)
+}
+
+/// Learns the token that the keychain holds for a project's code host, before a program of the project starts: what
+/// that prints may show the token. A keychain that waits for its owner does not hold the program up for long.
+pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) {
+    let configured = context.settings.code_host.as_ref().map(key_of);
+    let key = (context.project.id.clone(), configured);
+    if !locked(&engine.inner.hosts.learned).insert(key.clone()) {
+        return;
+    }
+    let host = async { code_host(context, &engine.repo(context).await?).await };
+    let config = match Box::pin(host).await {
+        Ok(Ok(config)) => config,
+        // No code host, so no token.
+        Ok(Err(_)) => return,
+        Err(error) => return did_not_learn(engine, &key, &error),
+    };
+    let engine = engine.clone();
+    let learning = tokio::spawn(async move {
+        let Ok(host) = host_name(&config) else { return };
+        match engine.inner.config.keychain.read(config.kind, &host).await {
+            Ok(token) => {
+                engine.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+            }
+            Err(error) => did_not_learn(&engine, &key, &error),
         }
-        let no_host = |problem: String| Ok(Err(NoHost { problem, remedy: CONFIGURE.to_owned() }));
-        let remotes = repo.remotes().await?;
-        let usual = HostConfig::default_remote();
-        let name = if remotes.contains(&usual) { Some(usual) } else { remotes.into_iter().next() };
-        let Some(name) = name else {
-            return Ok(Err(NoHost {
-                problem: "the repository has no git remote".to_owned(),
-                remedy: "add one with `git remote add origin <address>`".to_owned(),
-            }));
-        };
-        let Some(address) = repo.remote_address(&name).await? else {
-            return no_host(format!("the git remote `{name}` has no address"));
-        };
-        let remote = match Remote::parse(&address) {
-            Ok(remote) => remote,
-            Err(error) => return no_host(error.to_string()),
-        };
-        let Some(kind) = remote.kind() else {
-            return no_host(format!("nobody knows which software {} runs", remote.host));
-        };
-        match remote.config(kind, &name) {
-            Ok(config) => Ok(Ok(config)),
-            Err(error) => no_host(error.to_string()),
+    });
+    match tokio::time::timeout(KEYCHAIN_PATIENCE, learning).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "the keychain was not asked for a token"),
+        Err(_) => {
+            tracing::warn!("the keychain does not answer: until it does, its token is not redacted");
         }
     }
+}
 
-    /// The way to a host, with the person's token.
-    pub(crate) async fn host(
-        &self,
-        context: &ProjectContext,
-        config: &HostConfig,
-    ) -> std::result::Result<Arc<dyn Host>, HostError> {
-        let key = (key_of(config), named_by(context, config));
-        if let Some(way) = locked(&self.inner.hosts.ways).get(&key) {
-            return Ok(Arc::clone(way));
-        }
-        let found = self.host_token(context, config).await?;
-        let clock = Arc::clone(&self.inner.config.clock);
-        let way = connect(config, found.token, Arc::new(move || clock.now()), PATIENCE)?;
-        locked(&self.inner.hosts.ways).insert(key, Arc::clone(&way));
-        Ok(way)
-    }
+/// Has the keychain asked again at the next start of a program.
+fn did_not_learn(engine: &Engine, key: &LearnedHost, error: &(dyn std::error::Error + 'static)) {
+    tracing::warn!(error, "the keychain's token for a code host is not known, so it is not redacted");
+    locked(&engine.inner.hosts.learned).remove(key);
+}
 
-    /// Has the token looked for again at the next need.
-    pub(crate) fn forget_host(&self, config: &HostConfig) {
-        let forgotten = key_of(config);
-        locked(&self.inner.hosts.ways).retain(|(key, _), _| *key != forgotten);
-    }
+/// What a program prints; nothing when it is missing or fails.
+async fn said_by(engine: &Engine, words: Vec<String>) -> Option<String> {
+    let (name, args) = words.split_first()?;
+    // Where programs are found, no more: this one is the user's own and gets all of their environment.
+    let path = engine.user_path().await;
+    let program = find_program(name, &path)?;
+    let marker = Marker(format!("token-{}", engine.inner.config.ids.new_id()));
+    let command = Command::new(program, &engine.inner.config.data_dir, marker)
+        .args(args)
+        .base(Arc::clone(&engine.inner.config.environment))
+        .env("PATH", path)
+        .timeout(PROGRAM_PATIENCE);
+    let mut kept = HeadTail::new(LONGEST_TOKEN);
+    let finished = run(command, &engine.inner.shutdown, |_| {}, &mut kept).await;
+    finished.is_ok_and(|finished| finished.is_success()).then(|| kept.into_strings().stdout)
+}
 
-    /// The person's token for a host.
-    pub(crate) async fn host_token(
-        &self,
-        context: &ProjectContext,
-        config: &HostConfig,
-    ) -> std::result::Result<FoundToken, HostError> {
-        let given = &self.inner.config;
-        let named_by = named_by(context, config);
-        let found = find_token(config, named_by, &given.keychain, &given.token_variables, |words| {
-            self.said_by(words)
-        })
-        .await?;
-        self.learn_secrets([(HOST_TOKEN, found.token.expose())]);
-        Ok(found)
-    }
+/// What was read of a task's pull request in this process; taken, to be put back.
+pub(crate) fn take_read(engine: &Engine, task: &TaskId) -> Option<Etags> {
+    locked(&engine.inner.hosts.read).remove(task)
+}
 
-    /// Learns the token that the keychain holds for a project's code host, before a program of the project starts: what
-    /// that prints may show the token. A keychain that waits for its owner does not hold the program up for long.
-    pub(crate) async fn learn_host_token(&self, context: &ProjectContext) {
-        let configured = context.settings.code_host.as_ref().map(key_of);
-        let key = (context.project.id.clone(), configured);
-        if !locked(&self.inner.hosts.learned).insert(key.clone()) {
-            return;
-        }
-        let host = async { self.code_host(context, &self.repo(context).await?).await };
-        let config = match Box::pin(host).await {
-            Ok(Ok(config)) => config,
-            // No code host, so no token.
-            Ok(Err(_)) => return,
-            Err(error) => return self.did_not_learn(&key, &error),
-        };
-        let engine = self.clone();
-        let learning = tokio::spawn(async move {
-            let Ok(host) = host_name(&config) else { return };
-            match engine.inner.config.keychain.read(config.kind, &host).await {
-                Ok(token) => {
-                    engine.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+/// Keeps what was read for the next look.
+pub(crate) fn keep_read(engine: &Engine, task: &TaskId, read: Etags) {
+    locked(&engine.inner.hosts.read).insert(task.clone(), read);
+}
+
+/// Whether this process looked at a task's pull request.
+pub(crate) fn has_read(engine: &Engine, task: &TaskId) -> bool {
+    locked(&engine.inner.hosts.read).contains_key(task)
+}
+
+/// When a pull request is looked at again.
+pub(crate) fn next_look(
+    engine: &Engine,
+    row: &PullRequestRow,
+    wait_until: Option<Timestamp>,
+    host: Option<&dyn Host>,
+) -> Timestamp {
+    let now = engine.now();
+    let facts = PollFacts {
+        opened_at: row.created_at,
+        changed_at: row.changed_at.unwrap_or(row.created_at),
+        failures: row.failures,
+        wait_until,
+        quota: host.and_then(Host::quota),
+    };
+    let polite = next_poll(now, &facts, chance(engine));
+    let sooner = now.plus_ms(polite.since(now) / i64::from(engine.inner.config.host_pace.max(1)));
+    wait_until.filter(|until| *until > sooner).unwrap_or(sooner)
+}
+
+/// A number from 0 to 1, from the end of a new identity.
+fn chance(engine: &Engine) -> f64 {
+    let id = engine.inner.config.ids.new_id();
+    let digits: String = id.chars().rev().filter(char::is_ascii_hexdigit).take(4).collect();
+    u16::from_str_radix(&digits, 16).map_or(0.5, |number| f64::from(number) / f64::from(u16::MAX))
+}
+
+/// Tells that a pull request is to be looked at sooner or later than before.
+pub(crate) fn due_changed(engine: &Engine) {
+    engine.inner.hosts.due_changed.notify_one();
+}
+
+/// Asks for every look when it is due, from now on.
+pub(crate) fn watch_pull_requests(engine: &Engine) {
+    engine.keep_going(async |engine: Engine| {
+        let mut asked = HashMap::new();
+        loop {
+            let next = match ask_for_looks(&engine, &mut asked).await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::error!(%error, "failed to see which pull requests are due");
+                    Some(engine.now().plus_ms(ASK_AGAIN_MS))
                 }
-                Err(error) => engine.did_not_learn(&key, &error),
-            }
-        });
-        match tokio::time::timeout(KEYCHAIN_PATIENCE, learning).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the keychain was not asked for a token"),
-            Err(_) => {
-                tracing::warn!("the keychain does not answer: until it does, its token is not redacted");
-            }
-        }
-    }
-
-    /// Has the keychain asked again at the next start of a program.
-    fn did_not_learn(&self, key: &LearnedHost, error: &(dyn std::error::Error + 'static)) {
-        tracing::warn!(error, "the keychain's token for a code host is not known, so it is not redacted");
-        locked(&self.inner.hosts.learned).remove(key);
-    }
-
-    /// What a program prints; nothing when it is missing or fails.
-    async fn said_by(&self, words: Vec<String>) -> Option<String> {
-        let (name, args) = words.split_first()?;
-        // Where programs are found, no more: this one is the user's own and gets all of their environment.
-        let path = self.user_path().await;
-        let program = find_program(name, &path)?;
-        let marker = Marker(format!("token-{}", self.inner.config.ids.new_id()));
-        let command = Command::new(program, &self.inner.config.data_dir, marker)
-            .args(args)
-            .base(Arc::clone(&self.inner.config.environment))
-            .env("PATH", path)
-            .timeout(PROGRAM_PATIENCE);
-        let mut kept = HeadTail::new(LONGEST_TOKEN);
-        let finished = run(command, &self.inner.shutdown, |_| {}, &mut kept).await;
-        finished.is_ok_and(|finished| finished.is_success()).then(|| kept.into_strings().stdout)
-    }
-
-    /// What was read of a task's pull request in this process; taken, to be put back.
-    pub(crate) fn take_read(&self, task: &TaskId) -> Option<Etags> {
-        locked(&self.inner.hosts.read).remove(task)
-    }
-
-    /// Keeps what was read for the next look.
-    pub(crate) fn keep_read(&self, task: &TaskId, read: Etags) {
-        locked(&self.inner.hosts.read).insert(task.clone(), read);
-    }
-
-    /// Whether this process looked at a task's pull request.
-    pub(crate) fn has_read(&self, task: &TaskId) -> bool {
-        locked(&self.inner.hosts.read).contains_key(task)
-    }
-
-    /// When a pull request is looked at again.
-    pub(crate) fn next_look(
-        &self,
-        row: &PullRequestRow,
-        wait_until: Option<Timestamp>,
-        host: Option<&dyn Host>,
-    ) -> Timestamp {
-        let now = self.now();
-        let facts = PollFacts {
-            opened_at: row.created_at,
-            changed_at: row.changed_at.unwrap_or(row.created_at),
-            failures: row.failures,
-            wait_until,
-            quota: host.and_then(Host::quota),
-        };
-        let polite = next_poll(now, &facts, self.chance());
-        let sooner = now.plus_ms(polite.since(now) / i64::from(self.inner.config.host_pace.max(1)));
-        wait_until.filter(|until| *until > sooner).unwrap_or(sooner)
-    }
-
-    /// A number from 0 to 1, from the end of a new identity.
-    fn chance(&self) -> f64 {
-        let id = self.inner.config.ids.new_id();
-        let digits: String = id.chars().rev().filter(char::is_ascii_hexdigit).take(4).collect();
-        u16::from_str_radix(&digits, 16).map_or(0.5, |number| f64::from(number) / f64::from(u16::MAX))
-    }
-
-    /// Tells that a pull request is to be looked at sooner or later than before.
-    pub(crate) fn due_changed(&self) {
-        self.inner.hosts.due_changed.notify_one();
-    }
-
-    /// Asks for every look when it is due, from now on.
-    pub(crate) fn watch_pull_requests(&self) {
-        self.keep_going(async |engine: Self| {
-            let mut asked = HashMap::new();
-            loop {
-                let next = match engine.ask_for_looks(&mut asked).await {
-                    Ok(next) => next,
-                    Err(error) => {
-                        tracing::error!(%error, "failed to see which pull requests are due");
-                        Some(engine.now().plus_ms(ASK_AGAIN_MS))
-                    }
-                };
-                let due = async {
-                    match next {
-                        Some(at) => engine.sleep_until(at).await,
-                        None => std::future::pending().await,
-                    }
-                };
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = engine.inner.hosts.due_changed.notified() => {}
-                    _ = due => {}
-                }
-            }
-        });
-    }
-
-    /// Whether looking is a step of the task.
-    async fn waits_for_host(&self, task: &TaskId) -> Result<bool> {
-        let next = steps::open(&mut *self.store().read().await?, task).await?;
-        Ok(next.first().is_some_and(|step| step.action == Some(Action::RunMerge)))
-    }
-
-    /// Has every pull request looked at that is due; each due time once. Says when the next one is.
-    async fn ask_for_looks(
-        &self,
-        asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
-    ) -> Result<Option<Timestamp>> {
-        let rows = pull_requests::watched(&mut *self.store().read().await?).await?;
-        asked.retain(|task, _| rows.iter().any(|row| row.task_id == *task));
-        let now = self.now();
-        let mut next: Option<Timestamp> = None;
-        for row in rows {
-            let Some(due) = row.next_check_at else { continue };
-            let again = match asked.get(&row.task_id) {
-                Some((for_due, at)) if *for_due == due => at.plus_ms(ASK_AGAIN_MS),
-                _ => due,
             };
-            let wake = if again <= now {
-                asked.insert(row.task_id.clone(), (due, now));
-                if self.waits_for_host(&row.task_id).await? {
-                    self.kick(&row.task_id);
-                } else {
-                    self.look_aside_later(row.clone());
+            let due = async {
+                match next {
+                    Some(at) => engine.sleep_until(at).await,
+                    None => std::future::pending().await,
                 }
-                now.plus_ms(ASK_AGAIN_MS)
+            };
+            tokio::select! {
+                () = engine.inner.shutdown.cancelled() => return,
+                () = engine.inner.hosts.due_changed.notified() => {}
+                _ = due => {}
+            }
+        }
+    });
+}
+
+/// Whether looking is a step of the task.
+async fn waits_for_host(engine: &Engine, task: &TaskId) -> Result<bool> {
+    let next = steps::open(&mut *engine.store().read().await?, task).await?;
+    Ok(next.first().is_some_and(|step| step.action == Some(Action::RunMerge)))
+}
+
+/// Has every pull request looked at that is due; each due time once. Says when the next one is.
+async fn ask_for_looks(
+    engine: &Engine,
+    asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
+) -> Result<Option<Timestamp>> {
+    let rows = pull_requests::watched(&mut *engine.store().read().await?).await?;
+    asked.retain(|task, _| rows.iter().any(|row| row.task_id == *task));
+    let now = engine.now();
+    let mut next: Option<Timestamp> = None;
+    for row in rows {
+        let Some(due) = row.next_check_at else { continue };
+        let again = match asked.get(&row.task_id) {
+            Some((for_due, at)) if *for_due == due => at.plus_ms(ASK_AGAIN_MS),
+            _ => due,
+        };
+        let wake = if again <= now {
+            asked.insert(row.task_id.clone(), (due, now));
+            if waits_for_host(engine, &row.task_id).await? {
+                engine.kick(&row.task_id);
             } else {
-                again
-            };
-            next = Some(next.map_or(wake, |next| next.min(wake)));
-        }
-        Ok(next)
+                super::look_aside_later(engine, row.clone());
+            }
+            now.plus_ms(ASK_AGAIN_MS)
+        } else {
+            again
+        };
+        next = Some(next.map_or(wake, |next| next.min(wake)));
     }
+    Ok(next)
 }
 
 /// What a person does about an error that does not pass by itself.

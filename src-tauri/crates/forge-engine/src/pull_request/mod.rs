@@ -6,6 +6,7 @@
 pub(crate) mod hosts;
 pub(crate) mod step;
 
+use crate::{project, review, run};
 use forge_hosts::{Check, Fetched, HostError, KeychainError, Summary, Token, TokenSource, host_name};
 use forge_model::actor::Actor;
 use forge_model::comment::{CommentSource, CommentStatus, DiffSide, LineNote, MAX_TEXT_BYTES};
@@ -88,92 +89,9 @@ impl Engine {
             self.kick(id);
             self.settle(id).await?;
         } else {
-            self.look_aside(id, row).await?;
+            look_aside(self, id, row).await?;
         }
         self.pull_request(id).await
-    }
-
-    /// Looks at a pull request that nothing waits for.
-    async fn look_aside(&self, id: &TaskId, row: PullRequestRow) -> Result<()> {
-        let Some(known) = &row.pull_request else { return Ok(()) };
-        let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
-        let looked = async {
-            let mut read = forge_hosts::Etags::default();
-            self.host(&context, &row.host).await?.state(known.number, &mut read).await
-        };
-        let looked: std::result::Result<Fetched, HostError> = looked.await;
-        if let Ok(Fetched::Changed(seen)) = &looked {
-            self.keep_host_comments(&task, seen).await?;
-        }
-        let mut tx = self.store().write().await?;
-        let (task, _) = self.load(&mut tx, id, None).await?;
-        let now = pull_requests::get(&mut tx, id).await?;
-        let still =
-            |row: &PullRequestRow| row.pull_request.as_ref().is_some_and(|it| it.number == known.number);
-        let Some(mut now) = now.filter(still) else { return Ok(()) };
-        let was_open = is_open(&now);
-        match looked {
-            Ok(fetched) => {
-                if let Fetched::Changed(seen) = fetched {
-                    if now.pull_request.as_ref() != Some(&*seen) {
-                        now.changed_at = Some(self.now());
-                    }
-                    now.pull_request = Some(*seen);
-                }
-                (now.checked_at, now.failures) = (Some(self.now()), 0);
-                (now.trouble, now.remedy) = (None, None);
-            }
-            Err(error) => {
-                (now.trouble, now.remedy) = (Some(error.to_string()), Some(remedy(&error)));
-                now.failures = now.failures.saturating_add(1);
-            }
-        }
-        if was_open && !is_open(&now) {
-            self.decided_meanwhile(&mut tx, &task, &mut now).await?;
-        } else if now.next_check_at.is_some() {
-            now.next_check_at = Some(self.next_look(&now, None, None));
-        }
-        pull_requests::put(&mut tx, &now, self.now()).await?;
-        self.tell_of_pull_request(&mut tx, &task, &now).await?;
-        tx.commit().await?;
-        self.due_changed();
-        Ok(())
-    }
-
-    /// A pull request was closed or merged while its task is elsewhere: the person is told, and nothing is done
-    /// about it before the task comes to merging again.
-    async fn decided_meanwhile(&self, tx: &mut Tx, task: &TaskRow, row: &mut PullRequestRow) -> Result<()> {
-        row.next_check_at = None;
-        let Some(pull) = &row.pull_request else { return Ok(()) };
-        let context = self.context_of(tx, task).await?;
-        if !is_at_work(&context, &task.status) {
-            return Ok(());
-        }
-        let number = pull.number;
-        let body = if pull.state == PullRequestState::Closed {
-            row.told_by = None;
-            format!(
-                "Pull request {number} was closed without being merged while the task is being worked on. \
-                 You are asked before another one is made."
-            )
-        } else {
-            format!(
-                "Pull request {number} was merged while the task is being worked on. What follows gets one of its own."
-            )
-        };
-        let cause = format!("pull_request:{}:{number}:{}", task.id, pull.state);
-        self.notify(tx, &context, task, NotificationKind::Waiting, &body, &cause).await
-    }
-
-    /// Looks at a pull request whose task is elsewhere.
-    pub(crate) fn look_aside_later(&self, row: PullRequestRow) {
-        let engine = self.clone();
-        self.in_background(async move {
-            let task = row.task_id.clone();
-            if let Err(error) = engine.look_aside(&task, row).await {
-                tracing::error!(%task, %error, "failed to look at a pull request");
-            }
-        });
     }
 
     /// Sends what was said at the code host to the agent, as a follow-up. The task goes back to work; no retry
@@ -195,20 +113,20 @@ impl Engine {
         };
         let pull = row.and_then(|row| row.pull_request);
         let pull = pull.ok_or_else(|| EngineError::not_found("pull request of task", id))?;
-        let correction = self.correction_of(id, &pull, &news).await?;
+        let correction = correction_of(self, id, &pull, &news).await?;
         let _hold = self.hold(id).await;
-        let running = self.is_running(id);
+        let running = run::is_running(self, id);
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load(&mut tx, id, None).await?;
-        self.require_agent(&mut tx, &context, &task).await?;
+        require_agent(&mut tx, &context, &task).await?;
         if let Some(mut row) = pull_requests::get(&mut tx, id).await? {
             let new = news.comments.iter().filter(|id| !row.told.contains(id)).cloned().collect::<Vec<_>>();
             row.told.extend(new);
             pull_requests::put(&mut tx, &row, self.now()).await?;
-            self.tell_of_pull_request(&mut tx, &task, &row).await?;
+            tell_of_pull_request(self, &mut tx, &task, &row).await?;
         }
         if running {
-            self.queue_follow_up(&mut tx, &task, correction).await?;
+            run::follow_up::queue_follow_up(self, &mut tx, &task, correction).await?;
         } else {
             let reason = format!("news from pull request {}", pull.number);
             self.back_to_work(&mut tx, &context, &mut task, actor, Verb::SendBack, correction, Some(reason))
@@ -217,69 +135,6 @@ impl Engine {
         tx.commit().await?;
         self.wake_waiting();
         Ok(())
-    }
-
-    async fn require_agent(&self, tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
-        let role = context.work_role().unwrap_or_default();
-        let holder = roles::holder(tx, &task.id, role).await?;
-        let open =
-            !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal);
-        if open && holder.is_some_and(|holder| holder.kind == HolderKind::Agent) {
-            return Ok(());
-        }
-        Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
-    }
-
-    /// What the agent is told: the person's words, what was said of no line, failed checks, comments on lines.
-    async fn correction_of(
-        &self,
-        id: &TaskId,
-        pull: &PullRequest,
-        news: &PullRequestNews,
-    ) -> Result<Correction> {
-        let mut findings = Vec::new();
-        let mut unknown = |field: String, what: &str| {
-            let message = format!("pull request {} has no such {what}", pull.number);
-            findings.push(forge_model::workflow::Finding::new(field, message));
-        };
-        let (mut said, mut checks) = (Vec::new(), Vec::new());
-        for (index, name) in news.comments.iter().enumerate() {
-            match pull.comments.iter().find(|comment| comment.id == *name) {
-                Some(comment) => said.push(comment),
-                None => unknown(format!("comments[{index}]"), "comment"),
-            }
-        }
-        for (index, name) in news.checks.iter().enumerate() {
-            let failed = |status| status == HostCheckStatus::Failed;
-            match pull.checks.iter().find(|check| check.name == *name && failed(check.status)) {
-                Some(check) => checks.push(check),
-                None => unknown(format!("checks[{index}]"), "check that failed"),
-            }
-        }
-        if !findings.is_empty() {
-            return Err(EngineError::Invalid(findings));
-        }
-        let words = news.message.as_deref().map(str::trim).filter(|words| !words.is_empty());
-        if words.is_none() && said.is_empty() && checks.is_empty() {
-            return Err(EngineError::invalid("message", "choose a comment or a check, or say something"));
-        }
-        let mut text: Vec<String> = words.map(str::to_owned).into_iter().collect();
-        for check in checks {
-            let more = [check.summary.as_deref(), check.url.as_deref()];
-            let more: Vec<&str> = more.into_iter().flatten().collect();
-            let end = if more.is_empty() { String::new() } else { format!(": {}", more.join(", ")) };
-            text.push(format!("The check `{}` failed at the code host{end}", check.name));
-        }
-        let mut placed = self.notes_of_host(id, &news.comments).await?;
-        let mut notes = Vec::new();
-        for comment in said {
-            match (placed.remove(&comment.id), &comment.path) {
-                (Some(note), _) => notes.push(note),
-                (None, Some(path)) => notes.push(bare_note(comment, path)),
-                (None, None) => text.push(spoken(comment)),
-            }
-        }
-        Ok(Correction::Message { text: text.join("\n\n"), comments: notes, files: Vec::new() })
     }
 
     /// Whether a project's code host can be used: one request finds out.
@@ -297,7 +152,7 @@ impl Engine {
             remedy: None,
         };
         let repo = self.repo(&context).await?;
-        let config = match self.code_host(&context, &repo).await? {
+        let config = match hosts::code_host(&context, &repo).await? {
             Ok(config) => config,
             Err(NoHost { problem, remedy }) => {
                 (standing.problem, standing.remedy) = (Some(problem), Some(remedy));
@@ -311,11 +166,11 @@ impl Engine {
                 Some("add it with `git remote add`, or name another one in the settings".to_owned());
         }
         // Whatever was found before, this asks what holds now.
-        self.forget_host(&config);
+        hosts::forget_host(self, &config);
         let asked = async {
-            standing.token = Some(source_name(&self.host_token(&context, &config).await?.source));
+            standing.token = Some(source_name(&hosts::host_token(self, &context, &config).await?.source));
             // Any answer about a branch that is not there shows that the host knows us and the repository.
-            self.host(&context, &config).await?.find("forge/none", &context.usual_target()).await
+            hosts::host(self, &context, &config).await?.find("forge/none", &context.usual_target()).await
         };
         match asked.await {
             Ok(_) => standing.reachable = true,
@@ -335,7 +190,7 @@ impl Engine {
         let token = token.map_err(|_| EngineError::invalid("token", "must not be empty"))?;
         let context = self.context(&mut *self.store().read().await?, id).await?;
         let repo = self.repo(&context).await?;
-        let config = self.code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
+        let config = hosts::code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
             EngineError::conflict(ConflictCode::NoCodeHost, format!("{problem}: {remedy}"))
         })?;
         let host = host_name(&config)
@@ -351,154 +206,300 @@ impl Engine {
             let message = format!("{}; set the variable {variable} instead", whole(&error));
             EngineError::conflict(ConflictCode::KeychainUnavailable, message)
         })?;
-        self.forget_host(&config);
+        hosts::forget_host(self, &config);
         let mut tx = self.store().write().await?;
-        self.project_changed(&mut tx, &context.project, "host_token").await?;
+        project::command::project_changed(self, &mut tx, &context.project, "host_token").await?;
         tx.commit().await?;
         Ok(())
     }
+}
 
-    /// What a pull request tells of a task.
-    pub(crate) async fn pull_request_summary(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<Summary> {
-        let mut conn = self.store().read().await?;
-        let runs = executions::list(&mut conn, &task.id).await?;
-        let reviews = reviews::list(&mut conn, &task.id).await?;
-        let judged = reviews.iter().rev().find(|review| {
-            review.status == ReviewStatus::Passed
-                && context
-                    .workflow
-                    .state(&review.state)
-                    .is_some_and(|state| context.workflow.judges_work(state))
-        });
-        let reviewer = match judged.and_then(|review| review.audits.last()) {
-            Some(report) => agents::get(&mut conn, &report.agent_id).await?.map(|agent| agent.name),
-            None => judged
-                .and_then(|review| review.decided_by.as_ref())
-                .filter(|actor| matches!(actor, Actor::User { .. }))
-                .map(|_| "a person".to_owned()),
-        };
-        let mut usage = Usage::default();
-        let mut duration_ms = 0;
-        for row in &runs {
-            usage.add(&row.execution.usage);
-            duration_ms += row.execution.finished_at.map_or(0, |end| end.since(row.execution.started_at));
-        }
-        let last_work = runs.iter().rev().find(|row| row.execution.role == ExecutionRole::Coder);
-        let steps = judged.map(|review| review.steps.as_slice()).unwrap_or_default();
-        Ok(Summary {
-            title: task.title.clone(),
-            number: task.number,
-            description: task.description.clone(),
-            done: last_work.and_then(|row| row.execution.summary.clone()).unwrap_or_default(),
-            checks: steps
-                .iter()
-                .map(|step| Check {
-                    command: step.command.clone(),
-                    ok: step.exit_code == Some(0),
-                    ms: step.duration_ms,
-                })
-                .collect(),
-            reviewer,
-            cost_micro_usd: usage.cost_micro_usd,
-            duration_ms,
-        })
+/// Looks at a pull request that nothing waits for.
+async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result<()> {
+    let Some(known) = &row.pull_request else { return Ok(()) };
+    let (task, context) = engine.load(&mut *engine.store().read().await?, id, None).await?;
+    let looked = async {
+        let mut read = forge_hosts::Etags::default();
+        hosts::host(engine, &context, &row.host).await?.state(known.number, &mut read).await
+    };
+    let looked: std::result::Result<Fetched, HostError> = looked.await;
+    if let Ok(Fetched::Changed(seen)) = &looked {
+        keep_host_comments(engine, &task, seen).await?;
     }
+    let mut tx = engine.store().write().await?;
+    let (task, _) = engine.load(&mut tx, id, None).await?;
+    let now = pull_requests::get(&mut tx, id).await?;
+    let still = |row: &PullRequestRow| row.pull_request.as_ref().is_some_and(|it| it.number == known.number);
+    let Some(mut now) = now.filter(still) else { return Ok(()) };
+    let was_open = is_open(&now);
+    match looked {
+        Ok(fetched) => {
+            if let Fetched::Changed(seen) = fetched {
+                if now.pull_request.as_ref() != Some(&*seen) {
+                    now.changed_at = Some(engine.now());
+                }
+                now.pull_request = Some(*seen);
+            }
+            (now.checked_at, now.failures) = (Some(engine.now()), 0);
+            (now.trouble, now.remedy) = (None, None);
+        }
+        Err(error) => {
+            (now.trouble, now.remedy) = (Some(error.to_string()), Some(remedy(&error)));
+            now.failures = now.failures.saturating_add(1);
+        }
+    }
+    if was_open && !is_open(&now) {
+        decided_meanwhile(engine, &mut tx, &task, &mut now).await?;
+    } else if now.next_check_at.is_some() {
+        now.next_check_at = Some(hosts::next_look(engine, &now, None, None));
+    }
+    pull_requests::put(&mut tx, &now, engine.now()).await?;
+    tell_of_pull_request(engine, &mut tx, &task, &now).await?;
+    tx.commit().await?;
+    hosts::due_changed(engine);
+    Ok(())
+}
 
-    /// Keeps what readers of a pull request said on lines as comments of the task; each once.
-    pub(crate) async fn keep_host_comments(&self, task: &TaskRow, pull: &PullRequest) -> Result<()> {
-        let known = comments::list(&mut *self.store().read().await?, &task.id).await?;
-        let is_known = |id: &str| known.iter().any(|row| row.external_id.as_deref() == Some(id));
-        let new: Vec<(&HostComment, &String)> = pull
-            .comments
+/// A pull request was closed or merged while its task is elsewhere: the person is told, and nothing is done
+/// about it before the task comes to merging again.
+async fn decided_meanwhile(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    row: &mut PullRequestRow,
+) -> Result<()> {
+    row.next_check_at = None;
+    let Some(pull) = &row.pull_request else { return Ok(()) };
+    let context = engine.context_of(tx, task).await?;
+    if !is_at_work(&context, &task.status) {
+        return Ok(());
+    }
+    let number = pull.number;
+    let body = if pull.state == PullRequestState::Closed {
+        row.told_by = None;
+        format!(
+            "Pull request {number} was closed without being merged while the task is being worked on. \
+             You are asked before another one is made."
+        )
+    } else {
+        format!(
+            "Pull request {number} was merged while the task is being worked on. What follows gets one of its own."
+        )
+    };
+    let cause = format!("pull_request:{}:{number}:{}", task.id, pull.state);
+    engine.notify(tx, &context, task, NotificationKind::Waiting, &body, &cause).await
+}
+
+/// Looks at a pull request whose task is elsewhere.
+pub(crate) fn look_aside_later(engine: &Engine, row: PullRequestRow) {
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let task = row.task_id.clone();
+        if let Err(error) = look_aside(&engine, &task, row).await {
+            tracing::error!(%task, %error, "failed to look at a pull request");
+        }
+    });
+}
+
+async fn require_agent(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
+    let role = context.work_role().unwrap_or_default();
+    let holder = roles::holder(tx, &task.id, role).await?;
+    let open = !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal);
+    if open && holder.is_some_and(|holder| holder.kind == HolderKind::Agent) {
+        return Ok(());
+    }
+    Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
+}
+
+/// What the agent is told: the person's words, what was said of no line, failed checks, comments on lines.
+async fn correction_of(
+    engine: &Engine,
+    id: &TaskId,
+    pull: &PullRequest,
+    news: &PullRequestNews,
+) -> Result<Correction> {
+    let mut findings = Vec::new();
+    let mut unknown = |field: String, what: &str| {
+        let message = format!("pull request {} has no such {what}", pull.number);
+        findings.push(forge_model::workflow::Finding::new(field, message));
+    };
+    let (mut said, mut checks) = (Vec::new(), Vec::new());
+    for (index, name) in news.comments.iter().enumerate() {
+        match pull.comments.iter().find(|comment| comment.id == *name) {
+            Some(comment) => said.push(comment),
+            None => unknown(format!("comments[{index}]"), "comment"),
+        }
+    }
+    for (index, name) in news.checks.iter().enumerate() {
+        let failed = |status| status == HostCheckStatus::Failed;
+        match pull.checks.iter().find(|check| check.name == *name && failed(check.status)) {
+            Some(check) => checks.push(check),
+            None => unknown(format!("checks[{index}]"), "check that failed"),
+        }
+    }
+    if !findings.is_empty() {
+        return Err(EngineError::Invalid(findings));
+    }
+    let words = news.message.as_deref().map(str::trim).filter(|words| !words.is_empty());
+    if words.is_none() && said.is_empty() && checks.is_empty() {
+        return Err(EngineError::invalid("message", "choose a comment or a check, or say something"));
+    }
+    let mut text: Vec<String> = words.map(str::to_owned).into_iter().collect();
+    for check in checks {
+        let more = [check.summary.as_deref(), check.url.as_deref()];
+        let more: Vec<&str> = more.into_iter().flatten().collect();
+        let end = if more.is_empty() { String::new() } else { format!(": {}", more.join(", ")) };
+        text.push(format!("The check `{}` failed at the code host{end}", check.name));
+    }
+    let mut placed = review::comments::notes_of_host(engine, id, &news.comments).await?;
+    let mut notes = Vec::new();
+    for comment in said {
+        match (placed.remove(&comment.id), &comment.path) {
+            (Some(note), _) => notes.push(note),
+            (None, Some(path)) => notes.push(bare_note(comment, path)),
+            (None, None) => text.push(spoken(comment)),
+        }
+    }
+    Ok(Correction::Message { text: text.join("\n\n"), comments: notes, files: Vec::new() })
+}
+
+/// What a pull request tells of a task.
+pub(crate) async fn pull_request_summary(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Summary> {
+    let mut conn = engine.store().read().await?;
+    let runs = executions::list(&mut conn, &task.id).await?;
+    let reviews = reviews::list(&mut conn, &task.id).await?;
+    let judged = reviews.iter().rev().find(|review| {
+        review.status == ReviewStatus::Passed
+            && context.workflow.state(&review.state).is_some_and(|state| context.workflow.judges_work(state))
+    });
+    let reviewer = match judged.and_then(|review| review.audits.last()) {
+        Some(report) => agents::get(&mut conn, &report.agent_id).await?.map(|agent| agent.name),
+        None => judged
+            .and_then(|review| review.decided_by.as_ref())
+            .filter(|actor| matches!(actor, Actor::User { .. }))
+            .map(|_| "a person".to_owned()),
+    };
+    let mut usage = Usage::default();
+    let mut duration_ms = 0;
+    for row in &runs {
+        usage.add(&row.execution.usage);
+        duration_ms += row.execution.finished_at.map_or(0, |end| end.since(row.execution.started_at));
+    }
+    let last_work = runs.iter().rev().find(|row| row.execution.role == ExecutionRole::Coder);
+    let steps = judged.map(|review| review.steps.as_slice()).unwrap_or_default();
+    Ok(Summary {
+        title: task.title.clone(),
+        number: task.number,
+        description: task.description.clone(),
+        done: last_work.and_then(|row| row.execution.summary.clone()).unwrap_or_default(),
+        checks: steps
             .iter()
-            .filter(|comment| !is_known(&comment.id) && !comment.body.trim().is_empty())
-            .filter_map(|comment| comment.path.as_ref().map(|path| (comment, path)))
-            .collect();
-        if new.is_empty() {
+            .map(|step| Check {
+                command: step.command.clone(),
+                ok: step.exit_code == Some(0),
+                ms: step.duration_ms,
+            })
+            .collect(),
+        reviewer,
+        cost_micro_usd: usage.cost_micro_usd,
+        duration_ms,
+    })
+}
+
+/// Keeps what readers of a pull request said on lines as comments of the task; each once.
+pub(crate) async fn keep_host_comments(engine: &Engine, task: &TaskRow, pull: &PullRequest) -> Result<()> {
+    let known = comments::list(&mut *engine.store().read().await?, &task.id).await?;
+    let is_known = |id: &str| known.iter().any(|row| row.external_id.as_deref() == Some(id));
+    let new: Vec<(&HostComment, &String)> = pull
+        .comments
+        .iter()
+        .filter(|comment| !is_known(&comment.id) && !comment.body.trim().is_empty())
+        .filter_map(|comment| comment.path.as_ref().map(|path| (comment, path)))
+        .collect();
+    if new.is_empty() {
+        return Ok(());
+    }
+    let places: Vec<(String, DiffSide, u32)> = new
+        .iter()
+        .map(|(comment, path)| ((*path).clone(), DiffSide::New, comment.line.unwrap_or_default()))
+        .collect();
+    let (anchors, at_commit) = match review::comments::anchors(engine, &task.id, &places).await {
+        Ok(found) => found,
+        // The worktree may be gone; the comments are read at the host all the same.
+        Err(error) => {
+            tracing::warn!(task = %task.id, %error, "comments of a pull request find no place in the diff");
             return Ok(());
         }
-        let places: Vec<(String, DiffSide, u32)> = new
-            .iter()
-            .map(|(comment, path)| ((*path).clone(), DiffSide::New, comment.line.unwrap_or_default()))
-            .collect();
-        let (anchors, at_commit) = match self.anchors(&task.id, &places).await {
-            Ok(found) => found,
-            // The worktree may be gone; the comments are read at the host all the same.
-            Err(error) => {
-                tracing::warn!(task = %task.id, %error, "comments of a pull request find no place in the diff");
-                return Ok(());
-            }
+    };
+    let now = engine.now();
+    let mut tx = engine.store().write().await?;
+    for ((comment, path), anchor) in new.into_iter().zip(anchors) {
+        let row = CommentRow {
+            id: engine.new_id(),
+            task_id: task.id.clone(),
+            review_id: None,
+            source: CommentSource::Host,
+            author: comment.author.clone(),
+            status: CommentStatus::Sent,
+            severity: None,
+            path: path.clone(),
+            side: DiffSide::New,
+            line: comment.line,
+            last_line: comment.line,
+            anchor,
+            at_commit: at_commit.clone(),
+            text: cut(&comment.body).to_owned(),
+            url: comment.url.clone(),
+            external_id: Some(comment.id.clone()),
+            created_at: comment.at,
+            updated_at: now,
         };
-        let now = self.now();
-        let mut tx = self.store().write().await?;
-        for ((comment, path), anchor) in new.into_iter().zip(anchors) {
-            let row = CommentRow {
-                id: self.new_id(),
-                task_id: task.id.clone(),
-                review_id: None,
-                source: CommentSource::Host,
-                author: comment.author.clone(),
-                status: CommentStatus::Sent,
-                severity: None,
-                path: path.clone(),
-                side: DiffSide::New,
-                line: comment.line,
-                last_line: comment.line,
-                anchor,
-                at_commit: at_commit.clone(),
-                text: cut(&comment.body).to_owned(),
-                url: comment.url.clone(),
-                external_id: Some(comment.id.clone()),
-                created_at: comment.at,
-                updated_at: now,
-            };
-            comments::insert(&mut tx, &row).await?;
-        }
-        self.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true }))
-            .await?;
-        tx.commit().await?;
-        Ok(())
+        comments::insert(&mut tx, &row).await?;
     }
+    engine
+        .emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true }))
+        .await?;
+    tx.commit().await?;
+    Ok(())
+}
 
-    /// Tells that what is known of a pull request changed.
-    pub(crate) async fn tell_of_pull_request(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        row: &PullRequestRow,
-    ) -> Result<()> {
-        let pull = row.pull_request.as_ref();
-        let facts = json!({
-            "pull_request": pull.map(|pull| pull.number), "state": pull.map(|pull| pull.state),
-        });
-        self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
-    }
+/// Tells that what is known of a pull request changed.
+pub(crate) async fn tell_of_pull_request(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    row: &PullRequestRow,
+) -> Result<()> {
+    let pull = row.pull_request.as_ref();
+    let facts = json!({
+        "pull_request": pull.map(|pull| pull.number), "state": pull.map(|pull| pull.state),
+    });
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
+}
 
-    /// Whoever leaves the state is not waited for any more, but looked at as long as work goes on. A task that is given up leaves its pull request
-    /// alone, and its history says so.
-    pub(crate) async fn let_go_of_pull_request(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        mut mv: Move,
-    ) -> Result<Move> {
-        let Some(row) = pull_requests::get(tx, &task.id).await? else { return Ok(mv) };
-        // Somebody may close it while it is worked on again.
-        if !(is_open(&row) && is_at_work(context, &mv.to)) {
-            pull_requests::stop_watching(tx, &task.id).await?;
-        }
-        let open = row.pull_request.filter(|pull| pull.state == PullRequestState::Open);
-        if let Some(pull) = open.filter(|_| mv.to == context.workflow.cancellation_state) {
-            let left = format!("pull request {} is left as it is: {}", pull.number, pull.url);
-            mv.reason = Some(mv.reason.map_or_else(|| left.clone(), |reason| format!("{reason}; {left}")));
-        }
-        Ok(mv)
+/// Whoever leaves the state is not waited for any more, but looked at as long as work goes on. A task that is given up leaves its pull request
+/// alone, and its history says so.
+pub(crate) async fn let_go_of_pull_request(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    mut mv: Move,
+) -> Result<Move> {
+    let Some(row) = pull_requests::get(tx, &task.id).await? else { return Ok(mv) };
+    // Somebody may close it while it is worked on again.
+    if !(is_open(&row) && is_at_work(context, &mv.to)) {
+        pull_requests::stop_watching(tx, &task.id).await?;
     }
+    let open = row.pull_request.filter(|pull| pull.state == PullRequestState::Open);
+    if let Some(pull) = open.filter(|_| mv.to == context.workflow.cancellation_state) {
+        let left = format!("pull request {} is left as it is: {}", pull.number, pull.url);
+        mv.reason = Some(mv.reason.map_or_else(|| left.clone(), |reason| format!("{reason}; {left}")));
+    }
+    Ok(mv)
 }
 
 fn is_open(row: &PullRequestRow) -> bool {

@@ -5,6 +5,7 @@
 //! it after; a pull request that was made but not recorded is found at the host. So the step may be run again
 //! after any kill, and running it again is also how it looks whether something happened.
 
+use crate::{merge, review};
 use forge_git::{GitError, Push, PushError, RemoteWork, Repo};
 use forge_hosts::{Fetched, Host, HostError, NewPullRequest, pull_request_body, pull_request_title};
 use forge_model::actor::{Actor, Cause};
@@ -61,378 +62,384 @@ impl From<EngineError> for Failed {
     }
 }
 
-impl Engine {
-    /// Brings the task's work to the code host, or looks what became of it there.
-    pub(crate) async fn run_pull_request(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        tokio::select! {
-            biased;
-            () = cancel.cancelled() => Ok(End::Interrupted),
-            end = self.go_by_host(s) => end,
+/// Brings the task's work to the code host, or looks what became of it there.
+pub(crate) async fn run_pull_request(
+    engine: &Engine,
+    s: &Stepping,
+    cancel: &CancellationToken,
+) -> Result<End> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Ok(End::Interrupted),
+        end = go_by_host(engine, s) => end,
+    }
+}
+
+async fn go_by_host(engine: &Engine, s: &Stepping) -> Result<End> {
+    let target = s.context.target_branch(&s.task);
+    let source = match review::approved_work(engine, &s.context, &s.task).await? {
+        Approved::Commit(source) => source,
+        Approved::NeverStarted => {
+            let merge = host_intent(engine, s, &target, "").await?;
+            return merge::step::end_with_nothing(engine, s, merge, NEVER_STARTED).await;
+        }
+        Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
+    };
+    let repo = engine.repo(&s.context).await?;
+    let config = match super::hosts::code_host(&s.context, &repo).await? {
+        Ok(config) => config,
+        Err(NoHost { problem, remedy }) => return Ok(blocked(problem, &remedy, None)),
+    };
+    let mut row = pull_request_row(engine, s, config, &target).await?;
+    let merge = host_intent(engine, s, &target, &source).await?;
+    if row.pushed_commit.is_none() && repo.is_ancestor(&source, &format!("refs/heads/{target}")).await? {
+        return merge::step::nothing_new(engine, s, &repo, merge).await;
+    }
+    // Work that the host does not have yet is brought there at once.
+    let early = row.next_check_at.is_some_and(|at| at > engine.now())
+        && row.told_by.as_ref() == Some(&s.transition.id);
+    if early && super::hosts::has_read(engine, &s.task.id) {
+        // Somebody else's news woke the task; the host is asked when it is due.
+        return Ok(End::Wait(waiting(&row)));
+    }
+    let done = async {
+        bring(engine, s, &repo, &mut row, &source).await?;
+        let seen = look_at_host(engine, s, &mut row).await?;
+        let work = RemoteWork {
+            remote: &row.host.remote,
+            branch: &row.base,
+            // Somebody may have merged it into another branch.
+            merged: seen.merge_commit.as_deref().filter(|_| seen.base == row.base),
+            head: Some(&seen.head_commit),
+        };
+        let has_landed = seen.state == PullRequestState::Merged;
+        let lacks_work = has_landed && !repo.is_contained_at(&work, &source).await?;
+        Ok((seen, lacks_work))
+    };
+    match done.await {
+        Ok((seen, true)) => Ok(End::Block(without_work(&seen, &row.base, &source))),
+        Ok((seen, false)) => decide_by_host(engine, s, &repo, row, merge, seen, &source).await,
+        Err(failed) => failed_at_host(engine, s, row, failed).await,
+    }
+}
+
+/// The record of the task's pull request. One at another host, or for another target, is left behind.
+async fn pull_request_row(
+    engine: &Engine,
+    s: &Stepping,
+    host: HostConfig,
+    base: &str,
+) -> Result<PullRequestRow> {
+    let known = pull_requests::get(&mut *engine.store().read().await?, &s.task.id).await?;
+    let head = task_branch(&s.task);
+    let known = match known {
+        Some(row) if row.host == host && row.base == base => return Ok(row),
+        other => other.filter(|row| row.host.remote == host.remote),
+    };
+    let now = engine.now();
+    Ok(PullRequestRow {
+        task_id: s.task.id.clone(),
+        host,
+        head,
+        base: base.to_owned(),
+        // What lies at the remote is still ours.
+        intended_commit: known.as_ref().and_then(|row| row.intended_commit.clone()),
+        pushed_commit: known.as_ref().and_then(|row| row.pushed_commit.clone()),
+        told_by: None,
+        pull_request: None,
+        over: None,
+        told: known.map(|row| row.told).unwrap_or_default(),
+        checked_at: None,
+        changed_at: None,
+        next_check_at: None,
+        failures: 0,
+        trouble: None,
+        remedy: None,
+        created_at: now,
+    })
+}
+
+/// The merge that a pull request stands for; one for each commit that was brought to the host.
+async fn host_intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
+    let last = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let landed = last.filter(|last| {
+        last.status == MergeStatus::Landed
+            && last.target == target
+            && last.source_commit == source
+            && last.created_at >= s.transition.at
+    });
+    match landed {
+        Some(landed) => Ok(landed),
+        None => merge::step::intent(engine, s, target, source).await,
+    }
+}
+
+/// Pushes what is new, and makes the pull request or brings it up to date.
+async fn bring(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    row: &mut PullRequestRow,
+    source: &str,
+) -> std::result::Result<(), Failed> {
+    let told = row.told_by.as_ref() == Some(&s.transition.id) && row.pull_request.is_some();
+    if told && row.pushed_commit.as_deref() == Some(source) {
+        return Ok(());
+    }
+    if let Some(known) = row.pull_request.as_ref().filter(|_| !told) {
+        let (number, ours) = (known.number, known.head_commit == source);
+        match known.state {
+            PullRequestState::Open => {}
+            // It was merged after the last look that was recorded whole.
+            PullRequestState::Merged if ours => return Ok(()),
+            // It was closed while the task was elsewhere: a person decides before another one is made.
+            PullRequestState::Closed if row.told_by.is_none() => {
+                row.told_by = Some(s.transition.id.clone());
+                return Ok(());
+            }
+            // A person knows that it was closed and wants to go on, or there is newer work: with another one.
+            PullRequestState::Merged | PullRequestState::Closed => {
+                (row.over, row.pull_request) = (Some(number), None);
+            }
         }
     }
+    push_for(engine, s, repo, row, source).await?;
+    let host = super::hosts::host(engine, &s.context, &row.host).await?;
+    let summary = super::pull_request_summary(engine, &s.context, &s.task).await?;
+    let redactor = engine.redactor_in(&s.context);
+    let title = redactor.string(pull_request_title(&s.task.title));
+    let body = redactor.string(pull_request_body(&summary));
+    let link = make_or_update(host.as_ref(), row, title.clone(), body, source).await?;
+    engine.point("pr.created");
+    let now = engine.now();
+    let known = row.pull_request.take().filter(|pull| pull.number == link.number);
+    row.pull_request = Some(PullRequest {
+        url: link.url,
+        title,
+        state: link.state,
+        ..known.unwrap_or_else(|| blank(row, link.number, source, now))
+    });
+    row.told_by = Some(s.transition.id.clone());
+    row.changed_at = Some(now);
+    // What is looked at next is another version: it is read as a whole.
+    drop(super::hosts::take_read(engine, &s.task.id));
+    save_pull_request(engine, s, row, true).await?;
+    Ok(())
+}
 
-    async fn go_by_host(&self, s: &Stepping) -> Result<End> {
-        let target = s.context.target_branch(&s.task);
-        let source = match self.approved_work(&s.context, &s.task).await? {
-            Approved::Commit(source) => source,
-            Approved::NeverStarted => {
-                let merge = self.host_intent(s, &target, "").await?;
-                return self.nothing(s, merge, NEVER_STARTED).await;
+async fn push_for(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    row: &mut PullRequestRow,
+    source: &str,
+) -> std::result::Result<(), Failed> {
+    if row.pushed_commit.as_deref() == Some(source) {
+        return Ok(());
+    }
+    let left_at: Vec<String> =
+        row.intended_commit.replace(source.to_owned()).into_iter().chain(row.pushed_commit.clone()).collect();
+    save_pull_request(engine, s, row, false).await?;
+    engine.point("pr.intended");
+    let push = Push { remote: &row.host.remote, branch: &row.head, commit: source, left_at: &left_at };
+    repo.push(&push).await?;
+    engine.point("pr.pushed");
+    row.pushed_commit = Some(source.to_owned());
+    save_pull_request(engine, s, row, false).await?;
+    Ok(())
+}
+
+/// The pull request of this work: the known one, one that was made but not recorded, or a new one.
+async fn make_or_update(
+    host: &dyn Host,
+    row: &mut PullRequestRow,
+    title: String,
+    body: String,
+    source: &str,
+) -> std::result::Result<PullRequestLink, Failed> {
+    let over = row.over.unwrap_or_default();
+    let found = host.find(&row.head, &row.base).await?.filter(|found| found.number > over);
+    match found {
+        Some(link) if link.state == PullRequestState::Open => {
+            return Ok(host.update(link.number, &title, &body).await?);
+        }
+        Some(link) => {
+            let known = row.pull_request.as_ref().filter(|known| known.number == link.number);
+            let earlier = known.is_some_and(|known| known.head_commit != source);
+            if link.state != PullRequestState::Merged || !earlier {
+                return Ok(link);
             }
-            Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
-        };
-        let repo = self.repo(&s.context).await?;
-        let config = match self.code_host(&s.context, &repo).await? {
-            Ok(config) => config,
-            Err(NoHost { problem, remedy }) => return Ok(blocked(problem, &remedy, None)),
-        };
-        let mut row = self.pull_request_row(s, config, &target).await?;
-        let merge = self.host_intent(s, &target, &source).await?;
-        if row.pushed_commit.is_none() && repo.is_ancestor(&source, &format!("refs/heads/{target}")).await? {
-            return self.nothing_new(s, &repo, merge).await;
+            // It was merged before this work was there: what came later needs one of its own.
+            (row.over, row.pull_request) = (Some(link.number), None);
         }
-        // Work that the host does not have yet is brought there at once.
-        let early = row.next_check_at.is_some_and(|at| at > self.now())
-            && row.told_by.as_ref() == Some(&s.transition.id);
-        if early && self.has_read(&s.task.id) {
-            // Somebody else's news woke the task; the host is asked when it is due.
-            return Ok(End::Wait(waiting(&row)));
+        None => {}
+    }
+    let new = NewPullRequest { title, body, head: row.head.clone(), base: row.base.clone(), draft: false };
+    Ok(host.create(&new).await?)
+}
+
+/// Looks at the pull request and records what is new. Gives how it is.
+async fn look_at_host(
+    engine: &Engine,
+    s: &Stepping,
+    row: &mut PullRequestRow,
+) -> std::result::Result<PullRequest, Failed> {
+    let Some(known) = row.pull_request.clone() else {
+        let what = "a pull request was not recorded".to_owned();
+        return Err(HostError::Protocol { what }.into());
+    };
+    let host = super::hosts::host(engine, &s.context, &row.host).await?;
+    let mut read = super::hosts::take_read(engine, &s.task.id).unwrap_or_default();
+    let fetched = host.state(known.number, &mut read).await;
+    super::hosts::keep_read(engine, &s.task.id, read);
+    let seen = match fetched? {
+        Fetched::NotModified => known.clone(),
+        Fetched::Changed(pull) => *pull,
+    };
+    engine.point("pr.seen");
+    let changed = seen != known;
+    row.checked_at = Some(engine.now());
+    if changed {
+        row.changed_at = row.checked_at;
+        row.pull_request = Some(seen.clone());
+    }
+    (row.failures, row.trouble, row.remedy) = (0, None, None);
+    row.next_check_at = Some(super::hosts::next_look(engine, row, None, Some(host.as_ref())));
+    if changed {
+        super::keep_host_comments(engine, &s.task, &seen).await?;
+    }
+    save_pull_request(engine, s, row, changed).await?;
+    Ok(seen)
+}
+
+async fn decide_by_host(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    mut row: PullRequestRow,
+    mut merge: Merge,
+    seen: PullRequest,
+    source: &str,
+) -> Result<End> {
+    match seen.state {
+        PullRequestState::Open => {
+            if merge.status == MergeStatus::Intended {
+                record_host_merge(engine, s, &merge).await?;
+            }
+            Ok(End::Wait(waiting(&row)))
         }
-        let done = async {
-            self.bring(s, &repo, &mut row, &source).await?;
-            let seen = self.look_at_host(s, &mut row).await?;
-            let work = RemoteWork {
-                remote: &row.host.remote,
-                branch: &row.base,
-                // Somebody may have merged it into another branch.
-                merged: seen.merge_commit.as_deref().filter(|_| seen.base == row.base),
-                head: Some(&seen.head_commit),
+        PullRequestState::Closed => {
+            let message = format!("pull request {} was closed without being merged", seen.number);
+            let trouble = Trouble {
+                details: json!({ "number": seen.number, "url": seen.url }),
+                ..Trouble::new(AnnotationType::PrClosedWithoutMerge, message)
             };
-            let has_landed = seen.state == PullRequestState::Merged;
-            let lacks_work = has_landed && !repo.is_contained_at(&work, &source).await?;
-            Ok((seen, lacks_work))
-        };
-        match done.await {
-            Ok((seen, true)) => Ok(End::Block(without_work(&seen, &row.base, &source))),
-            Ok((seen, false)) => self.decide_by_host(s, &repo, row, merge, seen, &source).await,
-            Err(failed) => self.failed_at_host(s, row, failed).await,
+            Ok(End::Block(trouble))
         }
-    }
-
-    /// The record of the task's pull request. One at another host, or for another target, is left behind.
-    async fn pull_request_row(&self, s: &Stepping, host: HostConfig, base: &str) -> Result<PullRequestRow> {
-        let known = pull_requests::get(&mut *self.store().read().await?, &s.task.id).await?;
-        let head = task_branch(&s.task);
-        let known = match known {
-            Some(row) if row.host == host && row.base == base => return Ok(row),
-            other => other.filter(|row| row.host.remote == host.remote),
-        };
-        let now = self.now();
-        Ok(PullRequestRow {
-            task_id: s.task.id.clone(),
-            host,
-            head,
-            base: base.to_owned(),
-            // What lies at the remote is still ours.
-            intended_commit: known.as_ref().and_then(|row| row.intended_commit.clone()),
-            pushed_commit: known.as_ref().and_then(|row| row.pushed_commit.clone()),
-            told_by: None,
-            pull_request: None,
-            over: None,
-            told: known.map(|row| row.told).unwrap_or_default(),
-            checked_at: None,
-            changed_at: None,
-            next_check_at: None,
-            failures: 0,
-            trouble: None,
-            remedy: None,
-            created_at: now,
-        })
-    }
-
-    /// The merge that a pull request stands for; one for each commit that was brought to the host.
-    async fn host_intent(&self, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
-        let last = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let landed = last.filter(|last| {
-            last.status == MergeStatus::Landed
-                && last.target == target
-                && last.source_commit == source
-                && last.created_at >= s.transition.at
-        });
-        match landed {
-            Some(landed) => Ok(landed),
-            None => self.intent(s, target, source).await,
-        }
-    }
-
-    /// Pushes what is new, and makes the pull request or brings it up to date.
-    async fn bring(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        row: &mut PullRequestRow,
-        source: &str,
-    ) -> std::result::Result<(), Failed> {
-        let told = row.told_by.as_ref() == Some(&s.transition.id) && row.pull_request.is_some();
-        if told && row.pushed_commit.as_deref() == Some(source) {
-            return Ok(());
-        }
-        if let Some(known) = row.pull_request.as_ref().filter(|_| !told) {
-            let (number, ours) = (known.number, known.head_commit == source);
-            match known.state {
-                PullRequestState::Open => {}
-                // It was merged after the last look that was recorded whole.
-                PullRequestState::Merged if ours => return Ok(()),
-                // It was closed while the task was elsewhere: a person decides before another one is made.
-                PullRequestState::Closed if row.told_by.is_none() => {
-                    row.told_by = Some(s.transition.id.clone());
-                    return Ok(());
+        PullRequestState::Merged => {
+            let target = format!("refs/heads/{}", merge.target);
+            let here = match &seen.merge_commit {
+                Some(commit) if repo.resolve(commit).await?.is_some() => {
+                    repo.is_ancestor(commit, &target).await?
                 }
-                // A person knows that it was closed and wants to go on, or there is newer work: with another one.
-                PullRequestState::Merged | PullRequestState::Closed => {
-                    (row.over, row.pull_request) = (Some(number), None);
+                _ => false,
+            };
+            let mut note = format!("merged at the host as pull request {}", seen.number);
+            if !here {
+                note.push_str(&format!("; {} here is as it was: fetch it when you like", merge.target));
+            }
+            if seen.head_commit != source {
+                note.push_str("; others had added to it");
+            }
+            if let Some(left) = merge::left_behind::left_behind(engine, s, repo, source).await? {
+                note.push_str(&format!("; {left}"));
+            }
+            merge.status = MergeStatus::Landed;
+            merge.merge_commit = seen.merge_commit;
+            merge.reason = Some(note.clone());
+            row.next_check_at = None;
+            save_pull_request(engine, s, &row, false).await?;
+            merge::step::write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
+            review::count_unmerged(engine, &s.task.id).await;
+            let accept = s.context.workflow.state(&s.task.status);
+            let Some(accept) = accept.and_then(|state| state.triggers.get("accept")) else {
+                return Ok(End::Ok(Some(format!("{note}; the state declares no accept"))));
+            };
+            let mut mv = Move::by_engine(&accept.to, "accept", Actor::System { cause: Cause::Host });
+            mv.reason = Some(note);
+            Ok(End::go(mv))
+        }
+    }
+}
+
+/// The first time that the work is at the host, that is told as the beginning of its merge.
+async fn record_host_merge(engine: &Engine, s: &Stepping, merge: &Merge) -> Result<()> {
+    let known = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    if known.is_some_and(|known| known.id == merge.id) {
+        return Ok(());
+    }
+    merge::step::write_merge(engine, s, merge, EventType::MergeStarted).await
+}
+
+/// What passes is waited for; the rest is a person's.
+async fn failed_at_host(
+    engine: &Engine,
+    s: &Stepping,
+    mut row: PullRequestRow,
+    failed: Failed,
+) -> Result<End> {
+    let (passing, until, message, help, status) = match &failed {
+        Failed::Engine(_) => (false, None, String::new(), String::new(), None),
+        Failed::Host(error) => {
+            let until = match error {
+                HostError::RateLimited { until } => Some(*until),
+                _ => None,
+            };
+            let status = match error {
+                HostError::NotSignedIn { .. } => Some(401),
+                HostError::Forbidden { .. } => Some(403),
+                HostError::NotFound { .. } => Some(404),
+                HostError::Refused { status, .. } => Some(*status),
+                HostError::RateLimited { .. } | HostError::Offline { .. } | HostError::Protocol { .. } => {
+                    None
                 }
-            }
+            };
+            (error.is_passing(), until, error.to_string(), remedy(error), status)
         }
-        self.push_for(s, repo, row, source).await?;
-        let host = self.host(&s.context, &row.host).await?;
-        let summary = self.pull_request_summary(&s.context, &s.task).await?;
-        let redactor = self.redactor_in(&s.context);
-        let title = redactor.string(pull_request_title(&s.task.title));
-        let body = redactor.string(pull_request_body(&summary));
-        let link = self.make_or_update(host.as_ref(), row, title.clone(), body, source).await?;
-        self.point("pr.created");
-        let now = self.now();
-        let known = row.pull_request.take().filter(|pull| pull.number == link.number);
-        row.pull_request = Some(PullRequest {
-            url: link.url,
-            title,
-            state: link.state,
-            ..known.unwrap_or_else(|| blank(row, link.number, source, now))
-        });
-        row.told_by = Some(s.transition.id.clone());
-        row.changed_at = Some(now);
-        // What is looked at next is another version: it is read as a whole.
-        drop(self.take_read(&s.task.id));
-        self.save_pull_request(s, row, true).await?;
-        Ok(())
+        Failed::Push(error) => {
+            let passing = matches!(error, PushError::Network { .. });
+            (passing, None, format!("failed to {error}"), push_remedy(error).to_owned(), None)
+        }
+    };
+    if let Failed::Engine(error) = failed {
+        return Err(error);
     }
+    (row.trouble, row.remedy) = (Some(message.clone()), Some(help.clone()));
+    if passing {
+        row.failures = row.failures.saturating_add(1);
+        row.next_check_at = Some(super::hosts::next_look(engine, &row, until, None));
+        if !super::hosts::has_read(engine, &s.task.id) {
+            super::hosts::keep_read(engine, &s.task.id, forge_hosts::Etags::default());
+        }
+        save_pull_request(engine, s, &row, true).await?;
+        return Ok(End::Wait(waiting(&row)));
+    }
+    // Another token may be there when it is tried again.
+    super::hosts::forget_host(engine, &row.host);
+    row.next_check_at = None;
+    save_pull_request(engine, s, &row, true).await?;
+    Ok(blocked(message, &help, status))
+}
 
-    async fn push_for(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        row: &mut PullRequestRow,
-        source: &str,
-    ) -> std::result::Result<(), Failed> {
-        if row.pushed_commit.as_deref() == Some(source) {
-            return Ok(());
-        }
-        let left_at: Vec<String> = row
-            .intended_commit
-            .replace(source.to_owned())
-            .into_iter()
-            .chain(row.pushed_commit.clone())
-            .collect();
-        self.save_pull_request(s, row, false).await?;
-        self.point("pr.intended");
-        let push = Push { remote: &row.host.remote, branch: &row.head, commit: source, left_at: &left_at };
-        repo.push(&push).await?;
-        self.point("pr.pushed");
-        row.pushed_commit = Some(source.to_owned());
-        self.save_pull_request(s, row, false).await?;
-        Ok(())
+async fn save_pull_request(engine: &Engine, s: &Stepping, row: &PullRequestRow, told: bool) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    pull_requests::put(&mut tx, row, engine.now()).await?;
+    if told {
+        super::tell_of_pull_request(engine, &mut tx, &s.task, row).await?;
     }
-
-    /// The pull request of this work: the known one, one that was made but not recorded, or a new one.
-    async fn make_or_update(
-        &self,
-        host: &dyn Host,
-        row: &mut PullRequestRow,
-        title: String,
-        body: String,
-        source: &str,
-    ) -> std::result::Result<PullRequestLink, Failed> {
-        let over = row.over.unwrap_or_default();
-        let found = host.find(&row.head, &row.base).await?.filter(|found| found.number > over);
-        match found {
-            Some(link) if link.state == PullRequestState::Open => {
-                return Ok(host.update(link.number, &title, &body).await?);
-            }
-            Some(link) => {
-                let known = row.pull_request.as_ref().filter(|known| known.number == link.number);
-                let earlier = known.is_some_and(|known| known.head_commit != source);
-                if link.state != PullRequestState::Merged || !earlier {
-                    return Ok(link);
-                }
-                // It was merged before this work was there: what came later needs one of its own.
-                (row.over, row.pull_request) = (Some(link.number), None);
-            }
-            None => {}
-        }
-        let new =
-            NewPullRequest { title, body, head: row.head.clone(), base: row.base.clone(), draft: false };
-        Ok(host.create(&new).await?)
-    }
-
-    /// Looks at the pull request and records what is new. Gives how it is.
-    async fn look_at_host(
-        &self,
-        s: &Stepping,
-        row: &mut PullRequestRow,
-    ) -> std::result::Result<PullRequest, Failed> {
-        let Some(known) = row.pull_request.clone() else {
-            let what = "a pull request was not recorded".to_owned();
-            return Err(HostError::Protocol { what }.into());
-        };
-        let host = self.host(&s.context, &row.host).await?;
-        let mut read = self.take_read(&s.task.id).unwrap_or_default();
-        let fetched = host.state(known.number, &mut read).await;
-        self.keep_read(&s.task.id, read);
-        let seen = match fetched? {
-            Fetched::NotModified => known.clone(),
-            Fetched::Changed(pull) => *pull,
-        };
-        self.point("pr.seen");
-        let changed = seen != known;
-        row.checked_at = Some(self.now());
-        if changed {
-            row.changed_at = row.checked_at;
-            row.pull_request = Some(seen.clone());
-        }
-        (row.failures, row.trouble, row.remedy) = (0, None, None);
-        row.next_check_at = Some(self.next_look(row, None, Some(host.as_ref())));
-        if changed {
-            self.keep_host_comments(&s.task, &seen).await?;
-        }
-        self.save_pull_request(s, row, changed).await?;
-        Ok(seen)
-    }
-
-    async fn decide_by_host(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        mut row: PullRequestRow,
-        mut merge: Merge,
-        seen: PullRequest,
-        source: &str,
-    ) -> Result<End> {
-        match seen.state {
-            PullRequestState::Open => {
-                if merge.status == MergeStatus::Intended {
-                    self.record_host_merge(s, &merge).await?;
-                }
-                Ok(End::Wait(waiting(&row)))
-            }
-            PullRequestState::Closed => {
-                let message = format!("pull request {} was closed without being merged", seen.number);
-                let trouble = Trouble {
-                    details: json!({ "number": seen.number, "url": seen.url }),
-                    ..Trouble::new(AnnotationType::PrClosedWithoutMerge, message)
-                };
-                Ok(End::Block(trouble))
-            }
-            PullRequestState::Merged => {
-                let target = format!("refs/heads/{}", merge.target);
-                let here = match &seen.merge_commit {
-                    Some(commit) if repo.resolve(commit).await?.is_some() => {
-                        repo.is_ancestor(commit, &target).await?
-                    }
-                    _ => false,
-                };
-                let mut note = format!("merged at the host as pull request {}", seen.number);
-                if !here {
-                    note.push_str(&format!("; {} here is as it was: fetch it when you like", merge.target));
-                }
-                if seen.head_commit != source {
-                    note.push_str("; others had added to it");
-                }
-                if let Some(left) = self.left_behind(s, repo, source).await? {
-                    note.push_str(&format!("; {left}"));
-                }
-                merge.status = MergeStatus::Landed;
-                merge.merge_commit = seen.merge_commit;
-                merge.reason = Some(note.clone());
-                row.next_check_at = None;
-                self.save_pull_request(s, &row, false).await?;
-                self.write_merge(s, &merge, EventType::MergeSucceeded).await?;
-                self.count_unmerged(&s.task.id).await;
-                let accept = s.context.workflow.state(&s.task.status);
-                let Some(accept) = accept.and_then(|state| state.triggers.get("accept")) else {
-                    return Ok(End::Ok(Some(format!("{note}; the state declares no accept"))));
-                };
-                let mut mv = Move::by_engine(&accept.to, "accept", Actor::System { cause: Cause::Host });
-                mv.reason = Some(note);
-                Ok(End::go(mv))
-            }
-        }
-    }
-
-    /// The first time that the work is at the host, that is told as the beginning of its merge.
-    async fn record_host_merge(&self, s: &Stepping, merge: &Merge) -> Result<()> {
-        let known = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
-        if known.is_some_and(|known| known.id == merge.id) {
-            return Ok(());
-        }
-        self.write_merge(s, merge, EventType::MergeStarted).await
-    }
-
-    /// What passes is waited for; the rest is a person's.
-    async fn failed_at_host(&self, s: &Stepping, mut row: PullRequestRow, failed: Failed) -> Result<End> {
-        let (passing, until, message, help, status) = match &failed {
-            Failed::Engine(_) => (false, None, String::new(), String::new(), None),
-            Failed::Host(error) => {
-                let until = match error {
-                    HostError::RateLimited { until } => Some(*until),
-                    _ => None,
-                };
-                let status = match error {
-                    HostError::NotSignedIn { .. } => Some(401),
-                    HostError::Forbidden { .. } => Some(403),
-                    HostError::NotFound { .. } => Some(404),
-                    HostError::Refused { status, .. } => Some(*status),
-                    HostError::RateLimited { .. }
-                    | HostError::Offline { .. }
-                    | HostError::Protocol { .. } => None,
-                };
-                (error.is_passing(), until, error.to_string(), remedy(error), status)
-            }
-            Failed::Push(error) => {
-                let passing = matches!(error, PushError::Network { .. });
-                (passing, None, format!("failed to {error}"), push_remedy(error).to_owned(), None)
-            }
-        };
-        if let Failed::Engine(error) = failed {
-            return Err(error);
-        }
-        (row.trouble, row.remedy) = (Some(message.clone()), Some(help.clone()));
-        if passing {
-            row.failures = row.failures.saturating_add(1);
-            row.next_check_at = Some(self.next_look(&row, until, None));
-            if !self.has_read(&s.task.id) {
-                self.keep_read(&s.task.id, forge_hosts::Etags::default());
-            }
-            self.save_pull_request(s, &row, true).await?;
-            return Ok(End::Wait(waiting(&row)));
-        }
-        // Another token may be there when it is tried again.
-        self.forget_host(&row.host);
-        row.next_check_at = None;
-        self.save_pull_request(s, &row, true).await?;
-        Ok(blocked(message, &help, status))
-    }
-
-    async fn save_pull_request(&self, s: &Stepping, row: &PullRequestRow, told: bool) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        pull_requests::put(&mut tx, row, self.now()).await?;
-        if told {
-            self.tell_of_pull_request(&mut tx, &s.task, row).await?;
-        }
-        tx.commit().await?;
-        self.due_changed();
-        Ok(())
-    }
+    tx.commit().await?;
+    super::hosts::due_changed(engine);
+    Ok(())
 }
 
 fn without_work(seen: &PullRequest, base: &str, source: &str) -> Trouble {

@@ -20,7 +20,7 @@ impl Engine {
         let settings = &context.settings.inner_loop;
         let race: Competitive =
             task.race.as_ref().map_or_else(|| settings.competitive.clone(), |own| settings.race_of(own));
-        let mut strategies = tell_apart(self.strategies_of(&mut conn, &race).await?);
+        let mut strategies = tell_apart(super::strategies_of(&mut conn, &race).await?);
         if let Some(names) = names {
             if let Some(unknown) =
                 names.iter().find(|name| strategies.iter().all(|strategy| strategy.name != **name))
@@ -48,7 +48,7 @@ impl Engine {
         if let Some(own) = strategies {
             race.strategies = own;
         }
-        let strategies = tell_apart(self.strategies_of(&mut conn, &race).await?);
+        let strategies = tell_apart(super::strategies_of(&mut conn, &race).await?);
         estimate(&mut conn, id, settings, strategies).await
     }
 }

@@ -1,6 +1,7 @@
 //! Drafted fixes of a race that nobody won: one for each entry whose check failed, proposed for the raced task. Each
 //! fits the work of its entry alone, and names it: applying one makes that entry the winner first.
 
+use crate::fix;
 use forge_model::actor::Actor;
 use forge_model::fix::{FixDraft, FixProposal};
 use forge_model::ids::TaskId;
@@ -13,131 +14,133 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Engine, context::ProjectContext, error::Result, fix::is_waiting, steps::Stepping};
 
-impl Engine {
-    /// What is to be drafted; of an entry that is no case for a small local patch, nothing is.
-    pub(crate) async fn plan_drafts_of_race(&self, project: &ProjectContext, race: &Race) -> Vec<FixDraft> {
-        let mut drafts = Vec::new();
-        for entry in &race.entries {
-            match self.draft_of_entry(project, race, entry).await {
-                Ok(draft) => drafts.extend(draft),
-                // A race ends without a winner, whatever becomes of a proposal.
-                Err(error) => {
-                    let name = &entry.strategy;
-                    tracing::warn!(task = %race.task_id, %name, %error, "failed to see whether a fix can be drafted");
-                }
+/// What is to be drafted; of an entry that is no case for a small local patch, nothing is.
+pub(crate) async fn plan_drafts_of_race(
+    engine: &Engine,
+    project: &ProjectContext,
+    race: &Race,
+) -> Vec<FixDraft> {
+    let mut drafts = Vec::new();
+    for entry in &race.entries {
+        match draft_of_entry(engine, project, race, entry).await {
+            Ok(draft) => drafts.extend(draft),
+            // A race ends without a winner, whatever becomes of a proposal.
+            Err(error) => {
+                let name = &entry.strategy;
+                tracing::warn!(task = %race.task_id, %name, %error, "failed to see whether a fix can be drafted");
             }
         }
-        drafts
     }
+    drafts
+}
 
-    async fn draft_of_entry(
-        &self,
-        project: &ProjectContext,
-        race: &Race,
-        entry: &RaceEntry,
-    ) -> Result<Option<FixDraft>> {
-        let (task, review, workspace) = {
-            let mut conn = self.store().read().await?;
-            let task = tasks::get(&mut conn, &entry.task_id).await?;
-            let review = reviews::last(&mut conn, &entry.task_id).await?;
-            (task, review, workspaces::last(&mut conn, &entry.task_id).await?)
-        };
-        let (Some(task), Some(review), Some(workspace)) = (task, review, workspace) else { return Ok(None) };
-        let failed = |step: &&forge_model::review::ReviewStep| step.finished && step.exit_code != Some(0);
-        let Some(check) = review.steps.iter().find(failed) else { return Ok(None) };
-        let context = project.for_entries()?;
-        let draft = self.look_for_draft((&context, &task), &review, &workspace, check).await?;
-        let strategy = Some(entry.strategy.clone());
-        Ok(draft.map(|draft| FixDraft { task_id: race.task_id.clone(), strategy, ..draft }))
+async fn draft_of_entry(
+    engine: &Engine,
+    project: &ProjectContext,
+    race: &Race,
+    entry: &RaceEntry,
+) -> Result<Option<FixDraft>> {
+    let (task, review, workspace) = {
+        let mut conn = engine.store().read().await?;
+        let task = tasks::get(&mut conn, &entry.task_id).await?;
+        let review = reviews::last(&mut conn, &entry.task_id).await?;
+        (task, review, workspaces::last(&mut conn, &entry.task_id).await?)
+    };
+    let (Some(task), Some(review), Some(workspace)) = (task, review, workspace) else { return Ok(None) };
+    let failed = |step: &&forge_model::review::ReviewStep| step.finished && step.exit_code != Some(0);
+    let Some(check) = review.steps.iter().find(failed) else { return Ok(None) };
+    let context = project.for_entries()?;
+    let draft = fix::look_for_draft(engine, (&context, &task), &review, &workspace, check).await?;
+    let strategy = Some(entry.strategy.clone());
+    Ok(draft.map(|draft| FixDraft { task_id: race.task_id.clone(), strategy, ..draft }))
+}
+
+/// Applies a fix of an entry's work where nobody won the race: the entry becomes the winner by that word, its work
+/// the task's, and the fix is applied and verified there before the work is reviewed. Nothing when the fix is none of
+/// a race that waits for a choice.
+pub(crate) async fn apply_to_entry(
+    engine: &Engine,
+    actor: &Actor,
+    id: &TaskId,
+    fix: &str,
+) -> Result<Option<FixProposal>> {
+    let _hold = engine.hold(id).await;
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = engine.load_own(&mut tx, id, None).await?;
+    let found = fixes::get(&mut tx, id, fix).await?;
+    let Some(mut fix) = found.filter(is_waiting) else { return Ok(None) };
+    let Some(race) = race_of_fix(&mut tx, &fix).await? else { return Ok(None) };
+    let annotation = task.error_annotation.clone();
+    let waits = race.status == RaceStatus::NoWinner
+        && annotation.as_ref().is_some_and(|why| why.kind == AnnotationType::RaceNoWinner);
+    let Some(name) = fix.strategy.clone().filter(|_| waits) else { return Ok(None) };
+    super::crown(engine, &mut tx, &task, actor.clone(), &name).await?;
+    (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
+    fixes::update(&mut tx, &fix).await?;
+    engine.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+    supersede_race_fixes(engine, &mut tx, &task).await?;
+    tx.commit().await?;
+    fix::export_fixes(engine, &context, None).await;
+    engine.wake_waiting();
+    Ok(Some(fix))
+}
+
+/// The race whose entry's work a fix was drafted on.
+async fn race_of_fix(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Option<Race>> {
+    match reviews::task_of(conn, &fix.review_id).await? {
+        Some(entry) if fix.strategy.is_some() => Ok(races::of_entry(conn, &entry).await?),
+        _ => Ok(None),
     }
+}
 
-    /// Applies a fix of an entry's work where nobody won the race: the entry becomes the winner by that word, its work
-    /// the task's, and the fix is applied and verified there before the work is reviewed. Nothing when the fix is none of
-    /// a race that waits for a choice.
-    pub(crate) async fn apply_to_entry(
-        &self,
-        actor: &Actor,
-        id: &TaskId,
-        fix: &str,
-    ) -> Result<Option<FixProposal>> {
-        let _hold = self.hold(id).await;
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, None).await?;
-        let found = fixes::get(&mut tx, id, fix).await?;
-        let Some(mut fix) = found.filter(is_waiting) else { return Ok(None) };
-        let Some(race) = self.race_of_fix(&mut tx, &fix).await? else { return Ok(None) };
-        let annotation = task.error_annotation.clone();
-        let waits = race.status == RaceStatus::NoWinner
-            && annotation.as_ref().is_some_and(|why| why.kind == AnnotationType::RaceNoWinner);
-        let Some(name) = fix.strategy.clone().filter(|_| waits) else { return Ok(None) };
-        self.crown(&mut tx, &task, actor.clone(), &name).await?;
-        (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), self.now());
-        fixes::update(&mut tx, &fix).await?;
-        self.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
-        self.supersede_race_fixes(&mut tx, &task).await?;
-        tx.commit().await?;
-        self.export_fixes(&context, None).await;
-        self.wake_waiting();
-        Ok(Some(fix))
+/// Whether the work that a fix was drafted on is the task's, or can still become it.
+pub(crate) async fn is_of_present_work(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Standing> {
+    if fix.strategy.is_none() {
+        return Ok(Standing::Own);
     }
+    let Some(race) = race_of_fix(conn, fix).await? else { return Ok(Standing::Gone) };
+    let last = races::last(conn, &fix.task_id).await?;
+    if last.is_none_or(|last| last.id != race.id) {
+        return Ok(Standing::Gone);
+    }
+    let wins = race.winner.is_some() && race.winner == fix.strategy;
+    Ok(match race.status {
+        RaceStatus::NoWinner => Standing::Possible,
+        RaceStatus::Decided if wins => Standing::Possible,
+        RaceStatus::Promoted if wins => Standing::Own,
+        _ => Standing::Gone,
+    })
+}
 
-    /// The race whose entry's work a fix was drafted on.
-    async fn race_of_fix(&self, conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Option<Race>> {
-        match reviews::task_of(conn, &fix.review_id).await? {
-            Some(entry) if fix.strategy.is_some() => Ok(races::of_entry(conn, &entry).await?),
-            _ => Ok(None),
+/// Marks the open fixes of entries whose work cannot become the task's any more.
+pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+        if is_of_present_work(tx, &fix).await? == Standing::Gone {
+            fix::mark_superseded(engine, tx, task, fix, "its entry's work is not the task's").await?;
         }
     }
+    Ok(())
+}
 
-    /// Whether the work that a fix was drafted on is the task's, or can still become it.
-    pub(crate) async fn is_of_present_work(
-        &self,
-        conn: &mut SqliteConnection,
-        fix: &FixProposal,
-    ) -> Result<Standing> {
-        if fix.strategy.is_none() {
-            return Ok(Standing::Own);
+/// Applies the fix that the winner was chosen with and has its check run again. False when cancelled first; done
+/// again after a kill, it goes on where it was.
+pub(crate) async fn settle_chosen_fix(
+    engine: &Engine,
+    s: &Stepping,
+    cancel: &CancellationToken,
+) -> Result<bool> {
+    let (all, workspace) = {
+        let mut conn = engine.store().read().await?;
+        (fixes::of_task(&mut conn, &s.task.id).await?, workspaces::last(&mut conn, &s.task.id).await?)
+    };
+    let Some(workspace) = workspace else { return Ok(true) };
+    for fix in all.into_iter().filter(|fix| fix.strategy.is_some()) {
+        let Some(actor) = fix.wanted_by.clone() else { continue };
+        if !fix::step::apply_and_check(engine, s, &workspace, fix, actor, cancel).await? {
+            return Ok(false);
         }
-        let Some(race) = self.race_of_fix(conn, fix).await? else { return Ok(Standing::Gone) };
-        let last = races::last(conn, &fix.task_id).await?;
-        if last.is_none_or(|last| last.id != race.id) {
-            return Ok(Standing::Gone);
-        }
-        let wins = race.winner.is_some() && race.winner == fix.strategy;
-        Ok(match race.status {
-            RaceStatus::NoWinner => Standing::Possible,
-            RaceStatus::Decided if wins => Standing::Possible,
-            RaceStatus::Promoted if wins => Standing::Own,
-            _ => Standing::Gone,
-        })
     }
-
-    /// Marks the open fixes of entries whose work cannot become the task's any more.
-    pub(crate) async fn supersede_race_fixes(&self, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-        for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
-            if self.is_of_present_work(tx, &fix).await? == Standing::Gone {
-                self.mark_superseded(tx, task, fix, "its entry's work is not the task's").await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies the fix that the winner was chosen with and has its check run again. False when cancelled first; done
-    /// again after a kill, it goes on where it was.
-    pub(crate) async fn settle_chosen_fix(&self, s: &Stepping, cancel: &CancellationToken) -> Result<bool> {
-        let (all, workspace) = {
-            let mut conn = self.store().read().await?;
-            (fixes::of_task(&mut conn, &s.task.id).await?, workspaces::last(&mut conn, &s.task.id).await?)
-        };
-        let Some(workspace) = workspace else { return Ok(true) };
-        for fix in all.into_iter().filter(|fix| fix.strategy.is_some()) {
-            let Some(actor) = fix.wanted_by.clone() else { continue };
-            if !self.apply_and_check(s, &workspace, fix, actor, cancel).await? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
+    Ok(true)
 }
 
 /// What the work that a fix was drafted on is to its task.

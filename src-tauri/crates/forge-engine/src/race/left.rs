@@ -4,6 +4,7 @@
 //! on top of what it had, and a branch keeps that as long as the project keeps losers. Every part is done again after a
 //! kill and finds what is done.
 
+use crate::{run, storage, workspace};
 use std::path::Path;
 
 use forge_git::Repo;
@@ -40,240 +41,245 @@ impl Saved {
     }
 }
 
-impl Engine {
-    /// Commits what an entry left that was stopped or failed before its work was committed; nothing when there is none.
-    /// The caller has ended its run.
-    pub(crate) async fn save_entry(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        base: &str,
-    ) -> Option<Saved> {
-        // The race goes on without it; the worktree's content is backed up before it goes in any case.
-        self.try_save_entry(context, task, base).await.unwrap_or_else(|error| {
-            tracing::warn!(entry = %task.id, %error, "failed to commit what an entry of a race left");
-            None
-        })
-    }
+/// Commits what an entry left that was stopped or failed before its work was committed; nothing when there is none.
+/// The caller has ended its run.
+pub(crate) async fn save_entry(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    base: &str,
+) -> Option<Saved> {
+    // The race goes on without it; the worktree's content is backed up before it goes in any case.
+    try_save_entry(engine, context, task, base).await.unwrap_or_else(|error| {
+        tracing::warn!(entry = %task.id, %error, "failed to commit what an entry of a race left");
+        None
+    })
+}
 
-    async fn try_save_entry(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        base: &str,
-    ) -> Result<Option<Saved>> {
-        let (run, workspace) = {
-            let mut conn = self.store().read().await?;
-            let run = executions::last_of(&mut conn, &task.id, ExecutionRole::Coder).await?;
-            (run, workspaces::last(&mut conn, &task.id).await?)
-        };
-        let is_unsaved = run.is_some_and(|row| row.execution.after_commit.is_none());
-        let present = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned);
-        let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).is_dir()) else {
-            return Ok(None);
-        };
-        let (repo, worktree) = (self.repo(context).await?, Path::new(&workspace.path));
-        self.mend_worktree(&repo, task, &workspace).await?;
-        let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-        let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
-        let message = self.redacted_in(context, message);
-        let commit = match repo.snapshot(worktree, &message, author).await? {
-            Some(commit) => commit,
-            None => repo.head(worktree).await?,
-        };
-        let counts = repo.diff_counts(base, &commit).await?;
-        let stat = DiffStat { files: counts.files, added: counts.added, removed: counts.removed };
-        Ok(Some(Saved { commit, stat }))
-    }
+async fn try_save_entry(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    base: &str,
+) -> Result<Option<Saved>> {
+    let (run, workspace) = {
+        let mut conn = engine.store().read().await?;
+        let run = executions::last_of(&mut conn, &task.id, ExecutionRole::Coder).await?;
+        (run, workspaces::last(&mut conn, &task.id).await?)
+    };
+    let is_unsaved = run.is_some_and(|row| row.execution.after_commit.is_none());
+    let present = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned);
+    let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).is_dir()) else {
+        return Ok(None);
+    };
+    let (repo, worktree) = (engine.repo(context).await?, Path::new(&workspace.path));
+    workspace::nested::mend_worktree(engine, &repo, task, &workspace).await?;
+    let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+    let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
+    let message = engine.redacted_in(context, message);
+    let commit = match repo.snapshot(worktree, &message, author).await? {
+        Some(commit) => commit,
+        None => repo.head(worktree).await?,
+    };
+    let counts = repo.diff_counts(base, &commit).await?;
+    let stat = DiffStat { files: counts.files, added: counts.added, removed: counts.removed };
+    Ok(Some(Saved { commit, stat }))
+}
 
-    /// Clears one race that is over: runs, worktrees, branches that only the race needed. Says what could not go yet.
-    pub(crate) async fn clear_race(&self, project: &ProjectContext, mut race: Race) -> Result<Vec<String>> {
-        let context = project.for_entries()?;
-        let repo = self.repo(project).await?;
-        let mut kept = Vec::new();
-        for index in 0..race.entries.len() {
-            kept.extend(self.clear_entry(&context, &repo, &mut race, index).await?);
-        }
-        let days = i64::from(race.keep_losers_days);
-        race.losers_until = Some(race.finished_at.unwrap_or_else(|| self.now()).plus_ms(days * DAY_MS));
-        let mut tx = self.store().write().await?;
-        races::put(&mut tx, &race).await?;
-        if kept.is_empty() {
-            races::set_cleared(&mut tx, &race.id).await?;
-        }
-        tx.commit().await?;
-        self.point("race.cleared");
-        if let Some(at) = race.losers_until {
-            self.forget_losers_at(race.id, at);
-        }
-        Ok(kept)
+/// Clears one race that is over: runs, worktrees, branches that only the race needed. Says what could not go yet.
+pub(crate) async fn clear_race(
+    engine: &Engine,
+    project: &ProjectContext,
+    mut race: Race,
+) -> Result<Vec<String>> {
+    let context = project.for_entries()?;
+    let repo = engine.repo(project).await?;
+    let mut kept = Vec::new();
+    for index in 0..race.entries.len() {
+        kept.extend(clear_entry(engine, &context, &repo, &mut race, index).await?);
     }
+    let days = i64::from(race.keep_losers_days);
+    race.losers_until = Some(race.finished_at.unwrap_or_else(|| engine.now()).plus_ms(days * DAY_MS));
+    let mut tx = engine.store().write().await?;
+    races::put(&mut tx, &race).await?;
+    if kept.is_empty() {
+        races::set_cleared(&mut tx, &race.id).await?;
+    }
+    tx.commit().await?;
+    engine.point("race.cleared");
+    if let Some(at) = race.losers_until {
+        forget_losers_at(engine, race.id, at);
+    }
+    Ok(kept)
+}
 
-    /// Clears one of its entries; says why its worktree cannot go yet.
-    async fn clear_entry(
-        &self,
-        context: &ProjectContext,
-        repo: &Repo,
-        race: &mut Race,
-        index: usize,
-    ) -> Result<Option<String>> {
-        let (base, race_id, number) = (race.base_commit.clone(), race.id.clone(), race.number);
-        let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
-        let raced = race.task_id.clone();
-        let Some(entry) = race.entries.get_mut(index) else { return Ok(None) };
-        let _hold = self.hold(&entry.task_id).await;
-        self.stop_run(&entry.task_id).await;
-        let Some(task) = tasks::get(&mut *self.store().read().await?, &entry.task_id).await? else {
-            return Ok(None);
-        };
-        let cut_short = !entry.status.is_over();
-        let unsaved = if cut_short { self.save_entry(context, &task, &base).await } else { None };
-        let mut tx = self.store().write().await?;
-        if cut_short {
-            self.look_at_entry(&mut tx, context, &base, entry).await?;
-            if let Some(saved) = unsaved {
-                saved.into_entry(entry);
+/// Clears one of its entries; says why its worktree cannot go yet.
+async fn clear_entry(
+    engine: &Engine,
+    context: &ProjectContext,
+    repo: &Repo,
+    race: &mut Race,
+    index: usize,
+) -> Result<Option<String>> {
+    let (base, race_id, number) = (race.base_commit.clone(), race.id.clone(), race.number);
+    let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
+    let raced = race.task_id.clone();
+    let Some(entry) = race.entries.get_mut(index) else { return Ok(None) };
+    let _hold = engine.hold(&entry.task_id).await;
+    run::stop_run(engine, &entry.task_id).await;
+    let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
+        return Ok(None);
+    };
+    let cut_short = !entry.status.is_over();
+    let unsaved = if cut_short { save_entry(engine, context, &task, &base).await } else { None };
+    let mut tx = engine.store().write().await?;
+    if cut_short {
+        super::look_at_entry(&mut tx, context, &base, entry).await?;
+        if let Some(saved) = unsaved {
+            saved.into_entry(entry);
+        }
+        entry.status = RaceEntryStatus::Cancelled;
+        entry.finished_at = Some(engine.now());
+        races::put_entry(&mut tx, &race_id, entry).await?;
+    }
+    super::step::put_out(engine, &mut tx, context, &entry.task_id).await?;
+    let workspace = workspaces::last(&mut tx, &entry.task_id).await?;
+    tx.commit().await?;
+    if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+        && let Err(reason) =
+            workspace::cleanup::remove_workspace(engine, context, &task, workspace, Goes::ForReuse).await?
+    {
+        return Ok(Some(format!("{}: {reason}", entry.strategy)));
+    }
+    engine.point("race.entry_cleared");
+    let own = task_branch(&task);
+    let wins = promoted.as_ref() == Some(&entry.strategy);
+    let name = kept_branch(&raced, number, &entry.strategy);
+    if let Some(tip) = repo.resolve(&format!("refs/heads/{own}")).await? {
+        if !wins {
+            let work = with_what_was_saved(repo, &tip, entry.commit.as_ref()).await?;
+            // Of an entry that did nothing there is nothing to keep.
+            if work != base {
+                keep_branch(repo, &name, &work).await?;
             }
-            entry.status = RaceEntryStatus::Cancelled;
-            entry.finished_at = Some(self.now());
-            races::put_entry(&mut tx, &race_id, entry).await?;
+            entry.commit = Some(work);
+        } else if !is_part_of(repo, &tip, entry.commit.as_ref()).await? {
+            // Committed on the entry's branch after its run ended: not promoted.
+            repo.next_number(&backup_prefix_of(&raced), &tip).await?;
         }
-        self.put_out(&mut tx, context, &entry.task_id).await?;
-        let workspace = workspaces::last(&mut tx, &entry.task_id).await?;
-        tx.commit().await?;
-        if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-            && let Err(reason) = self.remove_workspace(context, &task, workspace, Goes::ForReuse).await?
-        {
-            return Ok(Some(format!("{}: {reason}", entry.strategy)));
-        }
-        self.point("race.entry_cleared");
-        let own = task_branch(&task);
-        let wins = promoted.as_ref() == Some(&entry.strategy);
-        let name = kept_branch(&raced, number, &entry.strategy);
-        if let Some(tip) = repo.resolve(&format!("refs/heads/{own}")).await? {
-            if !wins {
-                let work = with_what_was_saved(repo, &tip, entry.commit.as_ref()).await?;
-                // Of an entry that did nothing there is nothing to keep.
-                if work != base {
-                    keep_branch(repo, &name, &work).await?;
-                }
-                entry.commit = Some(work);
-            } else if !is_part_of(repo, &tip, entry.commit.as_ref()).await? {
-                // Committed on the entry's branch after its run ended: not promoted.
-                repo.next_number(&backup_prefix_of(&raced), &tip).await?;
-            }
-            repo.delete_branch(&own, &tip).await?;
-        }
-        let is_kept = !wins && repo.resolve(&format!("refs/heads/{name}")).await?.is_some();
-        entry.branch = is_kept.then_some(name);
-        Ok(None)
+        repo.delete_branch(&own, &tip).await?;
     }
+    let is_kept = !wins && repo.resolve(&format!("refs/heads/{name}")).await?.is_some();
+    entry.branch = is_kept.then_some(name);
+    Ok(None)
+}
 
-    /// Removes everything of a task's races before the task itself goes. What its losers did goes to the backups of
-    /// the task, as nobody else knows of it any more.
-    pub(crate) async fn remove_races(&self, context: &ProjectContext, task: &TaskRow) -> Result<()> {
-        let ids = |races: Vec<Race>| races.into_iter().map(|race| race.id).collect::<Vec<_>>();
-        for id in ids(races::list(&mut *self.store().read().await?, &task.id).await?) {
-            let Some(race) = self.race_by_id(&task.id, &id).await? else { continue };
-            if let Some(reason) = self.clear_race(context, race).await?.first() {
-                let message = format!("a worktree of its race cannot go: {reason}");
-                return Err(EngineError::conflict(ConflictCode::InUse, message));
-            }
-            let Some(race) = self.race_by_id(&task.id, &id).await? else { continue };
-            let repo = self.repo(context).await?;
-            for entry in &race.entries {
-                if let Some(branch) = &entry.branch
-                    && let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await?
-                    && !repo.is_checked_out(branch).await?
-                {
-                    repo.next_number(&backup_prefix(task), &tip).await?;
-                    repo.delete_branch(branch, &tip).await?;
-                }
-                let mut tx = self.store().write().await?;
-                tasks::delete(&mut tx, &entry.task_id).await?;
-                tx.commit().await?;
-                remove_folder(&self.log_dir(&context.project.id, &entry.task_id)).await?;
-            }
+/// Removes everything of a task's races before the task itself goes. What its losers did goes to the backups of
+/// the task, as nobody else knows of it any more.
+pub(crate) async fn remove_races(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<()> {
+    let ids = |races: Vec<Race>| races.into_iter().map(|race| race.id).collect::<Vec<_>>();
+    for id in ids(races::list(&mut *engine.store().read().await?, &task.id).await?) {
+        let Some(race) = race_by_id(engine, &task.id, &id).await? else { continue };
+        if let Some(reason) = clear_race(engine, context, race).await?.first() {
+            let message = format!("a worktree of its race cannot go: {reason}");
+            return Err(EngineError::conflict(ConflictCode::InUse, message));
         }
-        Ok(())
-    }
-
-    async fn race_by_id(&self, task: &TaskId, id: &RaceId) -> Result<Option<Race>> {
-        let all = races::list(&mut *self.store().read().await?, task).await?;
-        Ok(all.into_iter().find(|race| race.id == *id))
-    }
-
-    /// Plans when the losers of every race go that are kept still. Called once at start.
-    pub(crate) async fn plan_forgetting(&self) -> Result<()> {
-        for race in races::kept(&mut *self.store().read().await?).await? {
-            if let Some(at) = race.losers_until {
-                self.forget_losers_at(race.id, at);
-            }
-        }
-        Ok(())
-    }
-
-    /// Has the losers of a race go when their time has come.
-    fn forget_losers_at(&self, id: RaceId, at: Timestamp) {
-        self.keep_going(move |engine: Self| {
-            let id = id.clone();
-            async move {
-                if engine.sleep_until(at).await
-                    && let Err(error) = engine.forget_losers(&id).await
-                {
-                    tracing::error!(%error, "failed to remove what is kept of a lost race; trying again");
-                    let again = engine.now().plus_ms(RETRY_MS);
-                    engine.forget_losers_at(id, again);
-                }
-            }
-        });
-    }
-
-    /// Removes branches and logs of a race's losers. What is known of them stays, and so does what the winner did.
-    async fn forget_losers(&self, id: &RaceId) -> Result<()> {
-        let found =
-            races::kept(&mut *self.store().read().await?).await?.into_iter().find(|race| race.id == *id);
-        let Some(found) = found.filter(|race| race.losers_until.is_some_and(|at| at <= self.now())) else {
-            return Ok(());
-        };
-        // By the wall clock their days are over; by the time that was observed, perhaps not.
-        let days = found.keep_losers_days;
-        let made = found.losers_until.map(|until| until.plus_ms(-i64::from(days) * DAY_MS));
-        if days > 0 && self.older_than(days).await?.is_none_or(|until| made > Some(until)) {
-            self.forget_losers_at(id.clone(), self.now().plus_ms(DAY_MS));
-            return Ok(());
-        }
-        let (context, is_cleared) = {
-            let mut conn = self.store().read().await?;
-            let left = races::uncleared(&mut conn, &found.task_id).await?;
-            let (_, context) = self.load(&mut conn, &found.task_id, None).await?;
-            (context, !left.iter().any(|race| race.id == *id))
-        };
-        if !is_cleared && !self.clear_race(&context, found.clone()).await?.is_empty() {
-            self.forget_losers_at(id.clone(), self.now().plus_ms(DAY_MS));
-            return Ok(());
-        }
-        let Some(mut race) = self.race_by_id(&found.task_id, id).await? else { return Ok(()) };
-        let repo = self.repo(&context).await?;
-        let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
-        for entry in race.entries.iter_mut().filter(|entry| promoted.as_ref() != Some(&entry.strategy)) {
-            // A branch that somebody went on with is theirs.
-            if let Some((branch, commit)) = entry.branch.take().zip(entry.commit.take())
-                && repo.resolve(&format!("refs/heads/{branch}")).await?.as_ref() == Some(&commit)
-                && !repo.is_checked_out(&branch).await?
+        let Some(race) = race_by_id(engine, &task.id, &id).await? else { continue };
+        let repo = engine.repo(context).await?;
+        for entry in &race.entries {
+            if let Some(branch) = &entry.branch
+                && let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await?
+                && !repo.is_checked_out(branch).await?
             {
-                repo.delete_branch(&branch, &commit).await?;
+                repo.next_number(&backup_prefix(task), &tip).await?;
+                repo.delete_branch(branch, &tip).await?;
             }
-            remove_folder(&self.log_dir(&context.project.id, &entry.task_id)).await?;
+            let mut tx = engine.store().write().await?;
+            tasks::delete(&mut tx, &entry.task_id).await?;
+            tx.commit().await?;
+            remove_folder(&engine.log_dir(&context.project.id, &entry.task_id)).await?;
         }
-        race.losers_until = None;
-        let mut tx = self.store().write().await?;
-        races::put(&mut tx, &race).await?;
-        tx.commit().await?;
-        self.point("race.forgotten");
-        self.made_progress();
-        Ok(())
     }
+    Ok(())
+}
+
+async fn race_by_id(engine: &Engine, task: &TaskId, id: &RaceId) -> Result<Option<Race>> {
+    let all = races::list(&mut *engine.store().read().await?, task).await?;
+    Ok(all.into_iter().find(|race| race.id == *id))
+}
+
+/// Plans when the losers of every race go that are kept still. Called once at start.
+pub(crate) async fn plan_forgetting(engine: &Engine) -> Result<()> {
+    for race in races::kept(&mut *engine.store().read().await?).await? {
+        if let Some(at) = race.losers_until {
+            forget_losers_at(engine, race.id, at);
+        }
+    }
+    Ok(())
+}
+
+/// Has the losers of a race go when their time has come.
+fn forget_losers_at(engine: &Engine, id: RaceId, at: Timestamp) {
+    engine.keep_going(move |engine: Engine| {
+        let id = id.clone();
+        async move {
+            if engine.sleep_until(at).await
+                && let Err(error) = forget_losers(&engine, &id).await
+            {
+                tracing::error!(%error, "failed to remove what is kept of a lost race; trying again");
+                let again = engine.now().plus_ms(RETRY_MS);
+                forget_losers_at(&engine, id, again);
+            }
+        }
+    });
+}
+
+/// Removes branches and logs of a race's losers. What is known of them stays, and so does what the winner did.
+async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
+    let found =
+        races::kept(&mut *engine.store().read().await?).await?.into_iter().find(|race| race.id == *id);
+    let Some(found) = found.filter(|race| race.losers_until.is_some_and(|at| at <= engine.now())) else {
+        return Ok(());
+    };
+    // By the wall clock their days are over; by the time that was observed, perhaps not.
+    let days = found.keep_losers_days;
+    let made = found.losers_until.map(|until| until.plus_ms(-i64::from(days) * DAY_MS));
+    if days > 0
+        && storage::observed_time::older_than(engine, days).await?.is_none_or(|until| made > Some(until))
+    {
+        forget_losers_at(engine, id.clone(), engine.now().plus_ms(DAY_MS));
+        return Ok(());
+    }
+    let (context, is_cleared) = {
+        let mut conn = engine.store().read().await?;
+        let left = races::uncleared(&mut conn, &found.task_id).await?;
+        let (_, context) = engine.load(&mut conn, &found.task_id, None).await?;
+        (context, !left.iter().any(|race| race.id == *id))
+    };
+    if !is_cleared && !clear_race(engine, &context, found.clone()).await?.is_empty() {
+        forget_losers_at(engine, id.clone(), engine.now().plus_ms(DAY_MS));
+        return Ok(());
+    }
+    let Some(mut race) = race_by_id(engine, &found.task_id, id).await? else { return Ok(()) };
+    let repo = engine.repo(&context).await?;
+    let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
+    for entry in race.entries.iter_mut().filter(|entry| promoted.as_ref() != Some(&entry.strategy)) {
+        // A branch that somebody went on with is theirs.
+        if let Some((branch, commit)) = entry.branch.take().zip(entry.commit.take())
+            && repo.resolve(&format!("refs/heads/{branch}")).await?.as_ref() == Some(&commit)
+            && !repo.is_checked_out(&branch).await?
+        {
+            repo.delete_branch(&branch, &commit).await?;
+        }
+        remove_folder(&engine.log_dir(&context.project.id, &entry.task_id)).await?;
+    }
+    race.losers_until = None;
+    let mut tx = engine.store().write().await?;
+    races::put(&mut tx, &race).await?;
+    tx.commit().await?;
+    engine.point("race.forgotten");
+    engine.made_progress();
+    Ok(())
 }
 
 /// The work of an entry: its branch, or what was saved on top of it.

@@ -63,225 +63,6 @@ impl ProjectContext {
 }
 
 impl Engine {
-    /// Whether entering `state` starts a race instead of an agent.
-    pub(crate) async fn enters_race(
-        &self,
-        conn: &mut SqliteConnection,
-        context: &ProjectContext,
-        task: &TaskRow,
-        state: &State,
-    ) -> Result<bool> {
-        let works = state.kind == StateKind::Active && state.role.is_some();
-        let is_work = context.workflow.work_state().is_some_and(|work| work.name == state.name);
-        if !works || !is_work || is_entry(task) {
-            return Ok(false);
-        }
-        let last = races::last(conn, &task.id).await?.map(|race| race.status);
-        Ok(match last {
-            // Once there is a winner, its work is gone on with.
-            Some(RaceStatus::Promoted) => false,
-            // One that was begun is ended, whatever the settings say since.
-            Some(RaceStatus::Decided) => true,
-            _ => context.race_of(task).is_some(),
-        })
-    }
-
-    /// Who races: as the task or the project says, else every enabled agent, of many the first [`MAX_STRATEGIES`].
-    pub(crate) async fn strategies_of(
-        &self,
-        conn: &mut SqliteConnection,
-        race: &Competitive,
-    ) -> Result<Vec<Strategy>> {
-        if !race.strategies.is_empty() {
-            return Ok(race.strategies.clone());
-        }
-        let all = agents::list(conn).await?;
-        let enabled = all.into_iter().filter(|agent| !agent.paused);
-        Ok(enabled.take(MAX_STRATEGIES).map(|agent| strategy_of(&agent)).collect())
-    }
-
-    /// The tasks that the entries of a new race are worked on as.
-    pub(crate) async fn make_entries(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        strategies: &[Strategy],
-        reviewer: Option<&RoleHolder>,
-    ) -> Result<Vec<RaceEntry>> {
-        let workflow = &context.for_entries()?.workflow;
-        let initial = workflow
-            .initial()
-            .ok_or_else(|| EngineError::not_found("state", "of kind initial"))?
-            .name
-            .clone();
-        let made = tasks::race_entries(tx, &task.id).await?;
-        let mut place = made.iter().filter_map(|entry| entry.subtask_order).max().unwrap_or(0);
-        let mut entries = Vec::with_capacity(strategies.len());
-        for strategy in strategies {
-            place += 1;
-            let now = self.now();
-            let row = TaskRow {
-                id: self.new_id(),
-                status: initial.clone(),
-                version: 1,
-                parent_id: Some(task.id.clone()),
-                execution_mode: ExecutionMode::RaceEntry,
-                subtask_order: Some(place),
-                commit_result: None,
-                race: None,
-                review_passed_at: None,
-                entry_barrier: None,
-                error_annotation: None,
-                waiting: None,
-                budget_boundary: 0,
-                session_boundary: 0,
-                diff_stat: None,
-                unmerged_commits: 0,
-                closed_unmerged: false,
-                work_changed: None,
-                status_since: now,
-                created_at: now,
-                updated_at: now,
-                ..task.clone()
-            };
-            tasks::insert(tx, &row).await?;
-            let coder = RoleHolder { kind: HolderKind::Agent, id: Some(strategy.agent_id.clone()) };
-            roles::put(tx, &row.id, "coder", Some(&coder)).await?;
-            roles::put(tx, &row.id, "reviewer", reviewer).await?;
-            entries.push(RaceEntry::queued(strategy.clone(), row.id));
-        }
-        Ok(entries)
-    }
-
-    /// Brings what is known of an entry up to date from its rows.
-    pub(crate) async fn look_at_entry(
-        &self,
-        conn: &mut SqliteConnection,
-        context: &ProjectContext,
-        base: &str,
-        entry: &mut RaceEntry,
-    ) -> Result<()> {
-        let Some(task) = tasks::get(conn, &entry.task_id).await? else { return Ok(()) };
-        let runs = executions::list(conn, &task.id).await?;
-        let work: Vec<_> =
-            runs.iter().map(|row| &row.execution).filter(|run| run.role == ExecutionRole::Coder).collect();
-        entry.commit = work.iter().rev().find_map(|run| run.after_commit.clone());
-        let unknown = work.is_empty() || work.iter().any(|run| run.cost_micro_usd.is_none());
-        entry.cost_micro_usd = (!unknown).then(|| work.iter().filter_map(|run| run.cost_micro_usd).sum());
-        entry.diff_stat = task.diff_stat;
-        let review = reviews::last(conn, &task.id).await?;
-        if let Some(judged) = review.as_ref().and_then(|review| review.reviewed_commit.clone()) {
-            // What the checks changed themselves is part of what they passed on.
-            entry.commit = Some(judged);
-        }
-        let checks = context.review_config(&task).check_count();
-        entry.checks = u32::try_from(checks).ok();
-        entry.gate = gate_of(review.as_ref(), checks);
-        entry.score = review
-            .iter()
-            .flat_map(|review| &review.audits)
-            .rev()
-            .find_map(|report| report.audit.score)
-            .map(f64::from);
-        let changed = entry.commit.as_deref().is_some_and(|commit| commit != base);
-        let is_judged = review
-            .as_ref()
-            .is_some_and(|review| matches!(review.status, ReviewStatus::Passed | ReviewStatus::Failed));
-        if !changed && (entry.gate == GateResult::Passed || (checks == 0 && is_judged)) {
-            // To do nothing is cheap, and passes every check that passed before.
-            entry.gate = GateResult::NotRun;
-            entry.reason = Some("it changed nothing".to_owned());
-        }
-        Ok(())
-    }
-
-    /// What of an agent's profile is replaced: an entry's by its strategy, and afterwards that of the winner's agent
-    /// by the strategy that won.
-    pub(crate) async fn as_strategy(
-        &self,
-        conn: &mut SqliteConnection,
-        task: &TaskRow,
-        role: ExecutionRole,
-        agent: &mut Agent,
-    ) -> Result<Option<Strategy>> {
-        if role != ExecutionRole::Coder {
-            return Ok(None);
-        }
-        let entry = if is_entry(task) {
-            let race = races::of_entry(conn, &task.id).await?;
-            race.and_then(|race| race.entry_of(&task.id).cloned())
-        } else {
-            self.winner_of(conn, &task.id).await?.filter(|entry| entry.agent_id == agent.id)
-        };
-        let Some(strategy) = entry.map(|entry| entry.how()) else { return Ok(None) };
-        if let Some(model) = &strategy.model {
-            agent.model = Some(model.clone());
-        }
-        if let Some(effort) = &strategy.effort
-            && let Some(config) = agent.config.as_object_mut()
-        {
-            config.insert("effort".to_owned(), json!(effort));
-        }
-        Ok(Some(strategy))
-    }
-
-    /// The entry whose work is a task's since it won the task's race.
-    pub(crate) async fn winner_of(
-        &self,
-        conn: &mut SqliteConnection,
-        task: &TaskId,
-    ) -> Result<Option<RaceEntry>> {
-        let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
-        Ok(race.and_then(|race| race.winner.as_deref().and_then(|name| race.entry(name)).cloned()))
-    }
-
-    /// The task that a run's work belongs to now: the raced task, for a run of the entry that won its race.
-    pub(crate) async fn task_of_work(&self, conn: &mut SqliteConnection, task: &TaskId) -> Result<TaskId> {
-        let race = races::of_entry(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
-        Ok(match race {
-            Some(race) if race.entry_of(task).map(|entry| &entry.strategy) == race.winner.as_ref() => {
-                race.task_id
-            }
-            _ => task.clone(),
-        })
-    }
-
-    /// The last run that worked on what a task is now: its own, or that of the entry that won its race.
-    pub(crate) async fn last_work(
-        &self,
-        conn: &mut SqliteConnection,
-        task: &TaskId,
-    ) -> Result<Option<ExecutionRow>> {
-        let own = executions::last_of(conn, task, ExecutionRole::Coder).await?;
-        let of_winner = match self.winner_of(conn, task).await? {
-            Some(entry) => executions::last_of(conn, &entry.task_id, ExecutionRole::Coder).await?,
-            None => None,
-        };
-        Ok(own.into_iter().chain(of_winner).max_by_key(|row| row.after_transition))
-    }
-
-    /// The commit that a task's worktree begins at, where a race says so.
-    pub(crate) async fn race_base(
-        &self,
-        conn: &mut SqliteConnection,
-        task: &TaskRow,
-    ) -> Result<Option<String>> {
-        let race = if is_entry(task) {
-            races::of_entry(conn, &task.id).await?
-        } else {
-            races::last(conn, &task.id)
-                .await?
-                .filter(|race| matches!(race.status, RaceStatus::Decided | RaceStatus::Promoted))
-        };
-        Ok(race.map(|race| race.base_commit))
-    }
-
-    /// Whether the work of a task is that of a race's winner, whose checks ran on the same files.
-    pub(crate) async fn is_from_race(&self, conn: &mut SqliteConnection, task: &TaskId) -> Result<bool> {
-        Ok(races::last(conn, task).await?.is_some_and(|race| race.status == RaceStatus::Promoted))
-    }
-
     /// Every race of a task, oldest first; of one that runs, entries are told as they are now.
     ///
     /// # Errors
@@ -293,7 +74,7 @@ impl Engine {
         if let Some(race) = all.last_mut().filter(|race| race.status == RaceStatus::Running) {
             let context = context.for_entries()?;
             for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
-                self.look_at_entry(&mut conn, &context, &race.base_commit, entry).await?;
+                look_at_entry(&mut conn, &context, &race.base_commit, entry).await?;
                 entry.duration_ms = entry.started_at.map(|at| self.now().since(at));
             }
         }
@@ -301,43 +82,241 @@ impl Engine {
     }
 }
 
-impl Engine {
-    /// Makes an entry the winner by a person's word, whatever the rules say.
-    pub(crate) async fn crown(&self, tx: &mut Tx, task: &TaskRow, actor: Actor, name: &str) -> Result<()> {
-        let race = races::last(tx, &task.id).await?;
-        let mut race = race
-            .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
-            .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a choice"))?;
-        let entry = race.entry(name).ok_or_else(|| {
-            let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
-            EngineError::invalid(
-                "entry",
-                format!("the race has no entry `{name}`; it has {}", names.join(", ")),
-            )
-        })?;
-        if entry.commit.as_ref().is_none_or(|commit| *commit == race.base_commit) {
-            return Err(EngineError::invalid(
-                "entry",
-                format!("nothing of `{name}` is there that could be taken"),
-            ));
-        }
-        let facts = json!({ "winner": name, "elected": race.elected, "decidedBy": actor });
-        race.choose(name, actor);
-        race.status = RaceStatus::Decided;
-        race.finished_at = None;
-        races::put(tx, &race).await?;
-        self.emit(tx, EventType::RaceCrowned, task, race.id.as_str(), &facts).await
+/// Whether entering `state` starts a race instead of an agent.
+pub(crate) async fn enters_race(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+    state: &State,
+) -> Result<bool> {
+    let works = state.kind == StateKind::Active && state.role.is_some();
+    let is_work = context.workflow.work_state().is_some_and(|work| work.name == state.name);
+    if !works || !is_work || is_entry(task) {
+        return Ok(false);
     }
+    let last = races::last(conn, &task.id).await?.map(|race| race.status);
+    Ok(match last {
+        // Once there is a winner, its work is gone on with.
+        Some(RaceStatus::Promoted) => false,
+        // One that was begun is ended, whatever the settings say since.
+        Some(RaceStatus::Decided) => true,
+        _ => context.race_of(task).is_some(),
+    })
+}
 
-    /// Gives up a race that was decided but whose winner's work could not become the task's.
-    pub(crate) async fn give_race_up(&self, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-        let Some(mut race) = races::last(tx, &task.id).await?.filter(|race| !race.status.is_over()) else {
-            return Ok(());
-        };
-        race.status = RaceStatus::Cancelled;
-        race.finished_at = Some(self.now());
-        Ok(races::put(tx, &race).await?)
+/// Who races: as the task or the project says, else every enabled agent, of many the first [`MAX_STRATEGIES`].
+pub(crate) async fn strategies_of(conn: &mut SqliteConnection, race: &Competitive) -> Result<Vec<Strategy>> {
+    if !race.strategies.is_empty() {
+        return Ok(race.strategies.clone());
     }
+    let all = agents::list(conn).await?;
+    let enabled = all.into_iter().filter(|agent| !agent.paused);
+    Ok(enabled.take(MAX_STRATEGIES).map(|agent| strategy_of(&agent)).collect())
+}
+
+/// The tasks that the entries of a new race are worked on as.
+pub(crate) async fn make_entries(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    strategies: &[Strategy],
+    reviewer: Option<&RoleHolder>,
+) -> Result<Vec<RaceEntry>> {
+    let workflow = &context.for_entries()?.workflow;
+    let initial =
+        workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?.name.clone();
+    let made = tasks::race_entries(tx, &task.id).await?;
+    let mut place = made.iter().filter_map(|entry| entry.subtask_order).max().unwrap_or(0);
+    let mut entries = Vec::with_capacity(strategies.len());
+    for strategy in strategies {
+        place += 1;
+        let now = engine.now();
+        let row = TaskRow {
+            id: engine.new_id(),
+            status: initial.clone(),
+            version: 1,
+            parent_id: Some(task.id.clone()),
+            execution_mode: ExecutionMode::RaceEntry,
+            subtask_order: Some(place),
+            commit_result: None,
+            race: None,
+            review_passed_at: None,
+            entry_barrier: None,
+            error_annotation: None,
+            waiting: None,
+            budget_boundary: 0,
+            session_boundary: 0,
+            diff_stat: None,
+            unmerged_commits: 0,
+            closed_unmerged: false,
+            work_changed: None,
+            status_since: now,
+            created_at: now,
+            updated_at: now,
+            ..task.clone()
+        };
+        tasks::insert(tx, &row).await?;
+        let coder = RoleHolder { kind: HolderKind::Agent, id: Some(strategy.agent_id.clone()) };
+        roles::put(tx, &row.id, "coder", Some(&coder)).await?;
+        roles::put(tx, &row.id, "reviewer", reviewer).await?;
+        entries.push(RaceEntry::queued(strategy.clone(), row.id));
+    }
+    Ok(entries)
+}
+
+/// Brings what is known of an entry up to date from its rows.
+pub(crate) async fn look_at_entry(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    base: &str,
+    entry: &mut RaceEntry,
+) -> Result<()> {
+    let Some(task) = tasks::get(conn, &entry.task_id).await? else { return Ok(()) };
+    let runs = executions::list(conn, &task.id).await?;
+    let work: Vec<_> =
+        runs.iter().map(|row| &row.execution).filter(|run| run.role == ExecutionRole::Coder).collect();
+    entry.commit = work.iter().rev().find_map(|run| run.after_commit.clone());
+    let unknown = work.is_empty() || work.iter().any(|run| run.cost_micro_usd.is_none());
+    entry.cost_micro_usd = (!unknown).then(|| work.iter().filter_map(|run| run.cost_micro_usd).sum());
+    entry.diff_stat = task.diff_stat;
+    let review = reviews::last(conn, &task.id).await?;
+    if let Some(judged) = review.as_ref().and_then(|review| review.reviewed_commit.clone()) {
+        // What the checks changed themselves is part of what they passed on.
+        entry.commit = Some(judged);
+    }
+    let checks = context.review_config(&task).check_count();
+    entry.checks = u32::try_from(checks).ok();
+    entry.gate = gate_of(review.as_ref(), checks);
+    entry.score = review
+        .iter()
+        .flat_map(|review| &review.audits)
+        .rev()
+        .find_map(|report| report.audit.score)
+        .map(f64::from);
+    let changed = entry.commit.as_deref().is_some_and(|commit| commit != base);
+    let is_judged = review
+        .as_ref()
+        .is_some_and(|review| matches!(review.status, ReviewStatus::Passed | ReviewStatus::Failed));
+    if !changed && (entry.gate == GateResult::Passed || (checks == 0 && is_judged)) {
+        // To do nothing is cheap, and passes every check that passed before.
+        entry.gate = GateResult::NotRun;
+        entry.reason = Some("it changed nothing".to_owned());
+    }
+    Ok(())
+}
+
+/// What of an agent's profile is replaced: an entry's by its strategy, and afterwards that of the winner's agent
+/// by the strategy that won.
+pub(crate) async fn as_strategy(
+    conn: &mut SqliteConnection,
+    task: &TaskRow,
+    role: ExecutionRole,
+    agent: &mut Agent,
+) -> Result<Option<Strategy>> {
+    if role != ExecutionRole::Coder {
+        return Ok(None);
+    }
+    let entry = if is_entry(task) {
+        let race = races::of_entry(conn, &task.id).await?;
+        race.and_then(|race| race.entry_of(&task.id).cloned())
+    } else {
+        winner_of(conn, &task.id).await?.filter(|entry| entry.agent_id == agent.id)
+    };
+    let Some(strategy) = entry.map(|entry| entry.how()) else { return Ok(None) };
+    if let Some(model) = &strategy.model {
+        agent.model = Some(model.clone());
+    }
+    if let Some(effort) = &strategy.effort
+        && let Some(config) = agent.config.as_object_mut()
+    {
+        config.insert("effort".to_owned(), json!(effort));
+    }
+    Ok(Some(strategy))
+}
+
+/// The entry whose work is a task's since it won the task's race.
+pub(crate) async fn winner_of(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<RaceEntry>> {
+    let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+    Ok(race.and_then(|race| race.winner.as_deref().and_then(|name| race.entry(name)).cloned()))
+}
+
+/// The task that a run's work belongs to now: the raced task, for a run of the entry that won its race.
+pub(crate) async fn task_of_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<TaskId> {
+    let race = races::of_entry(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+    Ok(match race {
+        Some(race) if race.entry_of(task).map(|entry| &entry.strategy) == race.winner.as_ref() => {
+            race.task_id
+        }
+        _ => task.clone(),
+    })
+}
+
+/// The last run that worked on what a task is now: its own, or that of the entry that won its race.
+pub(crate) async fn last_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<ExecutionRow>> {
+    let own = executions::last_of(conn, task, ExecutionRole::Coder).await?;
+    let of_winner = match winner_of(conn, task).await? {
+        Some(entry) => executions::last_of(conn, &entry.task_id, ExecutionRole::Coder).await?,
+        None => None,
+    };
+    Ok(own.into_iter().chain(of_winner).max_by_key(|row| row.after_transition))
+}
+
+/// The commit that a task's worktree begins at, where a race says so.
+pub(crate) async fn race_base(conn: &mut SqliteConnection, task: &TaskRow) -> Result<Option<String>> {
+    let race = if is_entry(task) {
+        races::of_entry(conn, &task.id).await?
+    } else {
+        races::last(conn, &task.id)
+            .await?
+            .filter(|race| matches!(race.status, RaceStatus::Decided | RaceStatus::Promoted))
+    };
+    Ok(race.map(|race| race.base_commit))
+}
+
+/// Whether the work of a task is that of a race's winner, whose checks ran on the same files.
+pub(crate) async fn is_from_race(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool> {
+    Ok(races::last(conn, task).await?.is_some_and(|race| race.status == RaceStatus::Promoted))
+}
+
+/// Makes an entry the winner by a person's word, whatever the rules say.
+pub(crate) async fn crown(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    actor: Actor,
+    name: &str,
+) -> Result<()> {
+    let race = races::last(tx, &task.id).await?;
+    let mut race = race
+        .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
+        .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a choice"))?;
+    let entry = race.entry(name).ok_or_else(|| {
+        let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
+        EngineError::invalid("entry", format!("the race has no entry `{name}`; it has {}", names.join(", ")))
+    })?;
+    if entry.commit.as_ref().is_none_or(|commit| *commit == race.base_commit) {
+        return Err(EngineError::invalid(
+            "entry",
+            format!("nothing of `{name}` is there that could be taken"),
+        ));
+    }
+    let facts = json!({ "winner": name, "elected": race.elected, "decidedBy": actor });
+    race.choose(name, actor);
+    race.status = RaceStatus::Decided;
+    race.finished_at = None;
+    races::put(tx, &race).await?;
+    engine.emit(tx, EventType::RaceCrowned, task, race.id.as_str(), &facts).await
+}
+
+/// Gives up a race that was decided but whose winner's work could not become the task's.
+pub(crate) async fn give_race_up(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    let Some(mut race) = races::last(tx, &task.id).await?.filter(|race| !race.status.is_over()) else {
+        return Ok(());
+    };
+    race.status = RaceStatus::Cancelled;
+    race.finished_at = Some(engine.now());
+    Ok(races::put(tx, &race).await?)
 }
 
 /// How an entry's checks ended, from its last review.

@@ -4,6 +4,7 @@
 //! time limit, and a person's word run it again. So it may be killed at any moment, and finds where it was. What is
 //! left of a race once it is over is `race_left.rs`.
 
+use crate::{fix, knowledge, merge, run, trust};
 use forge_git::Landing;
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
@@ -36,425 +37,439 @@ pub(crate) const THEN_ACCEPT: &str = "accept";
 /// A second in milliseconds.
 const SECOND_MS: i64 = 1000;
 
-impl Engine {
-    /// Goes on with the task's race, or begins one.
-    pub(crate) async fn run_race(&self, s: &Stepping) -> Result<End> {
-        let open = {
-            let mut conn = self.store().read().await?;
-            races::last(&mut conn, &s.task.id).await?.filter(|race| !race.status.is_over())
-        };
-        let race = match open {
-            Some(race) => race,
-            None => {
-                let Some(config) = s.context.race_of(&s.task) else {
-                    return Ok(End::skipped("it is raced no more"));
-                };
-                match self.begin_race(s, &config).await? {
-                    Ok(race) => race,
-                    Err(trouble) => return Ok(End::Block(*trouble)),
-                }
-            }
-        };
-        match race.status {
-            RaceStatus::Running => self.go_on_racing(s, race).await,
-            RaceStatus::AwaitingCrown => Ok(waits_for_crown(&race)),
-            RaceStatus::Decided | RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
-                Ok(End::Ok(race.winner.map(|winner| format!("{winner} won"))))
-            }
-        }
-    }
-
-    async fn begin_race(
-        &self,
-        s: &Stepping,
-        config: &Competitive,
-    ) -> Result<std::result::Result<Race, Box<Trouble>>> {
-        let repo = self.repo(&s.context).await?;
-        let own = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
-        let target = s.context.target_branch(&s.task);
-        let base = match own {
-            Some(commit) => Some(commit),
-            None => repo.resolve(&format!("refs/heads/{target}")).await?,
-        };
-        let unready =
-            |message: String| Ok(Err(Box::new(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
-        let Some(base) = base else { return unready(format!("no branch is called `{target}`")) };
-        self.require_trust_of(&s.context, &s.task, None).await?;
-        let mut tx = self.store().write().await?;
-        let strategies = tell_apart(self.strategies_of(&mut tx, config).await?);
-        if strategies.is_empty() {
-            return unready("nobody races: no agent is enabled, and no strategy is set".to_owned());
-        }
-        let enabled = s.context.settings.inner_loop.reviewer.enabled;
-        let reviewer = self.reviewer_of(&mut tx, s).await?.filter(|_| enabled);
-        let entries = self.make_entries(&mut tx, &s.context, &s.task, &strategies, reviewer.as_ref()).await?;
-        let number = races::last(&mut tx, &s.task.id).await?.map_or(1, |last| last.number + 1);
-        let race = Race {
-            id: self.new_id(),
-            task_id: s.task.id.clone(),
-            number,
-            status: RaceStatus::Running,
-            base_commit: base,
-            reviewer_enabled: reviewer.is_some(),
-            max_parallel: config.max_parallel,
-            timeout_sec: config.timeout_sec,
-            human_crown: config.human_crown,
-            name_decides: config.name_decides,
-            keep_losers_days: config.keep_losers_days,
-            entries,
-            elected: None,
-            decided_by: None,
-            trail: Vec::new(),
-            winner: None,
-            crowned_by: None,
-            error: None,
-            started_at: self.now(),
-            finished_at: None,
-            losers_until: None,
-        };
-        races::put(&mut tx, &race).await?;
-        let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
-        let facts = json!({ "number": race.number, "entries": names });
-        self.emit(&mut tx, EventType::RaceStarted, &s.task, race.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        self.point("race.started");
-        Ok(Ok(race))
-    }
-
-    /// The agent that judges the task's work, if one does.
-    async fn reviewer_of(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<RoleHolder>> {
-        let gate = s.context.workflow.review_gate();
-        let Some(role) = gate.filter(|gate| gate.audits()).and_then(|gate| gate.role.as_deref()) else {
-            return Ok(None);
-        };
-        let holder = roles::holder(tx, &s.task.id, role).await?;
-        Ok(holder.filter(|holder| holder.kind == HolderKind::Agent))
-    }
-
-    async fn go_on_racing(&self, s: &Stepping, mut race: Race) -> Result<End> {
-        let context = s.context.for_entries()?;
-        self.settle_entries(s, &context, &mut race).await?;
-        if !s.task.held {
-            self.start_entries(s, &context, &mut race).await?;
-        }
-        let over = race.entries.iter().filter(|entry| entry.status.is_over()).count();
-        if over < race.entries.len() {
-            if let Some(deadline) = next_deadline(&race) {
-                self.kick_at(&s.task.id, deadline);
-            }
-            let message = format!("{over} of {} entries are over", race.entries.len());
-            return Ok(End::wait(WaitReason::RaceRunning, message));
-        }
-        self.elect(s, race).await
-    }
-
-    /// Writes down what is known of entries that are over, and ends those whose time is up.
-    async fn settle_entries(&self, s: &Stepping, context: &ProjectContext, race: &mut Race) -> Result<()> {
-        let now = self.now();
-        let (base, limit) = (race.base_commit.clone(), i64::from(race.timeout_sec) * SECOND_MS);
-        for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
-            let late = entry.started_at.is_some_and(|at| now.since(at) >= limit);
-            let hold = if late { Some(self.hold(&entry.task_id).await) } else { None };
-            if late {
-                self.stop_run(&entry.task_id).await;
-            }
-            let Some(task) = tasks::get(&mut *self.store().read().await?, &entry.task_id).await? else {
-                continue;
+/// Goes on with the task's race, or begins one.
+pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
+    let open = {
+        let mut conn = engine.store().read().await?;
+        races::last(&mut conn, &s.task.id).await?.filter(|race| !race.status.is_over())
+    };
+    let race = match open {
+        Some(race) => race,
+        None => {
+            let Some(config) = s.context.race_of(&s.task) else {
+                return Ok(End::skipped("it is raced no more"));
             };
-            let done = is_entry_over(context, &task);
-            if !done && !late {
-                continue;
+            match begin_race(engine, s, &config).await? {
+                Ok(race) => race,
+                Err(trouble) => return Ok(End::Block(*trouble)),
             }
-            let unsaved = self.save_entry(context, &task, &base).await;
-            let mut tx = self.store().write().await?;
-            self.look_at_entry(&mut tx, context, &base, entry).await?;
-            if let Some(saved) = unsaved {
-                saved.into_entry(entry);
-            }
-            entry.status = match (done, &task.error_annotation) {
-                (false, _) => RaceEntryStatus::TimedOut,
-                (true, None) => RaceEntryStatus::Finished,
-                (true, Some(trouble)) => {
-                    // Failed checks and a verdict are an entry's own end: it did all that it does.
-                    let judged = matches!(
-                        trouble.kind,
-                        AnnotationType::ReviewBudgetExhausted | AnnotationType::ReviewStagnant
-                    );
-                    entry.reason = Some(trouble.message.clone());
-                    if judged { RaceEntryStatus::Finished } else { RaceEntryStatus::Failed }
-                }
-            };
-            if entry.status == RaceEntryStatus::TimedOut {
-                entry.reason = Some(format!("its {} seconds were up", race.timeout_sec));
-            }
-            entry.finished_at = Some(now);
-            entry.duration_ms = entry.started_at.map(|at| now.since(at));
-            races::put_entry(&mut tx, &race.id, entry).await?;
-            let facts = json!({
-                "name": entry.strategy, "status": entry.status, "gate": entry.gate,
-                "score": entry.score, "cost_micro_usd": entry.cost_micro_usd,
-            });
-            self.emit(&mut tx, EventType::RaceEntryFinished, &s.task, race.id.as_str(), &facts).await?;
-            if !done {
-                self.put_out(&mut tx, context, &entry.task_id).await?;
-            }
-            tx.commit().await?;
-            self.point("race.entry_finished");
-            drop(hold);
         }
-        Ok(())
+    };
+    match race.status {
+        RaceStatus::Running => go_on_racing(engine, s, race).await,
+        RaceStatus::AwaitingCrown => Ok(waits_for_crown(&race)),
+        RaceStatus::Decided | RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
+            Ok(End::Ok(race.winner.map(|winner| format!("{winner} won"))))
+        }
     }
+}
 
-    /// Moves an entry where nothing more is done about it.
-    pub(crate) async fn put_out(&self, tx: &mut Tx, context: &ProjectContext, entry: &TaskId) -> Result<()> {
-        let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
-        if context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
-            return Ok(());
-        }
-        let out = context.workflow.cancellation_state.clone();
-        let mv = Move::by_engine(&out, "cancel", Actor::System { cause: Cause::Workflow });
-        self.apply(tx, context, &mut task, mv).await.map(drop)
+async fn begin_race(
+    engine: &Engine,
+    s: &Stepping,
+    config: &Competitive,
+) -> Result<std::result::Result<Race, Box<Trouble>>> {
+    let repo = engine.repo(&s.context).await?;
+    let own = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
+    let target = s.context.target_branch(&s.task);
+    let base = match own {
+        Some(commit) => Some(commit),
+        None => repo.resolve(&format!("refs/heads/{target}")).await?,
+    };
+    let unready =
+        |message: String| Ok(Err(Box::new(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
+    let Some(base) = base else { return unready(format!("no branch is called `{target}`")) };
+    trust::require_trust_of(engine, &s.context, &s.task, None).await?;
+    let mut tx = engine.store().write().await?;
+    let strategies = tell_apart(super::strategies_of(&mut tx, config).await?);
+    if strategies.is_empty() {
+        return unready("nobody races: no agent is enabled, and no strategy is set".to_owned());
     }
+    let enabled = s.context.settings.inner_loop.reviewer.enabled;
+    let reviewer = reviewer_of(&mut tx, s).await?.filter(|_| enabled);
+    let entries =
+        super::make_entries(engine, &mut tx, &s.context, &s.task, &strategies, reviewer.as_ref()).await?;
+    let number = races::last(&mut tx, &s.task.id).await?.map_or(1, |last| last.number + 1);
+    let race = Race {
+        id: engine.new_id(),
+        task_id: s.task.id.clone(),
+        number,
+        status: RaceStatus::Running,
+        base_commit: base,
+        reviewer_enabled: reviewer.is_some(),
+        max_parallel: config.max_parallel,
+        timeout_sec: config.timeout_sec,
+        human_crown: config.human_crown,
+        name_decides: config.name_decides,
+        keep_losers_days: config.keep_losers_days,
+        entries,
+        elected: None,
+        decided_by: None,
+        trail: Vec::new(),
+        winner: None,
+        crowned_by: None,
+        error: None,
+        started_at: engine.now(),
+        finished_at: None,
+        losers_until: None,
+    };
+    races::put(&mut tx, &race).await?;
+    let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
+    let facts = json!({ "number": race.number, "entries": names });
+    engine.emit(&mut tx, EventType::RaceStarted, &s.task, race.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    engine.point("race.started");
+    Ok(Ok(race))
+}
 
-    /// Starts as many of those that wait for their turn as may run.
-    async fn start_entries(&self, s: &Stepping, context: &ProjectContext, race: &mut Race) -> Result<()> {
-        let running = race.entries.iter().filter(|entry| entry.status == RaceEntryStatus::Running).count();
-        let free = usize::try_from(race.max_parallel).unwrap_or(usize::MAX).saturating_sub(running);
-        let waiting = race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Queued);
-        for entry in waiting.take(free) {
-            let mut tx = self.store().write().await?;
-            let Some(mut task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
-            let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
-            let mv = Move::by_engine(&to, "accept", Actor::System { cause: Cause::Workflow });
-            self.apply(&mut tx, context, &mut task, mv).await?;
-            entry.status = RaceEntryStatus::Running;
-            entry.started_at = Some(self.now());
-            entry.branch = Some(task_branch(&task));
-            races::put_entry(&mut tx, &race.id, entry).await?;
-            let facts = json!({ "name": entry.strategy });
-            self.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
-            tx.commit().await?;
-            self.point("race.entry_started");
-            self.kick(&entry.task_id);
-        }
-        Ok(())
+/// The agent that judges the task's work, if one does.
+async fn reviewer_of(tx: &mut Tx, s: &Stepping) -> Result<Option<RoleHolder>> {
+    let gate = s.context.workflow.review_gate();
+    let Some(role) = gate.filter(|gate| gate.audits()).and_then(|gate| gate.role.as_deref()) else {
+        return Ok(None);
+    };
+    let holder = roles::holder(tx, &s.task.id, role).await?;
+    Ok(holder.filter(|holder| holder.kind == HolderKind::Agent))
+}
+
+async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+    let context = s.context.for_entries()?;
+    settle_entries(engine, s, &context, &mut race).await?;
+    if !s.task.held {
+        start_entries(engine, s, &context, &mut race).await?;
     }
+    let over = race.entries.iter().filter(|entry| entry.status.is_over()).count();
+    if over < race.entries.len() {
+        if let Some(deadline) = next_deadline(&race) {
+            engine.kick_at(&s.task.id, deadline);
+        }
+        let message = format!("{over} of {} entries are over", race.entries.len());
+        return Ok(End::wait(WaitReason::RaceRunning, message));
+    }
+    elect(engine, s, race).await
+}
 
-    async fn elect(&self, s: &Stepping, mut race: Race) -> Result<End> {
-        race.elect();
-        race.winner = race.elected.clone().filter(|_| !race.is_without_evidence());
-        race.status = match &race.elected {
-            None => RaceStatus::NoWinner,
-            Some(_) if race.needs_choice() => RaceStatus::AwaitingCrown,
-            Some(_) => RaceStatus::Decided,
+/// Writes down what is known of entries that are over, and ends those whose time is up.
+async fn settle_entries(
+    engine: &Engine,
+    s: &Stepping,
+    context: &ProjectContext,
+    race: &mut Race,
+) -> Result<()> {
+    let now = engine.now();
+    let (base, limit) = (race.base_commit.clone(), i64::from(race.timeout_sec) * SECOND_MS);
+    for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
+        let late = entry.started_at.is_some_and(|at| now.since(at) >= limit);
+        let hold = if late { Some(engine.hold(&entry.task_id).await) } else { None };
+        if late {
+            run::stop_run(engine, &entry.task_id).await;
+        }
+        let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
+            continue;
         };
-        let (kind, body) = match (&race.elected, race.status) {
-            (Some(_), RaceStatus::AwaitingCrown) => (EventType::RaceElected, choice_of(&race)),
-            (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
-            (None, _) => (EventType::RaceFailed, "No entry of the race passed.".to_owned()),
-        };
-        race.finished_at = race.elected.is_none().then(|| self.now());
-        let planned = match race.elected {
-            None => self.plan_drafts_of_race(&s.context, &race).await,
-            Some(_) => Vec::new(),
-        };
-        let mut tx = self.store().write().await?;
-        races::put(&mut tx, &race).await?;
-        let mut drafts = Vec::new();
-        for draft in planned {
-            if fixes::begin_draft(&mut tx, &draft).await? {
-                drafts.push(draft);
+        let done = is_entry_over(context, &task);
+        if !done && !late {
+            continue;
+        }
+        let unsaved = super::left::save_entry(engine, context, &task, &base).await;
+        let mut tx = engine.store().write().await?;
+        super::look_at_entry(&mut tx, context, &base, entry).await?;
+        if let Some(saved) = unsaved {
+            saved.into_entry(entry);
+        }
+        entry.status = match (done, &task.error_annotation) {
+            (false, _) => RaceEntryStatus::TimedOut,
+            (true, None) => RaceEntryStatus::Finished,
+            (true, Some(trouble)) => {
+                // Failed checks and a verdict are an entry's own end: it did all that it does.
+                let judged = matches!(
+                    trouble.kind,
+                    AnnotationType::ReviewBudgetExhausted | AnnotationType::ReviewStagnant
+                );
+                entry.reason = Some(trouble.message.clone());
+                if judged { RaceEntryStatus::Finished } else { RaceEntryStatus::Failed }
             }
+        };
+        if entry.status == RaceEntryStatus::TimedOut {
+            entry.reason = Some(format!("its {} seconds were up", race.timeout_sec));
         }
-        if race.elected.is_none() {
-            self.record_postmortem(&mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
-        }
+        entry.finished_at = Some(now);
+        entry.duration_ms = entry.started_at.map(|at| now.since(at));
+        races::put_entry(&mut tx, &race.id, entry).await?;
         let facts = json!({
-            "winner": race.winner, "elected": race.elected, "decidedBy": race.decided_by,
-            "awaits_choice": race.status == RaceStatus::AwaitingCrown,
+            "name": entry.strategy, "status": entry.status, "gate": entry.gate,
+            "score": entry.score, "cost_micro_usd": entry.cost_micro_usd,
         });
-        self.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
-        if race.elected.is_some() {
-            let cause = format!("race:{}", race.id);
-            self.notify(&mut tx, &s.context, &s.task, NotificationKind::RaceDecided, &body, &cause).await?;
+        engine.emit(&mut tx, EventType::RaceEntryFinished, &s.task, race.id.as_str(), &facts).await?;
+        if !done {
+            put_out(engine, &mut tx, context, &entry.task_id).await?;
         }
         tx.commit().await?;
-        self.point("race.elected");
-        drafts.into_iter().for_each(|draft| self.start_draft(draft));
-        Ok(match race.status {
-            RaceStatus::AwaitingCrown => waits_for_crown(&race),
-            RaceStatus::NoWinner => {
-                let mut trouble = Trouble::new(AnnotationType::RaceNoWinner, body);
-                trouble.details = json!({ "race": race.id, "trail": race.trail });
-                End::Block(trouble)
-            }
-            _ => End::Ok(race.winner.map(|winner| format!("{winner} won"))),
-        })
+        engine.point("race.entry_finished");
+        drop(hold);
     }
+    Ok(())
+}
 
-    /// Makes the winner's commits the task's branch. Done again after a kill, it finds them there.
-    pub(crate) async fn promote(&self, s: &Stepping) -> Result<End> {
-        let race = {
-            let mut conn = self.store().read().await?;
-            races::last(&mut conn, &s.task.id).await?
-        };
-        let Some(mut race) = race.filter(|race| race.status == RaceStatus::Decided) else {
-            return Ok(End::skipped("no race is decided"));
-        };
-        let winner = race.winner.as_deref().and_then(|name| race.entry(name)).cloned();
-        let Some((winner, commit)) = winner.and_then(|entry| Some((entry.clone(), entry.commit?))) else {
-            return self.not_promoted(s, race, "the winner has no commit".to_owned()).await;
-        };
-        let repo = self.repo(&s.context).await?;
-        let branch = task_branch(&s.task);
-        let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
-        let moved = match &now {
-            Some(now) if *now == commit => None,
-            // It begins where the race did, or nowhere yet.
-            Some(now) if *now != race.base_commit => Some(now.clone()),
-            before => {
-                let before = before.as_deref().unwrap_or_default();
-                let reason = format!("forge: {} won the race", winner.strategy);
-                match repo.land(&branch, &commit, before, &reason).await? {
-                    Landing::Landed => None,
-                    Landing::Moved { now } => Some(now.unwrap_or_default()),
-                    Landing::CheckoutInTheWay { worktree, files } => {
-                        let what = format!(
-                            "{} has changes that are not committed: {}",
-                            worktree.display(),
-                            files.join(", ")
-                        );
-                        return self.not_promoted(s, race, what).await;
-                    }
-                    Landing::IndexLocked { path, .. } => {
-                        self.watch_lock_file(&s.task.id, &path);
-                        return Ok(End::wait(WaitReason::GitLocked, format!("{} is held", path.display())));
-                    }
+/// Moves an entry where nothing more is done about it.
+pub(crate) async fn put_out(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    entry: &TaskId,
+) -> Result<()> {
+    let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
+    if context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
+        return Ok(());
+    }
+    let out = context.workflow.cancellation_state.clone();
+    let mv = Move::by_engine(&out, "cancel", Actor::System { cause: Cause::Workflow });
+    engine.apply(tx, context, &mut task, mv).await.map(drop)
+}
+
+/// Starts as many of those that wait for their turn as may run.
+async fn start_entries(
+    engine: &Engine,
+    s: &Stepping,
+    context: &ProjectContext,
+    race: &mut Race,
+) -> Result<()> {
+    let running = race.entries.iter().filter(|entry| entry.status == RaceEntryStatus::Running).count();
+    let free = usize::try_from(race.max_parallel).unwrap_or(usize::MAX).saturating_sub(running);
+    let waiting = race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Queued);
+    for entry in waiting.take(free) {
+        let mut tx = engine.store().write().await?;
+        let Some(mut task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
+        let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
+        let mv = Move::by_engine(&to, "accept", Actor::System { cause: Cause::Workflow });
+        engine.apply(&mut tx, context, &mut task, mv).await?;
+        entry.status = RaceEntryStatus::Running;
+        entry.started_at = Some(engine.now());
+        entry.branch = Some(task_branch(&task));
+        races::put_entry(&mut tx, &race.id, entry).await?;
+        let facts = json!({ "name": entry.strategy });
+        engine.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
+        tx.commit().await?;
+        engine.point("race.entry_started");
+        engine.kick(&entry.task_id);
+    }
+    Ok(())
+}
+
+async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+    race.elect();
+    race.winner = race.elected.clone().filter(|_| !race.is_without_evidence());
+    race.status = match &race.elected {
+        None => RaceStatus::NoWinner,
+        Some(_) if race.needs_choice() => RaceStatus::AwaitingCrown,
+        Some(_) => RaceStatus::Decided,
+    };
+    let (kind, body) = match (&race.elected, race.status) {
+        (Some(_), RaceStatus::AwaitingCrown) => (EventType::RaceElected, choice_of(&race)),
+        (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
+        (None, _) => (EventType::RaceFailed, "No entry of the race passed.".to_owned()),
+    };
+    race.finished_at = race.elected.is_none().then(|| engine.now());
+    let planned = match race.elected {
+        None => super::fixes::plan_drafts_of_race(engine, &s.context, &race).await,
+        Some(_) => Vec::new(),
+    };
+    let mut tx = engine.store().write().await?;
+    races::put(&mut tx, &race).await?;
+    let mut drafts = Vec::new();
+    for draft in planned {
+        if fixes::begin_draft(&mut tx, &draft).await? {
+            drafts.push(draft);
+        }
+    }
+    if race.elected.is_none() {
+        knowledge::postmortem::record_postmortem(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None)
+            .await?;
+    }
+    let facts = json!({
+        "winner": race.winner, "elected": race.elected, "decidedBy": race.decided_by,
+        "awaits_choice": race.status == RaceStatus::AwaitingCrown,
+    });
+    engine.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
+    if race.elected.is_some() {
+        let cause = format!("race:{}", race.id);
+        engine.notify(&mut tx, &s.context, &s.task, NotificationKind::RaceDecided, &body, &cause).await?;
+    }
+    tx.commit().await?;
+    engine.point("race.elected");
+    drafts.into_iter().for_each(|draft| fix::start_draft(engine, draft));
+    Ok(match race.status {
+        RaceStatus::AwaitingCrown => waits_for_crown(&race),
+        RaceStatus::NoWinner => {
+            let mut trouble = Trouble::new(AnnotationType::RaceNoWinner, body);
+            trouble.details = json!({ "race": race.id, "trail": race.trail });
+            End::Block(trouble)
+        }
+        _ => End::Ok(race.winner.map(|winner| format!("{winner} won"))),
+    })
+}
+
+/// Makes the winner's commits the task's branch. Done again after a kill, it finds them there.
+pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
+    let race = {
+        let mut conn = engine.store().read().await?;
+        races::last(&mut conn, &s.task.id).await?
+    };
+    let Some(mut race) = race.filter(|race| race.status == RaceStatus::Decided) else {
+        return Ok(End::skipped("no race is decided"));
+    };
+    let winner = race.winner.as_deref().and_then(|name| race.entry(name)).cloned();
+    let Some((winner, commit)) = winner.and_then(|entry| Some((entry.clone(), entry.commit?))) else {
+        return not_promoted(engine, s, race, "the winner has no commit".to_owned()).await;
+    };
+    let repo = engine.repo(&s.context).await?;
+    let branch = task_branch(&s.task);
+    let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
+    let moved = match &now {
+        Some(now) if *now == commit => None,
+        // It begins where the race did, or nowhere yet.
+        Some(now) if *now != race.base_commit => Some(now.clone()),
+        before => {
+            let before = before.as_deref().unwrap_or_default();
+            let reason = format!("forge: {} won the race", winner.strategy);
+            match repo.land(&branch, &commit, before, &reason).await? {
+                Landing::Landed => None,
+                Landing::Moved { now } => Some(now.unwrap_or_default()),
+                Landing::CheckoutInTheWay { worktree, files } => {
+                    let what = format!(
+                        "{} has changes that are not committed: {}",
+                        worktree.display(),
+                        files.join(", ")
+                    );
+                    return not_promoted(engine, s, race, what).await;
+                }
+                Landing::IndexLocked { path, .. } => {
+                    merge::watch::watch_lock_file(engine, &s.task.id, &path);
+                    return Ok(End::wait(WaitReason::GitLocked, format!("{} is held", path.display())));
                 }
             }
-        };
-        if let Some(now) = moved {
-            let what =
-                format!("the branch {branch} was moved to {} meanwhile", now.get(..10).unwrap_or(&now));
-            return self.not_promoted(s, race, what).await;
         }
-        self.point("race.landed");
-        race.status = RaceStatus::Promoted;
-        race.finished_at = Some(self.now());
-        race.error = None;
-        let mut tx = self.store().write().await?;
-        races::put(&mut tx, &race).await?;
-        if let Some(role) = s.context.work_role() {
-            let coder = RoleHolder { kind: HolderKind::Agent, id: Some(winner.agent_id.clone()) };
-            roles::put(&mut tx, &s.task.id, role, Some(&coder)).await?;
+    };
+    if let Some(now) = moved {
+        let what = format!("the branch {branch} was moved to {} meanwhile", now.get(..10).unwrap_or(&now));
+        return not_promoted(engine, s, race, what).await;
+    }
+    engine.point("race.landed");
+    race.status = RaceStatus::Promoted;
+    race.finished_at = Some(engine.now());
+    race.error = None;
+    let mut tx = engine.store().write().await?;
+    races::put(&mut tx, &race).await?;
+    if let Some(role) = s.context.work_role() {
+        let coder = RoleHolder { kind: HolderKind::Agent, id: Some(winner.agent_id.clone()) };
+        roles::put(&mut tx, &s.task.id, role, Some(&coder)).await?;
+    }
+    if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+        task.diff_stat = winner.diff_stat;
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+    }
+    let facts = json!({ "winner": winner.strategy, "commit": commit });
+    engine.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    engine.point("race.promoted");
+    Ok(End::Ok(Some(format!("{} is the task's work", winner.strategy))))
+}
+
+async fn not_promoted(engine: &Engine, s: &Stepping, mut race: Race, what: String) -> Result<End> {
+    race.error = Some(what.clone());
+    let mut tx = engine.store().write().await?;
+    races::put(&mut tx, &race).await?;
+    let facts = json!({ "winner": race.winner, "reason": what });
+    engine.emit(&mut tx, EventType::RaceFailed, &s.task, race.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    Ok(End::Block(Trouble::new(AnnotationType::RaceNotPromoted, what)))
+}
+
+/// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task
+/// moves on, where its step says so.
+pub(crate) async fn end_race(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let left = races::uncleared(&mut *engine.store().read().await?, &s.task.id).await?;
+    let mut kept = Vec::new();
+    for race in left.into_iter().filter(|race| race.status.is_over()) {
+        kept.extend(super::left::clear_race(engine, &s.context, race).await?);
+    }
+    if accepts(&s.step) {
+        if !super::fixes::settle_chosen_fix(engine, s, cancel).await? {
+            return Ok(End::Interrupted);
         }
-        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
-            task.diff_stat = winner.diff_stat;
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-        }
-        let facts = json!({ "winner": winner.strategy, "commit": commit });
-        self.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        self.point("race.promoted");
-        Ok(End::Ok(Some(format!("{} is the task's work", winner.strategy))))
+        return accept_winner(engine, s).await;
     }
+    Ok(End::Ok((!kept.is_empty()).then(|| format!("kept for now: {}", kept.join(", ")))))
+}
 
-    async fn not_promoted(&self, s: &Stepping, mut race: Race, what: String) -> Result<End> {
-        race.error = Some(what.clone());
-        let mut tx = self.store().write().await?;
-        races::put(&mut tx, &race).await?;
-        let facts = json!({ "winner": race.winner, "reason": what });
-        self.emit(&mut tx, EventType::RaceFailed, &s.task, race.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok(End::Block(Trouble::new(AnnotationType::RaceNotPromoted, what)))
-    }
+/// The task's work is done, by whoever won: on to what judges it.
+async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
+    let race = races::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let Some(race) = race.filter(|race| race.status == RaceStatus::Promoted) else {
+        return Ok(End::skipped("no entry's work is the task's"));
+    };
+    let winner = race.winner.as_deref().and_then(|name| race.entry(name));
+    let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
+    let (Some(winner), Some(accept)) = (winner, accept) else {
+        return Ok(End::Ok(Some("the state declares no accept".to_owned())));
+    };
+    let aside = match engine.may_leave(s, Audience::AgentOnly).await? {
+        Leave::Freely => None,
+        Leave::Aside(aside) => Some(aside),
+        Leave::Refused(trouble) => return Ok(End::Block(trouble)),
+    };
+    let actor = Actor::Agent { id: winner.agent_id.clone() };
+    let mut mv = Move::by_engine(&accept.to, "accept", actor);
+    mv.reason = Some(format!("{} won the race", winner.strategy));
+    Ok(End::go(aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv))))
+}
 
-    /// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task
-    /// moves on, where its step says so.
-    pub(crate) async fn end_race(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let left = races::uncleared(&mut *self.store().read().await?, &s.task.id).await?;
-        let mut kept = Vec::new();
-        for race in left.into_iter().filter(|race| race.status.is_over()) {
-            kept.extend(self.clear_race(&s.context, race).await?);
-        }
-        if accepts(&s.step) {
-            if !self.settle_chosen_fix(s, cancel).await? {
-                return Ok(End::Interrupted);
-            }
-            return self.accept_winner(s).await;
-        }
-        Ok(End::Ok((!kept.is_empty()).then(|| format!("kept for now: {}", kept.join(", ")))))
-    }
+/// A race looks again once an entry of its is over.
+pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
+    let Some(task) = tasks::get(tx, entry).await?.filter(is_entry) else { return Ok(None) };
+    let context = engine.context_of(tx, &task).await?;
+    Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
+}
 
-    /// The task's work is done, by whoever won: on to what judges it.
-    async fn accept_winner(&self, s: &Stepping) -> Result<End> {
-        let race = races::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let Some(race) = race.filter(|race| race.status == RaceStatus::Promoted) else {
-            return Ok(End::skipped("no entry's work is the task's"));
-        };
-        let winner = race.winner.as_deref().and_then(|name| race.entry(name));
-        let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
-        let (Some(winner), Some(accept)) = (winner, accept) else {
-            return Ok(End::Ok(Some("the state declares no accept".to_owned())));
-        };
-        let aside = match self.may_leave(s, Audience::AgentOnly).await? {
-            Leave::Freely => None,
-            Leave::Aside(aside) => Some(aside),
-            Leave::Refused(trouble) => return Ok(End::Block(trouble)),
-        };
-        let actor = Actor::Agent { id: winner.agent_id.clone() };
-        let mut mv = Move::by_engine(&accept.to, "accept", actor);
-        mv.reason = Some(format!("{} won the race", winner.strategy));
-        Ok(End::go(aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv))))
-    }
-
-    /// A race looks again once an entry of its is over.
-    pub(crate) async fn race_goes_on(&self, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
-        let Some(task) = tasks::get(tx, entry).await?.filter(is_entry) else { return Ok(None) };
-        let context = self.context_of(tx, &task).await?;
-        Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
-    }
-
-    /// Queues the end of the task's race, once, for a race whose task goes elsewhere.
-    pub(crate) async fn end_race_with(
-        &self,
-        tx: &mut Tx,
-        task: &tasks::TaskRow,
-        blocks: bool,
-        now_in: &str,
-        seq: i64,
-    ) -> Result<()> {
-        let left = races::uncleared(tx, &task.id).await?;
-        let mut over = false;
-        for mut race in left {
-            let goes_on = match race.status {
-                RaceStatus::Decided => blocks,
-                RaceStatus::Running | RaceStatus::AwaitingCrown => false,
-                RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
-                    over = true;
-                    continue;
-                }
-            };
-            if !goes_on {
-                race.status = RaceStatus::Cancelled;
-                race.finished_at = Some(self.now());
-                races::put(tx, &race).await?;
+/// Queues the end of the task's race, once, for a race whose task goes elsewhere.
+pub(crate) async fn end_race_with(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &tasks::TaskRow,
+    blocks: bool,
+    now_in: &str,
+    seq: i64,
+) -> Result<()> {
+    let left = races::uncleared(tx, &task.id).await?;
+    let mut over = false;
+    for mut race in left {
+        let goes_on = match race.status {
+            RaceStatus::Decided => blocks,
+            RaceStatus::Running | RaceStatus::AwaitingCrown => false,
+            RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
                 over = true;
+                continue;
             }
+        };
+        if !goes_on {
+            race.status = RaceStatus::Cancelled;
+            race.finished_at = Some(engine.now());
+            races::put(tx, &race).await?;
+            over = true;
         }
-        if over {
-            let mut step = steps::StepRow::pending(
-                &task.id,
-                now_in,
-                forge_model::transition::StepKind::EndRace,
-                forge_model::workflow::Phase::OnEnter.as_str(),
-            );
-            step.status = StepStatus::Pending;
-            step.transition_seq = Some(seq);
-            steps::insert(tx, &mut step).await?;
-        }
-        Ok(())
     }
+    if over {
+        let mut step = steps::StepRow::pending(
+            &task.id,
+            now_in,
+            forge_model::transition::StepKind::EndRace,
+            forge_model::workflow::Phase::OnEnter.as_str(),
+        );
+        step.status = StepStatus::Pending;
+        step.transition_seq = Some(seq);
+        steps::insert(tx, &mut step).await?;
+    }
+    Ok(())
 }
 
 fn waits_for_crown(race: &Race) -> End {

@@ -3,6 +3,7 @@
 //! The database is the source, these files are its export: written whole or not at all, kept out of git, and never
 //! read back; only the attempts of `validate` are kept there themselves, by a room of their own. A path on the way that is no real folder (a link that somebody committed, say) is never followed.
 
+use crate::{cost, knowledge, trust};
 use std::{
     collections::HashMap,
     io::{self, Write as _},
@@ -27,76 +28,78 @@ const RETRY_EVERY: Duration = Duration::from_secs(5 * 60);
 /// Whose turn it is to write a project's exports, and to read what goes into each of them.
 pub(crate) type ExportTurns = Mutex<HashMap<(ProjectId, &'static str), Arc<tokio::sync::Mutex<()>>>>;
 
-impl Engine {
-    /// Exports what was recorded and not exported yet, now and whenever there is more.
-    pub(crate) fn keep_exporting(&self) {
-        self.keep_going(async |engine: Self| {
-            loop {
-                let failed = engine.export_what_is_new().await.inspect_err(|error| {
-                    tracing::warn!(%error, "failed to export what is new; trying again with the next record, or later");
-                });
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = engine.inner.unexported.notified() => {}
-                    goes_on = engine.pause(RETRY_EVERY), if failed.is_err() => if !goes_on { return },
-                }
+/// Exports what was recorded and not exported yet, now and whenever there is more.
+pub(crate) fn keep_exporting(engine: &Engine) {
+    engine.keep_going(async |engine: Engine| {
+        loop {
+            let failed = export_what_is_new(&engine).await.inspect_err(|error| {
+                tracing::warn!(%error, "failed to export what is new; trying again with the next record, or later");
+            });
+            tokio::select! {
+                () = engine.inner.shutdown.cancelled() => return,
+                () = engine.inner.unexported.notified() => {}
+                goes_on = engine.pause(RETRY_EVERY), if failed.is_err() => if !goes_on { return },
             }
-        });
-    }
+        }
+    });
+}
 
-    async fn export_what_is_new(&self) -> Result<()> {
-        // Writers take turns: what made this necessary is committed once a turn is had.
-        drop(self.store().write().await?);
-        self.export_new_anomalies().await?;
-        self.export_new_debriefs().await
-    }
+async fn export_what_is_new(engine: &Engine) -> Result<()> {
+    // Writers take turns: what made this necessary is committed once a turn is had.
+    drop(engine.store().write().await?);
+    cost::export_new_anomalies(engine).await?;
+    knowledge::teaching::export_new_debriefs(engine).await
+}
 
-    /// Writes a file of the exports, in place of what was there. `path` is relative to `.forge/`, its parts divided
-    /// by `/`.
-    ///
-    /// # Errors
-    /// When the path leads elsewhere or the file cannot be written.
-    pub(crate) async fn export(
-        &self,
-        context: &ProjectContext,
-        path: &str,
-        content: impl Into<Vec<u8>>,
-    ) -> Result<()> {
-        let content = match String::from_utf8(content.into()) {
-            Ok(text) => self.redactor_in(context).string(text).into_bytes(),
-            Err(error) => error.into_bytes(),
-        };
-        self.write_export(context, path, move |file| replace(file, &content)).await
-    }
+/// Writes a file of the exports, in place of what was there. `path` is relative to `.forge/`, its parts divided
+/// by `/`.
+///
+/// # Errors
+/// When the path leads elsewhere or the file cannot be written.
+pub(crate) async fn export(
+    engine: &Engine,
+    context: &ProjectContext,
+    path: &str,
+    content: impl Into<Vec<u8>>,
+) -> Result<()> {
+    let content = match String::from_utf8(content.into()) {
+        Ok(text) => engine.redactor_in(context).string(text).into_bytes(),
+        Err(error) => error.into_bytes(),
+    };
+    write_export(engine, context, path, move |file| replace(file, &content)).await
+}
 
-    /// Sees to it that git does not look at what is written below `.forge/`.
-    pub(crate) async fn keep_out_of_git(&self, context: &ProjectContext) -> Result<()> {
-        let repo = self.repo(context).await?;
-        repo.exclude(&EXCLUDED).await?;
-        self.keep_own_changes(context, &repo).await
-    }
+/// Sees to it that git does not look at what is written below `.forge/`.
+pub(crate) async fn keep_out_of_git(engine: &Engine, context: &ProjectContext) -> Result<()> {
+    let repo = engine.repo(context).await?;
+    repo.exclude(&EXCLUDED).await?;
+    trust::accepted::keep_own_changes(engine, context, &repo).await
+}
 
-    async fn write_export(
-        &self,
-        context: &ProjectContext,
-        path: &str,
-        write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
-    ) -> Result<()> {
-        self.keep_out_of_git(context).await?;
-        let turn = self.export_turn(&context.project.id, "file");
-        let _turn = turn.lock().await;
-        let root = PathBuf::from(&context.project.repo_path);
-        let path = format!("{FOLDER}/{path}");
-        let doing = format!("write {path}");
-        let written = tokio::task::spawn_blocking(move || write(&place_for(&root, &path)?)).await;
-        written.map_err(io::Error::other).and_then(|done| done).map_err(EngineError::io(doing))
-    }
+async fn write_export(
+    engine: &Engine,
+    context: &ProjectContext,
+    path: &str,
+    write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
+) -> Result<()> {
+    keep_out_of_git(engine, context).await?;
+    let turn = export_turn(engine, &context.project.id, "file");
+    let _turn = turn.lock().await;
+    let root = PathBuf::from(&context.project.repo_path);
+    let path = format!("{FOLDER}/{path}");
+    let doing = format!("write {path}");
+    let written = tokio::task::spawn_blocking(move || write(&place_for(&root, &path)?)).await;
+    written.map_err(io::Error::other).and_then(|done| done).map_err(EngineError::io(doing))
+}
 
-    /// Exports of one project are written one after the other. Who reads what is to be exported has a turn of its own
-    /// meanwhile, so that nothing newer is replaced by something older.
-    pub(crate) fn export_turn(&self, id: &ProjectId, what: &'static str) -> Arc<tokio::sync::Mutex<()>> {
-        Arc::clone(locked(&self.inner.exports).entry((id.clone(), what)).or_default())
-    }
+/// Exports of one project are written one after the other. Who reads what is to be exported has a turn of its own
+/// meanwhile, so that nothing newer is replaced by something older.
+pub(crate) fn export_turn(
+    engine: &Engine,
+    id: &ProjectId,
+    what: &'static str,
+) -> Arc<tokio::sync::Mutex<()>> {
+    Arc::clone(locked(&engine.inner.exports).entry((id.clone(), what)).or_default())
 }
 
 /// Where a file is to be written; its folders are made. Only real folders are gone through.

@@ -7,6 +7,7 @@ pub(crate) mod view;
 #[cfg(test)]
 pub(crate) mod view_tests;
 
+use crate::{hook, race, review, run};
 use std::path::{Path, PathBuf};
 
 use forge_agents::LogReader;
@@ -63,31 +64,7 @@ impl Engine {
         limit: u32,
     ) -> Result<TaskPage> {
         let filter = Filter { project: Some(project.clone()), states, text, after: None };
-        self.tasks_in(&mut *self.store().read().await?, project, filter, cursor, limit).await
-    }
-
-    /// [`Engine::tasks`] by this connection.
-    pub(crate) async fn tasks_in(
-        &self,
-        conn: &mut SqliteConnection,
-        project: &ProjectId,
-        mut filter: Filter,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> Result<TaskPage> {
-        let context = self.context(conn, project).await?;
-        let states = &filter.states;
-        if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
-            let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();
-            let message = format!("the workflow has no state `{unknown}`; it has {}", known.join(", "));
-            return Err(EngineError::invalid("status", message));
-        }
-        filter.after = cursor.map(parse_cursor).transpose()?;
-        let mut rows = tasks::list(conn, &filter, limit + 1).await?;
-        let more = rows.len() > limit as usize;
-        rows.truncate(limit as usize);
-        let next_cursor = rows.last().filter(|_| more).map(|last| format!("{}:{}", last.position, last.id));
-        Ok(TaskPage { items: self.view(conn, rows).await?, next_cursor })
+        tasks_in(self, &mut *self.store().read().await?, project, filter, cursor, limit).await
     }
 
     /// A task by its number.
@@ -98,7 +75,7 @@ impl Engine {
         let mut conn = self.store().read().await?;
         let row = tasks::by_number(&mut conn, project, number).await?;
         let row = row.ok_or_else(|| EngineError::not_found("task", format!("#{number}")))?;
-        self.view_one(&mut conn, row).await
+        view::view_one(self, &mut conn, row).await
     }
 
     /// Tasks that need the person, oldest first.
@@ -108,7 +85,7 @@ impl Engine {
     pub async fn attention(&self, limit: u32) -> Result<Vec<Task>> {
         let mut conn = self.store().read().await?;
         let rows = tasks::attention(&mut conn, limit).await?;
-        self.view(&mut conn, rows).await
+        view::view(self, &mut conn, rows).await
     }
 
     /// A task's reviews, oldest first.
@@ -136,12 +113,12 @@ impl Engine {
     pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
         let mut conn = self.store().read().await?;
         self.load(&mut conn, id, None).await?;
-        let mut rows = match self.winner_of(&mut conn, id).await? {
+        let mut rows = match race::winner_of(&mut conn, id).await? {
             Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
             None => Vec::new(),
         };
         rows.extend(executions::list(&mut conn, id).await?);
-        Ok(rows.into_iter().map(|row| self.with_activity(row.execution)).collect())
+        Ok(rows.into_iter().map(|row| with_activity(self, row.execution)).collect())
     }
 
     /// One execution.
@@ -152,16 +129,7 @@ impl Engine {
         let mut conn = self.store().read().await?;
         let row =
             executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
-        Ok(self.with_activity(row.execution))
-    }
-
-    fn with_activity(&self, mut execution: Execution) -> Execution {
-        if let Some((id, activity)) = self.activity_of(&execution.task_id)
-            && id == execution.id
-        {
-            execution.activity = activity;
-        }
-        execution
+        Ok(with_activity(self, row.execution))
     }
 
     /// A task's moves with what ran after each, oldest first.
@@ -225,7 +193,8 @@ impl Engine {
         let plans = begins || state.is_some_and(State::plans);
         let role = if plans { ExecutionRole::Planner } else { ExecutionRole::Coder };
         let corrections = last.filter(|row| row.execution.role == role).map(|row| row.corrections);
-        self.layers_of(&context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default()).await
+        run::plan::layers_of(self, &context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default())
+            .await
     }
 
     /// A stretch of any log, by the id of a run or the name that a check, a hook, its test or a set-up gave.
@@ -239,21 +208,11 @@ impl Engine {
         before: Option<u64>,
         limit: usize,
     ) -> Result<LogPage> {
-        if let Some(dir) = self.dir_of_test_log(id).await? {
+        if let Some(dir) = hook::command::dir_of_test_log(self, id).await? {
             return page_of(dir, id.to_owned(), after, before, limit).await;
         }
-        let (task, log) = self.find_log(id).await?;
+        let (task, log) = find_log(self, id).await?;
         self.log_page(&task, &log, after, before, limit).await
-    }
-
-    async fn find_log(&self, id: &str) -> Result<(TaskId, String)> {
-        let mut conn = self.store().read().await?;
-        if let Some(row) = executions::get(&mut conn, &ExecutionId(id.to_owned())).await? {
-            return Ok((row.execution.task_id, row.execution.log_id));
-        }
-        let task = steps::task_of_log(&mut conn, id).await?;
-        let task = task.ok_or_else(|| EngineError::not_found("execution or log", id))?;
-        Ok((task, id.to_owned()))
     }
 
     /// A stretch of a log of a task: an execution's, a check's or a set-up's.
@@ -268,7 +227,7 @@ impl Engine {
         before: Option<u64>,
         limit: usize,
     ) -> Result<LogPage> {
-        page_of(self.log_dir_of(task, log_id).await?, log_id.to_owned(), after, before, limit).await
+        page_of(log_dir_of(self, task, log_id).await?, log_id.to_owned(), after, before, limit).await
     }
 
     /// The whole of a text that a log keeps apart.
@@ -276,7 +235,7 @@ impl Engine {
     /// # Errors
     /// When there is none.
     pub async fn log_blob(&self, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
-        let dir = self.log_dir_of(task, log_id).await?;
+        let dir = log_dir_of(self, task, log_id).await?;
         let log = log_id.to_owned();
         let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
         match blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))? {
@@ -288,62 +247,25 @@ impl Engine {
         }
     }
 
-    /// The folder of a task's log. Logs of the entry that won its race lie with that entry.
-    async fn log_dir_of(&self, task: &TaskId, log_id: &str) -> Result<PathBuf> {
-        let mut conn = self.store().read().await?;
-        let (row, _) = self.load(&mut conn, task, None).await?;
-        if let Some(entry) = self.winner_of(&mut conn, task).await? {
-            let runs = executions::list(&mut conn, &entry.task_id).await?;
-            if runs.iter().any(|run| run.execution.log_id == log_id) {
-                return Ok(self.log_dir(&row.project_id, &entry.task_id));
-            }
-        }
-        Ok(self.log_dir(&row.project_id, task))
-    }
-
     /// The changed files of a task.
     ///
     /// # Errors
     /// `NotFound`, `WorkspaceMissing` when work never started.
     pub async fn diff(&self, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
-        let (repo, scope) = self.diff_scope(id, request).await?;
+        let (repo, scope) = diff_scope(self, id, request).await?;
         let mut diff = repo.diff_files(&scope).await?;
         let shown = {
             let mut conn = self.store().read().await?;
             let (task, context) = self.load(&mut conn, id, None).await?;
-            let review = self.review_in_view(&mut conn, &context, &task).await?;
+            let review = review_in_view(&mut conn, &context, &task).await?;
             review.map(|review| (task, context, review))
         };
         if let Some((task, context, review)) = shown.filter(|_| request == DiffRequest::Task)
             && diff.head == review.reviewed_commit
         {
-            diff.outside_review = self.work_changed(&context, &task, &review).await?;
+            diff.outside_review = review::work_changed(self, &context, &task, &review).await?;
         }
         Ok(diff)
-    }
-
-    /// The review whose commit stands for a task's changes: while the task is at a gate, was blocked there, or was
-    /// finished from there. Before, after and beside that its work is what the worktree holds.
-    async fn review_in_view(
-        &self,
-        conn: &mut SqliteConnection,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<Option<Review>> {
-        let state = context.workflow.state(&task.status);
-        let at = match state.map(|state| state.kind) {
-            Some(StateKind::Gate) => state,
-            Some(StateKind::Blocked) => {
-                let from = task.error_annotation.as_ref().map(|annotation| annotation.from_state.as_str());
-                from.and_then(|from| context.workflow.state(from))
-            }
-            _ => None,
-        };
-        if at.is_none_or(|state| state.kind != StateKind::Gate || state.plans()) {
-            return Ok(None);
-        }
-        let last = reviews::last(conn, &task.id).await?;
-        Ok(last.filter(|review| review.reviewed_commit.is_some()))
     }
 
     /// A page of one changed file.
@@ -357,7 +279,7 @@ impl Engine {
         path: &str,
         page: DiffPage,
     ) -> Result<FileDiff> {
-        let (repo, scope) = self.diff_scope(id, request).await?;
+        let (repo, scope) = diff_scope(self, id, request).await?;
         let inside = match &scope {
             DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
             DiffScope::Commits { .. } => repo.root(),
@@ -369,114 +291,13 @@ impl Engine {
         }
     }
 
-    pub(crate) async fn diff_scope(&self, id: &TaskId, request: DiffRequest) -> Result<(Repo, DiffScope)> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, None).await?;
-        let workspace = workspaces::last(&mut conn, id).await?;
-        let workspace = workspace.ok_or_else(|| {
-            EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
-        })?;
-        let run = executions::last_of(&mut conn, id, ExecutionRole::Coder).await?.map(|row| row.execution);
-        let reviewed =
-            reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
-        let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
-        let in_view = self.review_in_view(&mut conn, &context, &task).await?;
-        drop(conn);
-        let repo = self.repo(&context).await?;
-        if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
-            && request == DiffRequest::Task
-            && repo.resolve(&head).await?.is_some()
-        {
-            let base = self.diff_base(&repo, &context, &task, &workspace, &head).await?;
-            return Ok((repo, DiffScope::Commits { base, head }));
-        }
-        let worktree = PathBuf::from(&workspace.path);
-        let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
-        let tip = if present {
-            repo.head(&worktree).await?
-        } else {
-            let entry = race.as_ref().and_then(|race| race.entry_of(id));
-            // What a lost entry did is known as long as it is kept.
-            let known = run.as_ref().filter(|_| entry.is_none());
-            self.branch_tip(&repo, &workspace, known, entry).await?
-        };
-        let base = match &race {
-            // Entries are compared: each by what it did since the race began.
-            Some(race) => race.base_commit.clone(),
-            None => self.diff_base(&repo, &context, &task, &workspace, &tip).await?,
-        };
-        let since = |base: String| {
-            if present {
-                DiffScope::Worktree { worktree: worktree.clone(), base }
-            } else {
-                DiffScope::Commits { base, head: tip.clone() }
-            }
-        };
-        let scope = match request {
-            DiffRequest::Task => since(base),
-            DiffRequest::Uncommitted if present => DiffScope::Uncommitted { worktree },
-            DiffRequest::Uncommitted => DiffScope::Commits { base: tip.clone(), head: tip },
-            DiffRequest::SinceReview => since(reviewed.unwrap_or(base)),
-            DiffRequest::Turn => match run.map(|run| (run.before_commit, run.after_commit)) {
-                Some((Some(before), Some(after))) => DiffScope::Commits { base: before, head: after },
-                Some((Some(before), None)) => since(before),
-                _ => since(base),
-            },
-        };
-        Ok((repo, scope))
-    }
-
-    async fn branch_tip(
-        &self,
-        repo: &Repo,
-        workspace: &Workspace,
-        run: Option<&Execution>,
-        entry: Option<&RaceEntry>,
-    ) -> Result<String> {
-        let mut tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
-        // After its race, an entry's work stands on a branch that keeps it, or on its task's.
-        if let (None, Some(entry)) = (&tip, entry) {
-            let kept = entry.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-            for name in kept.iter().chain(&entry.commit) {
-                if tip.is_none() {
-                    tip = repo.resolve(name).await?;
-                }
-            }
-        }
-        // A merged branch may be deleted; its work is still known.
-        if let (None, Some(after)) = (&tip, run.and_then(|run| run.after_commit.as_ref())) {
-            tip = repo.resolve(after).await?;
-        }
-        tip.ok_or_else(|| {
-            let message = match entry {
-                Some(entry) => format!("what {} did is no longer kept", entry.strategy),
-                None => format!("the branch {} is gone", workspace.branch),
-            };
-            EngineError::conflict(ConflictCode::WorkspaceMissing, message)
-        })
-    }
-
-    /// Where the task left its target; the recorded base once its work is part of the target.
-    async fn diff_base(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        task: &TaskRow,
-        workspace: &Workspace,
-        tip: &str,
-    ) -> Result<String> {
-        let target = format!("refs/heads/{}", context.target_branch(task));
-        let base = repo.merge_base(&target, tip).await?;
-        Ok(base.filter(|base| base != tip).unwrap_or_else(|| workspace.base_commit.clone()))
-    }
-
     /// Notifications, newest first.
     ///
     /// # Errors
     /// When they cannot be read.
     pub async fn notifications(&self, limit: u32) -> Result<Vec<Notification>> {
         let all = notifications::list(&mut *self.store().read().await?, limit).await?;
-        Ok(all.into_iter().map(|it| self.without_secrets(it)).collect())
+        Ok(all.into_iter().map(|it| without_secrets(self, it)).collect())
     }
 
     /// One notification.
@@ -486,13 +307,7 @@ impl Engine {
     pub async fn notification(&self, id: &NotificationId) -> Result<Notification> {
         let found = notifications::get(&mut *self.store().read().await?, id).await?;
         let found = found.ok_or_else(|| EngineError::not_found("notification", id))?;
-        Ok(self.without_secrets(found))
-    }
-
-    /// A notification is shown outside of the window, with the title that somebody typed.
-    fn without_secrets(&self, told: Notification) -> Notification {
-        let title = self.redactor_of(&told.project_id).string(told.title);
-        Notification { title, ..told }
+        Ok(without_secrets(self, found))
     }
 
     /// Marks notifications as seen; all of them when none is named.
@@ -528,6 +343,194 @@ impl Engine {
         }
         Ok(all)
     }
+}
+
+/// [`Engine::tasks`] by this connection.
+pub(crate) async fn tasks_in(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    project: &ProjectId,
+    mut filter: Filter,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<TaskPage> {
+    let context = engine.context(conn, project).await?;
+    let states = &filter.states;
+    if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
+        let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();
+        let message = format!("the workflow has no state `{unknown}`; it has {}", known.join(", "));
+        return Err(EngineError::invalid("status", message));
+    }
+    filter.after = cursor.map(parse_cursor).transpose()?;
+    let mut rows = tasks::list(conn, &filter, limit + 1).await?;
+    let more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    let next_cursor = rows.last().filter(|_| more).map(|last| format!("{}:{}", last.position, last.id));
+    Ok(TaskPage { items: view::view(engine, conn, rows).await?, next_cursor })
+}
+
+fn with_activity(engine: &Engine, mut execution: Execution) -> Execution {
+    if let Some((id, activity)) = run::activity_of(engine, &execution.task_id)
+        && id == execution.id
+    {
+        execution.activity = activity;
+    }
+    execution
+}
+
+async fn find_log(engine: &Engine, id: &str) -> Result<(TaskId, String)> {
+    let mut conn = engine.store().read().await?;
+    if let Some(row) = executions::get(&mut conn, &ExecutionId(id.to_owned())).await? {
+        return Ok((row.execution.task_id, row.execution.log_id));
+    }
+    let task = steps::task_of_log(&mut conn, id).await?;
+    let task = task.ok_or_else(|| EngineError::not_found("execution or log", id))?;
+    Ok((task, id.to_owned()))
+}
+
+/// The folder of a task's log. Logs of the entry that won its race lie with that entry.
+async fn log_dir_of(engine: &Engine, task: &TaskId, log_id: &str) -> Result<PathBuf> {
+    let mut conn = engine.store().read().await?;
+    let (row, _) = engine.load(&mut conn, task, None).await?;
+    if let Some(entry) = race::winner_of(&mut conn, task).await? {
+        let runs = executions::list(&mut conn, &entry.task_id).await?;
+        if runs.iter().any(|run| run.execution.log_id == log_id) {
+            return Ok(engine.log_dir(&row.project_id, &entry.task_id));
+        }
+    }
+    Ok(engine.log_dir(&row.project_id, task))
+}
+
+/// The review whose commit stands for a task's changes: while the task is at a gate, was blocked there, or was
+/// finished from there. Before, after and beside that its work is what the worktree holds.
+async fn review_in_view(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Review>> {
+    let state = context.workflow.state(&task.status);
+    let at = match state.map(|state| state.kind) {
+        Some(StateKind::Gate) => state,
+        Some(StateKind::Blocked) => {
+            let from = task.error_annotation.as_ref().map(|annotation| annotation.from_state.as_str());
+            from.and_then(|from| context.workflow.state(from))
+        }
+        _ => None,
+    };
+    if at.is_none_or(|state| state.kind != StateKind::Gate || state.plans()) {
+        return Ok(None);
+    }
+    let last = reviews::last(conn, &task.id).await?;
+    Ok(last.filter(|review| review.reviewed_commit.is_some()))
+}
+
+pub(crate) async fn diff_scope(
+    engine: &Engine,
+    id: &TaskId,
+    request: DiffRequest,
+) -> Result<(Repo, DiffScope)> {
+    let mut conn = engine.store().read().await?;
+    let (task, context) = engine.load(&mut conn, id, None).await?;
+    let workspace = workspaces::last(&mut conn, id).await?;
+    let workspace = workspace.ok_or_else(|| {
+        EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
+    })?;
+    let run = executions::last_of(&mut conn, id, ExecutionRole::Coder).await?.map(|row| row.execution);
+    let reviewed =
+        reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
+    let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
+    let in_view = review_in_view(&mut conn, &context, &task).await?;
+    drop(conn);
+    let repo = engine.repo(&context).await?;
+    if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
+        && request == DiffRequest::Task
+        && repo.resolve(&head).await?.is_some()
+    {
+        let base = diff_base(&repo, &context, &task, &workspace, &head).await?;
+        return Ok((repo, DiffScope::Commits { base, head }));
+    }
+    let worktree = PathBuf::from(&workspace.path);
+    let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
+    let tip = if present {
+        repo.head(&worktree).await?
+    } else {
+        let entry = race.as_ref().and_then(|race| race.entry_of(id));
+        // What a lost entry did is known as long as it is kept.
+        let known = run.as_ref().filter(|_| entry.is_none());
+        branch_tip(&repo, &workspace, known, entry).await?
+    };
+    let base = match &race {
+        // Entries are compared: each by what it did since the race began.
+        Some(race) => race.base_commit.clone(),
+        None => diff_base(&repo, &context, &task, &workspace, &tip).await?,
+    };
+    let since = |base: String| {
+        if present {
+            DiffScope::Worktree { worktree: worktree.clone(), base }
+        } else {
+            DiffScope::Commits { base, head: tip.clone() }
+        }
+    };
+    let scope = match request {
+        DiffRequest::Task => since(base),
+        DiffRequest::Uncommitted if present => DiffScope::Uncommitted { worktree },
+        DiffRequest::Uncommitted => DiffScope::Commits { base: tip.clone(), head: tip },
+        DiffRequest::SinceReview => since(reviewed.unwrap_or(base)),
+        DiffRequest::Turn => match run.map(|run| (run.before_commit, run.after_commit)) {
+            Some((Some(before), Some(after))) => DiffScope::Commits { base: before, head: after },
+            Some((Some(before), None)) => since(before),
+            _ => since(base),
+        },
+    };
+    Ok((repo, scope))
+}
+
+async fn branch_tip(
+    repo: &Repo,
+    workspace: &Workspace,
+    run: Option<&Execution>,
+    entry: Option<&RaceEntry>,
+) -> Result<String> {
+    let mut tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+    // After its race, an entry's work stands on a branch that keeps it, or on its task's.
+    if let (None, Some(entry)) = (&tip, entry) {
+        let kept = entry.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+        for name in kept.iter().chain(&entry.commit) {
+            if tip.is_none() {
+                tip = repo.resolve(name).await?;
+            }
+        }
+    }
+    // A merged branch may be deleted; its work is still known.
+    if let (None, Some(after)) = (&tip, run.and_then(|run| run.after_commit.as_ref())) {
+        tip = repo.resolve(after).await?;
+    }
+    tip.ok_or_else(|| {
+        let message = match entry {
+            Some(entry) => format!("what {} did is no longer kept", entry.strategy),
+            None => format!("the branch {} is gone", workspace.branch),
+        };
+        EngineError::conflict(ConflictCode::WorkspaceMissing, message)
+    })
+}
+
+/// Where the task left its target; the recorded base once its work is part of the target.
+async fn diff_base(
+    repo: &Repo,
+    context: &ProjectContext,
+    task: &TaskRow,
+    workspace: &Workspace,
+    tip: &str,
+) -> Result<String> {
+    let target = format!("refs/heads/{}", context.target_branch(task));
+    let base = repo.merge_base(&target, tip).await?;
+    Ok(base.filter(|base| base != tip).unwrap_or_else(|| workspace.base_commit.clone()))
+}
+
+/// A notification is shown outside of the window, with the title that somebody typed.
+fn without_secrets(engine: &Engine, told: Notification) -> Notification {
+    let title = engine.redactor_of(&told.project_id).string(told.title);
+    Notification { title, ..told }
 }
 
 fn shown(step: &StepRow) -> TransitionStep {

@@ -28,7 +28,7 @@ impl Engine {
         path: &str,
         side: DiffSide,
     ) -> Result<Preview> {
-        let (repo, scope) = self.diff_scope(id, request).await?;
+        let (repo, scope) = super::diff_scope(self, id, request).await?;
         let inside = match &scope {
             DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
             DiffScope::Commits { .. } => repo.root(),

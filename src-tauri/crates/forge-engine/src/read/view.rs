@@ -1,6 +1,7 @@
 //! Tasks as people see them: a page of rows with everything derived from other tables, read in a fixed
 //! number of queries however many rows the page has.
 
+use crate::run;
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::Arc,
@@ -31,126 +32,124 @@ pub struct TaskPage {
     pub next_cursor: Option<String>,
 }
 
-impl Engine {
-    /// One task as people see it.
-    pub(crate) async fn view_one(&self, conn: &mut SqliteConnection, row: TaskRow) -> Result<Task> {
-        let id = row.id.clone();
-        let mut views = self.view(conn, vec![row]).await?;
-        views.pop().ok_or_else(|| EngineError::not_found("task", id))
-    }
+/// One task as people see it.
+pub(crate) async fn view_one(engine: &Engine, conn: &mut SqliteConnection, row: TaskRow) -> Result<Task> {
+    let id = row.id.clone();
+    let mut views = view(engine, conn, vec![row]).await?;
+    views.pop().ok_or_else(|| EngineError::not_found("task", id))
+}
 
-    /// Tasks, of any projects, as people see them; in the order given.
-    pub(crate) async fn view(&self, conn: &mut SqliteConnection, rows: Vec<TaskRow>) -> Result<Vec<Task>> {
-        let ids: Vec<TaskId> = rows.iter().map(|row| row.id.clone()).collect();
-        let mut holders = roles::of_tasks(conn, &ids).await?;
-        let mut spaces = workspaces::of_tasks(conn, &ids).await?;
-        let mut badges = reviews::badges(conn, &ids).await?;
-        let mut raced = races::badges(conn, &ids).await?;
-        let mut pulls = pull_requests::links(conn, &ids).await?;
-        let mut usage = executions::usage(conn, &ids).await?;
-        let open = executions::open(conn, Some(&ids)).await?;
-        let mut prerequisites = dependencies::of_tasks(conn, &ids).await?;
-        let mut parts = tasks::parts(conn, &ids).await?;
-        let contexts = self.contexts_of(conn, &rows).await?;
-        let mut budgets = HashMap::new();
-        for ((project, entries), context) in &contexts {
-            let is_own = |row: &&TaskRow| row.project_id == *project && is_entry(row) == *entries;
-            let own: Vec<&TaskRow> = rows.iter().filter(is_own).collect();
-            budgets.extend(boundary::budgets(conn, context, &own).await?);
-        }
-        let mut views = Vec::with_capacity(rows.len());
-        for row in rows {
-            let context = contexts
-                .get(&(row.project_id.clone(), is_entry(&row)))
-                .ok_or_else(|| EngineError::not_found("project", &row.project_id))?;
-            let needed = prerequisites.remove(&row.id).unwrap_or_default();
-            let is_open = |state: &str| !is_done_state(context, state);
-            let held: Vec<(String, RoleHolder)> = holders.remove(&row.id).unwrap_or_default();
-            let mut workspace = spaces.remove(&row.id);
-            if let Some(workspace) = &mut workspace {
-                workspace.lock = read_lock(workspace);
-            }
-            let live = open.iter().find(|run| run.execution.task_id == row.id).map(|run| LiveExecution {
-                execution_id: run.execution.id.clone(),
-                agent_id: run.execution.agent_id.clone(),
-                role: run.execution.role.to_string(),
-                activity: self.activity_of(&row.id).map(|(_, activity)| activity).unwrap_or_default(),
-                started_at: run.execution.started_at,
-            });
-            let review = badges.remove(&row.id);
-            let is_reviewed = review.as_ref().is_some_and(|review| review.status == ReviewStatus::Running);
-            views.push(Task {
-                health: TaskHealth::of(
-                    row.error_annotation.is_some(),
-                    row.waiting.is_some(),
-                    live.is_some() || is_reviewed,
-                ),
-                offers: offers_of(context, &row, &held),
-                roles: roles_of(context, held),
-                blocked_by: needed
-                    .iter()
-                    .filter(|(_, state)| is_open(state))
-                    .map(|(id, _)| id.clone())
-                    .collect(),
-                depends_on: needed.into_iter().map(|(id, _)| id).collect(),
-                budgets: budgets
-                    .remove(&row.id)
-                    .ok_or_else(|| EngineError::not_found("budgets of task", &row.id))?,
-                subtasks: counts_of(context, parts.remove(&row.id).unwrap_or_default()),
-                workspace,
-                live,
-                review,
-                raced: raced.remove(&row.id),
-                pull_request: pulls.remove(&row.id),
-                usage: usage.remove(&row.id).unwrap_or_else(Usage::default),
-                id: row.id,
-                number: row.number,
-                project_id: row.project_id,
-                title: row.title,
-                description: row.description,
-                status: row.status,
-                priority: row.priority,
-                position: row.position,
-                version: row.version,
-                commit_result: row.commit_result,
-                parent_id: row.parent_id,
-                execution_mode: row.execution_mode,
-                subtask_order: row.subtask_order,
-                review_config: row.review_config,
-                merge_config: row.merge_config,
-                task_state_config: row.task_state_config,
-                race: row.race,
-                review_passed_at: row.review_passed_at,
-                entry_barrier: row.entry_barrier,
-                error_annotation: row.error_annotation,
-                waiting: row.waiting,
-                held: row.held,
-                diff_stat: row.diff_stat,
-                unmerged_commits: row.unmerged_commits,
-                closed_unmerged: row.closed_unmerged,
-                work_changed: row.work_changed,
-                created_at: row.created_at,
-                updated_at: row.updated_at,
-                status_since: row.status_since,
-            });
-        }
-        Ok(views)
+/// Tasks, of any projects, as people see them; in the order given.
+pub(crate) async fn view(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    rows: Vec<TaskRow>,
+) -> Result<Vec<Task>> {
+    let ids: Vec<TaskId> = rows.iter().map(|row| row.id.clone()).collect();
+    let mut holders = roles::of_tasks(conn, &ids).await?;
+    let mut spaces = workspaces::of_tasks(conn, &ids).await?;
+    let mut badges = reviews::badges(conn, &ids).await?;
+    let mut raced = races::badges(conn, &ids).await?;
+    let mut pulls = pull_requests::links(conn, &ids).await?;
+    let mut usage = executions::usage(conn, &ids).await?;
+    let open = executions::open(conn, Some(&ids)).await?;
+    let mut prerequisites = dependencies::of_tasks(conn, &ids).await?;
+    let mut parts = tasks::parts(conn, &ids).await?;
+    let contexts = contexts_of(engine, conn, &rows).await?;
+    let mut budgets = HashMap::new();
+    for ((project, entries), context) in &contexts {
+        let is_own = |row: &&TaskRow| row.project_id == *project && is_entry(row) == *entries;
+        let own: Vec<&TaskRow> = rows.iter().filter(is_own).collect();
+        budgets.extend(boundary::budgets(conn, context, &own).await?);
     }
+    let mut views = Vec::with_capacity(rows.len());
+    for row in rows {
+        let context = contexts
+            .get(&(row.project_id.clone(), is_entry(&row)))
+            .ok_or_else(|| EngineError::not_found("project", &row.project_id))?;
+        let needed = prerequisites.remove(&row.id).unwrap_or_default();
+        let is_open = |state: &str| !is_done_state(context, state);
+        let held: Vec<(String, RoleHolder)> = holders.remove(&row.id).unwrap_or_default();
+        let mut workspace = spaces.remove(&row.id);
+        if let Some(workspace) = &mut workspace {
+            workspace.lock = read_lock(workspace);
+        }
+        let live = open.iter().find(|run| run.execution.task_id == row.id).map(|run| LiveExecution {
+            execution_id: run.execution.id.clone(),
+            agent_id: run.execution.agent_id.clone(),
+            role: run.execution.role.to_string(),
+            activity: run::activity_of(engine, &row.id).map(|(_, activity)| activity).unwrap_or_default(),
+            started_at: run.execution.started_at,
+        });
+        let review = badges.remove(&row.id);
+        let is_reviewed = review.as_ref().is_some_and(|review| review.status == ReviewStatus::Running);
+        views.push(Task {
+            health: TaskHealth::of(
+                row.error_annotation.is_some(),
+                row.waiting.is_some(),
+                live.is_some() || is_reviewed,
+            ),
+            offers: offers_of(context, &row, &held),
+            roles: roles_of(context, held),
+            blocked_by: needed.iter().filter(|(_, state)| is_open(state)).map(|(id, _)| id.clone()).collect(),
+            depends_on: needed.into_iter().map(|(id, _)| id).collect(),
+            budgets: budgets
+                .remove(&row.id)
+                .ok_or_else(|| EngineError::not_found("budgets of task", &row.id))?,
+            subtasks: counts_of(context, parts.remove(&row.id).unwrap_or_default()),
+            workspace,
+            live,
+            review,
+            raced: raced.remove(&row.id),
+            pull_request: pulls.remove(&row.id),
+            usage: usage.remove(&row.id).unwrap_or_else(Usage::default),
+            id: row.id,
+            number: row.number,
+            project_id: row.project_id,
+            title: row.title,
+            description: row.description,
+            status: row.status,
+            priority: row.priority,
+            position: row.position,
+            version: row.version,
+            commit_result: row.commit_result,
+            parent_id: row.parent_id,
+            execution_mode: row.execution_mode,
+            subtask_order: row.subtask_order,
+            review_config: row.review_config,
+            merge_config: row.merge_config,
+            task_state_config: row.task_state_config,
+            race: row.race,
+            review_passed_at: row.review_passed_at,
+            entry_barrier: row.entry_barrier,
+            error_annotation: row.error_annotation,
+            waiting: row.waiting,
+            held: row.held,
+            diff_stat: row.diff_stat,
+            unmerged_commits: row.unmerged_commits,
+            closed_unmerged: row.closed_unmerged,
+            work_changed: row.work_changed,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            status_since: row.status_since,
+        });
+    }
+    Ok(views)
+}
 
-    /// The projects of some tasks, each read once; those of races' entries as they see them.
-    async fn contexts_of(
-        &self,
-        conn: &mut SqliteConnection,
-        rows: &[TaskRow],
-    ) -> Result<HashMap<(ProjectId, bool), Arc<ProjectContext>>> {
-        let mut contexts = HashMap::new();
-        for row in rows {
-            if let Entry::Vacant(place) = contexts.entry((row.project_id.clone(), is_entry(row))) {
-                place.insert(self.context_of(conn, row).await?);
-            }
+/// The projects of some tasks, each read once; those of races' entries as they see them.
+async fn contexts_of(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    rows: &[TaskRow],
+) -> Result<HashMap<(ProjectId, bool), Arc<ProjectContext>>> {
+    let mut contexts = HashMap::new();
+    for row in rows {
+        if let Entry::Vacant(place) = contexts.entry((row.project_id.clone(), is_entry(row))) {
+            place.insert(engine.context_of(conn, row).await?);
         }
-        Ok(contexts)
     }
+    Ok(contexts)
 }
 
 fn counts_of(context: &ProjectContext, parts: Vec<(String, u32)>) -> SubtaskCounts {

@@ -39,7 +39,7 @@ async fn steps_of_first_page(bench: &Bench, states: &[&str]) -> u64 {
     let project = &bench.context.project.id;
     let states = states.iter().map(|state| (*state).to_owned()).collect();
     let filter = Filter { project: Some(project.clone()), states, ..Filter::default() };
-    let page = bench.engine.tasks_in(&mut conn, project, filter, None, PAGE).await.unwrap();
+    let page = super::tasks_in(&bench.engine, &mut conn, project, filter, None, PAGE).await.unwrap();
     assert_eq!(page.items.len(), PAGE as usize);
     conn.lock_handle().await.unwrap().remove_progress_handler();
     steps.load(Ordering::Relaxed)

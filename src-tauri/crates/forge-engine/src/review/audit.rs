@@ -2,6 +2,7 @@
 //! there; its verdict is read from what it said. Without one the auditor is unusable, not the work: it is asked
 //! once more, then a person decides.
 
+use crate::{fix, run};
 use std::path::Path;
 
 use forge_agents::LogReader;
@@ -66,341 +67,350 @@ enum Heard {
     Lost,
 }
 
-impl Engine {
-    /// After a run of the auditor: the worktree as it was, and what it said.
-    pub(crate) async fn settle_audit(
-        &self,
-        s: &Stepping,
-        execution: Execution,
-        cancel: &CancellationToken,
-    ) -> Result<End> {
-        let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-        if let Some(workspace) = &workspace {
-            self.remove_traces(&s.context, &s.task, workspace).await?;
-        }
-        let heard = self.hear_auditor(s, &execution).await?;
-        let anchors = match &heard {
-            Heard::Report(report) => self.anchors_of(s, &report.audit.findings).await?,
-            Heard::Limited | Heard::Lost => Vec::new(),
-        };
-        if let (Heard::Report(report), Some(workspace)) = (&heard, &workspace) {
-            let sent_back = report.audit.verdict == Some(AuditVerdict::Fail);
-            if !self.settle_wanted(s, (workspace, &execution), sent_back, cancel).await? {
-                return Ok(End::Interrupted);
-            }
-        }
-        let evidence = self.log_evidence(s, &execution).await;
-        let audited = Audited { execution, heard, anchors, evidence };
-        Ok(End::Found(Found::Audit(Box::new(audited), None)))
+/// After a run of the auditor: the worktree as it was, and what it said.
+pub(crate) async fn settle_audit(
+    engine: &Engine,
+    s: &Stepping,
+    execution: Execution,
+    cancel: &CancellationToken,
+) -> Result<End> {
+    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    if let Some(workspace) = &workspace {
+        super::traces::remove_traces(engine, &s.context, &s.task, workspace).await?;
     }
-
-    /// Follows what the auditor said. `instead` is what follows a pass that the gate's guards do not let go.
-    pub(crate) async fn decide_audit(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        audited: Audited,
-        instead: Option<Box<End>>,
-    ) -> Result<End> {
-        let Some((state, mut review)) = self.running_review(tx, s).await? else {
-            return Ok(End::skipped("nothing waits for the auditor"));
-        };
-        let Audited { execution, heard, anchors, evidence } = audited;
-        let cause = match heard {
-            Heard::Lost => "Forge was restarted",
-            Heard::Limited => "the limit is over",
-            Heard::Report(report) => {
-                self.keep_findings(tx, s, &review, &report, anchors).await?;
-                review.audits.push((*report).clone());
-                reviews::update(tx, &review).await?;
-                if report.audit.verdict.is_none() {
-                    return self.without_verdict(tx, s, &state, &mut review, &execution, evidence).await;
-                }
-                return self.follow_verdict(tx, s, &state, &mut review, &report, instead).await;
-            }
-        };
-        let row = executions::get(tx, &execution.id).await?;
-        let corrections = row.map(|row| row.corrections).unwrap_or_default();
-        let carry = Carry { cause: Some(cause.to_owned()), corrections, ..Carry::default() };
-        self.ask_auditor(tx, &s.task, &s.transition, carry).await?;
-        Ok(End::Ok(Some(cause.to_owned())))
+    let heard = hear_auditor(engine, s, &execution).await?;
+    let anchors = match &heard {
+        Heard::Report(report) => anchors_of(engine, s, &report.audit.findings).await?,
+        Heard::Limited | Heard::Lost => Vec::new(),
+    };
+    if let (Heard::Report(report), Some(workspace)) = (&heard, &workspace) {
+        let sent_back = report.audit.verdict == Some(AuditVerdict::Fail);
+        if !fix::step::settle_wanted(engine, s, (workspace, &execution), sent_back, cancel).await? {
+            return Ok(End::Interrupted);
+        }
     }
+    let evidence = run::dispatch::log_evidence(engine, s, &execution).await;
+    let audited = Audited { execution, heard, anchors, evidence };
+    Ok(End::Found(Found::Audit(Box::new(audited), None)))
+}
 
-    /// What the auditor of a task is asked.
-    pub(crate) async fn audit_prompt_of(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        workspace: Option<&Workspace>,
-        again: bool,
-    ) -> Result<String> {
-        let all = reviews::list(&mut *self.store().read().await?, &task.id).await?;
-        let (current, earlier): (Vec<Review>, Vec<Review>) =
-            all.into_iter().partition(|review| review.status == ReviewStatus::Running);
-        let repo = self.repo(context).await?;
-        let target = context.target_branch(task);
-        let branch = format!("refs/heads/{}", task_branch(task));
-        let reviewed = current.last().and_then(|review| review.reviewed_commit.clone());
-        let reviewed = match reviewed {
-            Some(commit) => repo.resolve(&commit).await?,
-            None => None,
-        };
-        let commit = match workspace.map(|workspace| Path::new(&workspace.path)).filter(|tree| tree.is_dir())
-        {
-            _ if reviewed.is_some() => reviewed.unwrap_or_default(),
-            Some(worktree) => repo.head(worktree).await?,
-            None => repo.resolve(&branch).await?.ok_or_else(|| {
-                EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
-            })?,
-        };
-        let base = repo.merge_base(&format!("refs/heads/{target}"), &commit).await?;
-        let base = base.or_else(|| workspace.map(|workspace| workspace.base_commit.clone()));
-        let base = base.unwrap_or_else(|| commit.clone());
-        let patch = repo.patch(&base, &commit, DIFF_BYTES).await?;
-        let files: Vec<(String, u32, u32)> =
-            patch.files.iter().map(|file| (file.path.clone(), file.added, file.removed)).collect();
-        let last_seen = earlier.iter().rev().find_map(|review| review.reviewed_commit.clone());
-        let since = match last_seen {
-            Some(seen) if repo.resolve(&seen).await?.is_some() => {
-                let scope = DiffScope::Commits { base: seen, head: commit.clone() };
-                match repo.diff_files(&scope).await {
-                    Ok(changed) => changed.files.into_iter().map(|file| file.path).collect(),
-                    // git may have collected it after it was last looked at; the whole diff is told all the same.
-                    Err(error) => {
-                        tracing::warn!(task = %task.id, %error, "what changed since the last review is not told");
-                        Vec::new()
-                    }
+/// Follows what the auditor said. `instead` is what follows a pass that the gate's guards do not let go.
+pub(crate) async fn decide_audit(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    audited: Audited,
+    instead: Option<Box<End>>,
+) -> Result<End> {
+    let Some((state, mut review)) = run::finish::running_review(tx, s).await? else {
+        return Ok(End::skipped("nothing waits for the auditor"));
+    };
+    let Audited { execution, heard, anchors, evidence } = audited;
+    let cause = match heard {
+        Heard::Lost => "Forge was restarted",
+        Heard::Limited => "the limit is over",
+        Heard::Report(report) => {
+            keep_findings(engine, tx, s, &review, &report, anchors).await?;
+            review.audits.push((*report).clone());
+            reviews::update(tx, &review).await?;
+            if report.audit.verdict.is_none() {
+                return without_verdict(engine, tx, s, &state, &mut review, &execution, evidence).await;
+            }
+            return follow_verdict(engine, tx, s, &state, &mut review, &report, instead).await;
+        }
+    };
+    let row = executions::get(tx, &execution.id).await?;
+    let corrections = row.map(|row| row.corrections).unwrap_or_default();
+    let carry = Carry { cause: Some(cause.to_owned()), corrections, ..Carry::default() };
+    ask_auditor(tx, &s.task, &s.transition, carry).await?;
+    Ok(End::Ok(Some(cause.to_owned())))
+}
+
+/// What the auditor of a task is asked.
+pub(crate) async fn audit_prompt_of(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    workspace: Option<&Workspace>,
+    again: bool,
+) -> Result<String> {
+    let all = reviews::list(&mut *engine.store().read().await?, &task.id).await?;
+    let (current, earlier): (Vec<Review>, Vec<Review>) =
+        all.into_iter().partition(|review| review.status == ReviewStatus::Running);
+    let repo = engine.repo(context).await?;
+    let target = context.target_branch(task);
+    let branch = format!("refs/heads/{}", task_branch(task));
+    let reviewed = current.last().and_then(|review| review.reviewed_commit.clone());
+    let reviewed = match reviewed {
+        Some(commit) => repo.resolve(&commit).await?,
+        None => None,
+    };
+    let commit = match workspace.map(|workspace| Path::new(&workspace.path)).filter(|tree| tree.is_dir()) {
+        _ if reviewed.is_some() => reviewed.unwrap_or_default(),
+        Some(worktree) => repo.head(worktree).await?,
+        None => repo.resolve(&branch).await?.ok_or_else(|| {
+            EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
+        })?,
+    };
+    let base = repo.merge_base(&format!("refs/heads/{target}"), &commit).await?;
+    let base = base.or_else(|| workspace.map(|workspace| workspace.base_commit.clone()));
+    let base = base.unwrap_or_else(|| commit.clone());
+    let patch = repo.patch(&base, &commit, DIFF_BYTES).await?;
+    let files: Vec<(String, u32, u32)> =
+        patch.files.iter().map(|file| (file.path.clone(), file.added, file.removed)).collect();
+    let last_seen = earlier.iter().rev().find_map(|review| review.reviewed_commit.clone());
+    let since = match last_seen {
+        Some(seen) if repo.resolve(&seen).await?.is_some() => {
+            let scope = DiffScope::Commits { base: seen, head: commit.clone() };
+            match repo.diff_files(&scope).await {
+                Ok(changed) => changed.files.into_iter().map(|file| file.path).collect(),
+                // git may have collected it after it was last looked at; the whole diff is told all the same.
+                Err(error) => {
+                    tracing::warn!(task = %task.id, %error, "what changed since the last review is not told");
+                    Vec::new()
                 }
             }
-            // After a rebase the earlier commit may be gone.
-            Some(_) | None => Vec::new(),
+        }
+        // After a rebase the earlier commit may be gone.
+        Some(_) | None => Vec::new(),
+    };
+    let checks = current.last().map(|review| review.steps.clone()).unwrap_or_default();
+    Ok(audit_prompt(AuditPrompt {
+        number: task.number,
+        title: &task.title,
+        description: &task.description,
+        target: &target,
+        base: &base,
+        commit: &commit,
+        files: &files,
+        diff: &patch.text,
+        left_out: &patch.left_out,
+        checks: &checks,
+        earlier: &earlier,
+        since: &since,
+        wishes: context.review_config(task).review_prompt.as_deref(),
+        again,
+    }))
+}
+
+async fn hear_auditor(engine: &Engine, s: &Stepping, execution: &Execution) -> Result<Heard> {
+    let limited = execution.error.as_ref().is_some_and(|error| error.code == "rate_limited");
+    match execution.status {
+        ExecutionStatus::Lost => return Ok(Heard::Lost),
+        _ if limited => return Ok(Heard::Limited),
+        _ => {}
+    }
+    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let log_id = execution.log_id.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let mut reader = AuditReader::new(REPORT_BYTES);
+        LogReader::each(&dir, &log_id, |entry| reader.hear(entry))?;
+        Ok::<_, forge_agents::LogError>(reader.finish())
+    });
+    let read = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
+    let (mut audit, text) = match read {
+        Ok(read) => read,
+        // It was never started.
+        Err(forge_agents::LogError::NotFound(_)) => Default::default(),
+        Err(error) => return Err(error.into()),
+    };
+    if execution.status != ExecutionStatus::Finished {
+        // Who did not come to an end has not decided.
+        audit.verdict = None;
+    }
+    Ok(Heard::Report(Box::new(AuditReport {
+        execution_id: execution.id.clone(),
+        agent_id: execution.agent_id.clone(),
+        audit,
+        text,
+        log_id: execution.log_id.clone(),
+        at: execution.finished_at.unwrap_or_else(|| engine.now()),
+    })))
+}
+
+/// The lines that findings speak of; read before the transaction, as files are.
+async fn anchors_of(
+    engine: &Engine,
+    s: &Stepping,
+    findings: &[AuditFinding],
+) -> Result<Vec<(Anchor, String)>> {
+    let places: Vec<_> = findings
+        .iter()
+        .take(MAX_FINDINGS)
+        .map(|finding| (finding.file.clone(), DiffSide::New, finding.line.unwrap_or(0)))
+        .collect();
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (anchors, commit) = super::comments::anchors(engine, &s.task.id, &places).await?;
+    Ok(anchors.into_iter().map(|anchor| (anchor, commit.clone())).collect())
+}
+
+async fn keep_findings(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &Stepping,
+    review: &Review,
+    report: &AuditReport,
+    anchors: Vec<(Anchor, String)>,
+) -> Result<()> {
+    let agent = forge_store::table::agents::get(tx, &report.agent_id).await?;
+    let author = agent.map(|agent| agent.name).unwrap_or_default();
+    let now = engine.now();
+    for (finding, (anchor, at_commit)) in report.audit.findings.iter().zip(anchors) {
+        if finding.file.is_empty() {
+            continue;
+        }
+        // A line that is not there: the finding is about the file.
+        let line = finding.line.filter(|_| !anchor.lines.is_empty());
+        let row = CommentRow {
+            id: engine.new_id(),
+            task_id: s.task.id.clone(),
+            review_id: Some(review.id.clone()),
+            source: CommentSource::Auditor,
+            author: author.clone(),
+            status: CommentStatus::Sent,
+            severity: Some(finding.severity),
+            path: finding.file.clone(),
+            side: DiffSide::New,
+            line,
+            last_line: line,
+            anchor,
+            at_commit,
+            text: finding.text.clone(),
+            url: None,
+            external_id: None,
+            created_at: now,
+            updated_at: now,
         };
-        let checks = current.last().map(|review| review.steps.clone()).unwrap_or_default();
-        Ok(audit_prompt(AuditPrompt {
-            number: task.number,
-            title: &task.title,
-            description: &task.description,
-            target: &target,
-            base: &base,
-            commit: &commit,
-            files: &files,
-            diff: &patch.text,
-            left_out: &patch.left_out,
-            checks: &checks,
-            earlier: &earlier,
-            since: &since,
-            wishes: context.review_config(task).review_prompt.as_deref(),
-            again,
-        }))
+        comments::insert(tx, &row).await?;
     }
+    Ok(())
+}
 
-    async fn hear_auditor(&self, s: &Stepping, execution: &Execution) -> Result<Heard> {
-        let limited = execution.error.as_ref().is_some_and(|error| error.code == "rate_limited");
-        match execution.status {
-            ExecutionStatus::Lost => return Ok(Heard::Lost),
-            _ if limited => return Ok(Heard::Limited),
-            _ => {}
-        }
-        let dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let log_id = execution.log_id.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let mut reader = AuditReader::new(REPORT_BYTES);
-            LogReader::each(&dir, &log_id, |entry| reader.hear(entry))?;
-            Ok::<_, forge_agents::LogError>(reader.finish())
-        });
-        let read = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
-        let (mut audit, text) = match read {
-            Ok(read) => read,
-            // It was never started.
-            Err(forge_agents::LogError::NotFound(_)) => Default::default(),
-            Err(error) => return Err(error.into()),
-        };
-        if execution.status != ExecutionStatus::Finished {
-            // Who did not come to an end has not decided.
-            audit.verdict = None;
-        }
-        Ok(Heard::Report(Box::new(AuditReport {
-            execution_id: execution.id.clone(),
-            agent_id: execution.agent_id.clone(),
-            audit,
-            text,
-            log_id: execution.log_id.clone(),
-            at: execution.finished_at.unwrap_or_else(|| self.now()),
-        })))
-    }
-
-    /// The lines that findings speak of; read before the transaction, as files are.
-    async fn anchors_of(&self, s: &Stepping, findings: &[AuditFinding]) -> Result<Vec<(Anchor, String)>> {
-        let places: Vec<_> = findings
-            .iter()
-            .take(MAX_FINDINGS)
-            .map(|finding| (finding.file.clone(), DiffSide::New, finding.line.unwrap_or(0)))
-            .collect();
-        if places.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (anchors, commit) = self.anchors(&s.task.id, &places).await?;
-        Ok(anchors.into_iter().map(|anchor| (anchor, commit.clone())).collect())
-    }
-
-    async fn keep_findings(
-        &self,
-        tx: &mut Tx,
-        s: &Stepping,
-        review: &Review,
-        report: &AuditReport,
-        anchors: Vec<(Anchor, String)>,
-    ) -> Result<()> {
-        let agent = forge_store::table::agents::get(tx, &report.agent_id).await?;
-        let author = agent.map(|agent| agent.name).unwrap_or_default();
-        let now = self.now();
-        for (finding, (anchor, at_commit)) in report.audit.findings.iter().zip(anchors) {
-            if finding.file.is_empty() {
-                continue;
+async fn follow_verdict(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    state: &State,
+    review: &mut Review,
+    report: &AuditReport,
+    instead: Option<Box<End>>,
+) -> Result<End> {
+    let auditor = Actor::Agent { id: report.agent_id.clone() };
+    let context = std::sync::Arc::clone(&s.context);
+    let reason = report.audit.reason.clone();
+    match report.audit.verdict {
+        Some(AuditVerdict::Pass) => {
+            let gate = state.gate_config.as_ref();
+            if gate.is_some_and(|gate| gate.requires_user_approval.required()) {
+                super::decision::await_person(engine, tx, s, state, review).await?;
+                return Ok(End::Ok(Some("the auditor passes it; a person decides".to_owned())));
             }
-            // A line that is not there: the finding is about the file.
-            let line = finding.line.filter(|_| !anchor.lines.is_empty());
-            let row = CommentRow {
-                id: self.new_id(),
-                task_id: s.task.id.clone(),
-                review_id: Some(review.id.clone()),
-                source: CommentSource::Auditor,
-                author: author.clone(),
-                status: CommentStatus::Sent,
-                severity: Some(finding.severity),
-                path: finding.file.clone(),
-                side: DiffSide::New,
-                line,
-                last_line: line,
-                anchor,
-                at_commit,
-                text: finding.text.clone(),
-                url: None,
-                external_id: None,
-                created_at: now,
-                updated_at: now,
+            if let Some(instead) = instead {
+                return Ok(*instead);
+            }
+            super::decision::pass_review(
+                engine,
+                tx,
+                &context,
+                &mut s.task,
+                review,
+                Verdict::Pass,
+                auditor.clone(),
+                reason,
+            )
+            .await?;
+            Ok(match state.triggers.get("accept") {
+                Some(accept) => End::go(Move::by_engine(&accept.to, "accept", auditor)),
+                None => End::Ok(Some("passed; the state declares no accept".to_owned())),
+            })
+        }
+        Some(AuditVerdict::Fail) | None => {
+            let reason = reason.unwrap_or_else(|| "the auditor does not pass the work".to_owned());
+            super::decision::fail_review(engine, tx, &s.task, review, auditor.clone(), &reason).await?;
+            let target = state.gate_config.as_ref().and_then(|gate| gate.reject_target.clone());
+            let to = target.or_else(|| context.workflow.work_state().map(|work| work.name.clone()));
+            let Some(to) = to else {
+                return Ok(End::Ok(Some("failed; the gate declares nowhere to send it".to_owned())));
             };
-            comments::insert(tx, &row).await?;
-        }
-        Ok(())
-    }
-
-    async fn follow_verdict(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        state: &State,
-        review: &mut Review,
-        report: &AuditReport,
-        instead: Option<Box<End>>,
-    ) -> Result<End> {
-        let auditor = Actor::Agent { id: report.agent_id.clone() };
-        let context = std::sync::Arc::clone(&s.context);
-        let reason = report.audit.reason.clone();
-        match report.audit.verdict {
-            Some(AuditVerdict::Pass) => {
-                let gate = state.gate_config.as_ref();
-                if gate.is_some_and(|gate| gate.requires_user_approval.required()) {
-                    self.await_person(tx, s, state, review).await?;
-                    return Ok(End::Ok(Some("the auditor passes it; a person decides".to_owned())));
-                }
-                if let Some(instead) = instead {
-                    return Ok(*instead);
-                }
-                self.pass_review(tx, &context, &mut s.task, review, Verdict::Pass, auditor.clone(), reason)
-                    .await?;
-                Ok(match state.triggers.get("accept") {
-                    Some(accept) => End::go(Move::by_engine(&accept.to, "accept", auditor)),
-                    None => End::Ok(Some("passed; the state declares no accept".to_owned())),
-                })
-            }
-            Some(AuditVerdict::Fail) | None => {
-                let reason = reason.unwrap_or_else(|| "the auditor does not pass the work".to_owned());
-                self.fail_review(tx, &s.task, review, auditor.clone(), &reason).await?;
-                let target = state.gate_config.as_ref().and_then(|gate| gate.reject_target.clone());
-                let to = target.or_else(|| context.workflow.work_state().map(|work| work.name.clone()));
-                let Some(to) = to else {
-                    return Ok(End::Ok(Some("failed; the gate declares nowhere to send it".to_owned())));
-                };
-                let limit = boundary::budget(tx, &context, &s.task).await?.review.limit;
-                let correction = Correction::AuditFailed {
-                    reason: reason.clone(),
-                    findings: report.audit.findings.clone(),
-                    attempt: review.attempt_number,
-                    of: (limit + 1).max(review.attempt_number),
-                };
-                let rejection = Rejection { to, actor: auditor, reason, correction, evidence: None };
-                let transition = s.transition.clone();
-                self.reject(tx, &context, &mut s.task, &transition, rejection).await
-            }
-        }
-    }
-
-    /// The auditor cannot be used: asked once more, then a person decides. The work is not rejected for it.
-    async fn without_verdict(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        state: &State,
-        review: &mut Review,
-        execution: &Execution,
-        evidence: Option<Evidence>,
-    ) -> Result<End> {
-        let stopped = execution.status == ExecutionStatus::Cancelled;
-        let hopeless = execution
-            .error
-            .as_ref()
-            .is_some_and(|error| matches!(error.code.as_str(), "unavailable" | "auth" | "refused" | "limit"));
-        let row = executions::get(tx, &execution.id).await?;
-        let asked_again = row.is_some_and(|row| row.corrections.contains(&Correction::NoVerdict {}));
-        if !asked_again && !stopped && !hopeless {
-            let carry = Carry {
-                cause: Some("no verdict".to_owned()),
-                corrections: vec![Correction::NoVerdict {}],
-                ..Carry::default()
+            let limit = boundary::budget(tx, &context, &s.task).await?.review.limit;
+            let correction = Correction::AuditFailed {
+                reason: reason.clone(),
+                findings: report.audit.findings.clone(),
+                attempt: review.attempt_number,
+                of: (limit + 1).max(review.attempt_number),
             };
-            self.ask_auditor(tx, &s.task, &s.transition, carry).await?;
-            return Ok(End::Ok(Some("no verdict: the auditor is asked once more".to_owned())));
+            let rejection = Rejection { to, actor: auditor, reason, correction, evidence: None };
+            let transition = s.transition.clone();
+            super::decision::reject(engine, tx, &context, &mut s.task, &transition, rejection).await
         }
-        let message = match &execution.error {
-            Some(error) => format!("the auditor could not judge: {}", error.message),
-            None if stopped => "you stopped the auditor".to_owned(),
-            None => "the auditor gave no verdict".to_owned(),
-        };
-        review.note = Some(message.clone());
-        let mut trouble = Trouble::new(AnnotationType::ReviewerUnusable, message.clone());
-        trouble.execution = Some(execution.id.clone());
-        trouble.details = json!({ "error": execution.error });
-        trouble.evidence = evidence;
-        s.task.error_annotation = Some(trouble.annotation(&state.name, self.now()));
-        tasks::update(tx, &mut s.task, self.now()).await?;
-        self.hand_over(tx, &s.task, review).await?;
-        let cause = format!("unusable:{}", execution.id);
-        self.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause).await?;
-        Ok(End::Ok(Some(message)))
     }
+}
 
-    /// Queues another run of the auditor; the checks are not run again for it.
-    pub(crate) async fn ask_auditor(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        transition: &TransitionRow,
-        carry: Carry,
-    ) -> Result<()> {
-        let params = serde_json::to_value(carry).map_err(corrupt_step)?;
-        let queue = |kind, action, params| {
-            let mut step = StepRow::pending(&task.id, &task.status, kind, Phase::OnEnter.as_str());
-            step.transition_seq = Some(transition.seq);
-            step.action = action;
-            step.params = params;
-            step
+/// The auditor cannot be used: asked once more, then a person decides. The work is not rejected for it.
+async fn without_verdict(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    state: &State,
+    review: &mut Review,
+    execution: &Execution,
+    evidence: Option<Evidence>,
+) -> Result<End> {
+    let stopped = execution.status == ExecutionStatus::Cancelled;
+    let hopeless = execution
+        .error
+        .as_ref()
+        .is_some_and(|error| matches!(error.code.as_str(), "unavailable" | "auth" | "refused" | "limit"));
+    let row = executions::get(tx, &execution.id).await?;
+    let asked_again = row.is_some_and(|row| row.corrections.contains(&Correction::NoVerdict {}));
+    if !asked_again && !stopped && !hopeless {
+        let carry = Carry {
+            cause: Some("no verdict".to_owned()),
+            corrections: vec![Correction::NoVerdict {}],
+            ..Carry::default()
         };
-        let mut place = queue(StepKind::Admit, None, None);
-        steps::insert(tx, &mut place).await?;
-        let mut dispatch = queue(StepKind::Action, Some(Action::DispatchRoleAgent), Some(params));
-        Ok(steps::insert(tx, &mut dispatch).await?)
+        ask_auditor(tx, &s.task, &s.transition, carry).await?;
+        return Ok(End::Ok(Some("no verdict: the auditor is asked once more".to_owned())));
     }
+    let message = match &execution.error {
+        Some(error) => format!("the auditor could not judge: {}", error.message),
+        None if stopped => "you stopped the auditor".to_owned(),
+        None => "the auditor gave no verdict".to_owned(),
+    };
+    review.note = Some(message.clone());
+    let mut trouble = Trouble::new(AnnotationType::ReviewerUnusable, message.clone());
+    trouble.execution = Some(execution.id.clone());
+    trouble.details = json!({ "error": execution.error });
+    trouble.evidence = evidence;
+    s.task.error_annotation = Some(trouble.annotation(&state.name, engine.now()));
+    tasks::update(tx, &mut s.task, engine.now()).await?;
+    super::decision::hand_over(engine, tx, &s.task, review).await?;
+    let cause = format!("unusable:{}", execution.id);
+    engine.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause).await?;
+    Ok(End::Ok(Some(message)))
+}
+
+/// Queues another run of the auditor; the checks are not run again for it.
+pub(crate) async fn ask_auditor(
+    tx: &mut Tx,
+    task: &TaskRow,
+    transition: &TransitionRow,
+    carry: Carry,
+) -> Result<()> {
+    let params = serde_json::to_value(carry).map_err(corrupt_step)?;
+    let queue = |kind, action, params| {
+        let mut step = StepRow::pending(&task.id, &task.status, kind, Phase::OnEnter.as_str());
+        step.transition_seq = Some(transition.seq);
+        step.action = action;
+        step.params = params;
+        step
+    };
+    let mut place = queue(StepKind::Admit, None, None);
+    steps::insert(tx, &mut place).await?;
+    let mut dispatch = queue(StepKind::Action, Some(Action::DispatchRoleAgent), Some(params));
+    Ok(steps::insert(tx, &mut dispatch).await?)
 }
 
 /// Whether a run judges work.

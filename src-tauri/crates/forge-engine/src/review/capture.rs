@@ -3,6 +3,7 @@
 //! The step is queued by every move into a gate, whoever moves the task and whoever worked on it, after the run that
 //! was stopped and before anything that judges the work. A commit that fails blocks the task with git's own words.
 
+use crate::{fix, merge, run, workspace};
 use std::{
     collections::HashMap,
     path::Path,
@@ -77,313 +78,322 @@ enum Captured {
     Ended(Box<End>),
 }
 
-impl Engine {
-    /// Commits the work and begins the review of that commit.
-    pub(crate) async fn capture(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let Some(state) = s.context.workflow.state(&s.task.status) else {
-            return Ok(End::skipped("no such state"));
-        };
-        let merges = state.has_action(Action::RunMerge);
-        if merges && !self.is_sent_by_hand(s).await? {
-            return Ok(End::skipped("the work was reviewed"));
-        }
-        let (commit, remark, seen) = match self.capture_work(s, state.plans(), cancel).await? {
-            Captured::Commit(commit, remark, seen) => (Some(commit), remark, seen),
-            Captured::Nothing => (None, None, None),
-            Captured::Ended(end) => return Ok(*end),
-        };
-        // Checks ask for it themselves, and tell the agent.
-        let is_asked = state.plans() || state.has_action(Action::RunCiSteps);
-        if let Some(commit) = commit.as_ref().filter(|_| !is_asked)
-            && let Some(end) = self.refuse_dangling(s, commit, seen.as_ref(), cancel).await?
-        {
-            return Ok(end);
-        }
-        // The review of a plan began with the move: it judges a text.
-        let is_empty_merge = merges && commit.is_none();
-        if !state.plans() && !is_empty_merge {
-            self.begin_captured_review(s, state, commit.clone()).await?;
-        }
-        self.count_unmerged(&s.task.id).await;
-        if let Some(seen) = seen.filter(Uncommitted::is_empty) {
-            self.inner.looks.keep(&s.task.id, seen, Instant::now());
-        }
-        let reviewed = commit.map(|commit| format!("the review is about {}", short(&commit)));
-        let remarks: Vec<String> = remark.into_iter().chain(reviewed).collect();
-        Ok(match remarks.is_empty() {
-            true => End::skipped("no work was begun"),
-            false => End::Ok(Some(remarks.join(", "))),
-        })
+/// Commits the work and begins the review of that commit.
+pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let Some(state) = s.context.workflow.state(&s.task.status) else {
+        return Ok(End::skipped("no such state"));
+    };
+    let merges = state.has_action(Action::RunMerge);
+    if merges && !is_sent_by_hand(engine, s).await? {
+        return Ok(End::skipped("the work was reviewed"));
     }
-
-    /// Whether a task came to the merge without a review that passed: by a person's move, or along a workflow that has
-    /// no review.
-    async fn is_sent_by_hand(&self, s: &Stepping) -> Result<bool> {
-        let mut conn = self.store().read().await?;
-        // A retry repeats the move that was held up.
-        let all = transitions::list(&mut conn, &s.task.id).await?;
-        let came = all
-            .iter()
-            .rev()
-            .filter(|it| it.seq <= s.transition.seq && it.to == s.transition.to)
-            .find(|it| it.trigger != Verb::Retry.as_str())
-            .unwrap_or(&s.transition);
-        if reviews::of_transition(&mut conn, &s.task.id, came.seq).await?.is_some() {
-            return Ok(false);
-        }
-        let from = s.context.workflow.state(&came.from).map(|state| state.kind);
-        let decided = matches!(from, Some(StateKind::Gate | StateKind::Blocked));
-        Ok(matches!(came.trigger.as_str(), "move" | "override") || !decided)
+    let (commit, remark, seen) = match capture_work(engine, s, state.plans(), cancel).await? {
+        Captured::Commit(commit, remark, seen) => (Some(commit), remark, seen),
+        Captured::Nothing => (None, None, None),
+        Captured::Ended(end) => return Ok(*end),
+    };
+    // Checks ask for it themselves, and tell the agent.
+    let is_asked = state.plans() || state.has_action(Action::RunCiSteps);
+    if let Some(commit) = commit.as_ref().filter(|_| !is_asked)
+        && let Some(end) =
+            workspace::nested::refuse_dangling(engine, s, commit, seen.as_ref(), cancel).await?
+    {
+        return Ok(end);
     }
-
-    /// Brings the worktree to a commit on the task's branch. What a planner finds is committed, too, since it discards
-    /// what it leaves behind.
-    async fn capture_work(&self, s: &Stepping, plans: bool, cancel: &CancellationToken) -> Result<Captured> {
-        let Some(repo) = self.present_repo(&s.context).await? else {
-            let place = &s.context.project.repo_path;
-            let message = format!(
-                "Could not begin the review: there is no repository at {place}.\nMove it back, then try again."
-            );
-            return Ok(Captured::blocked(missing("repository", place, None, message)));
-        };
-        let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let present = workspace.as_ref().filter(|workspace| is_present(workspace));
-        let branch = task_branch(&s.task);
-        let Some(restarted) = self.review_from_target(s, &repo, present, cancel).await? else {
-            return Ok(Captured::Ended(Box::new(End::Interrupted)));
-        };
-        let tip = repo.resolve(&format!("refs/heads/{branch}")).await?;
-        let Some(workspace) = present else {
-            return Ok(match tip {
-                Some(tip) => Captured::Commit(tip, restarted, None),
-                None if plans => Captured::Nothing,
-                None if workspace.is_none() => {
-                    match lacks_winner(&mut *self.store().read().await?, &s.task).await? {
-                        true => Captured::blocked(no_winner("begin the review")),
-                        false => Captured::Nothing,
-                    }
-                }
-                None => self.no_branch(s, &repo, &branch).await?,
-            });
-        };
-        self.mend_dot_git(&repo, &s.task, workspace).await?;
-        if tip.is_none() && repo.head(Path::new(&workspace.path)).await.is_err() {
-            return self.no_branch(s, &repo, &branch).await;
-        }
-        self.commit_worktree(s, &repo, workspace, None).await
+    // The review of a plan began with the move: it judges a text.
+    let is_empty_merge = merges && commit.is_none();
+    if !state.plans() && !is_empty_merge {
+        begin_captured_review(engine, s, state, commit.clone()).await?;
     }
-
-    /// Makes a review that is about to check the work be about all of it: work may have gone on by hand since the review
-    /// began, and a check that was cut short may have committed. Gives what else lies in the worktree, or an end when that
-    /// fails.
-    pub(crate) async fn capture_again(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        workspace: &Workspace,
-        review: &mut Review,
-    ) -> Result<std::result::Result<Uncommitted, End>> {
-        let known = self.inner.looks.take(&s.task.id, Instant::now());
-        let seen = match self.commit_worktree(s, repo, workspace, known).await? {
-            Captured::Ended(end) => return Ok(Err(*end)),
-            Captured::Commit(commit, _, seen) => {
-                if review.reviewed_commit.as_ref() != Some(&commit) {
-                    self.review_commit(repo, review, commit).await?;
-                }
-                seen
-            }
-            Captured::Nothing => None,
-        };
-        Ok(Ok(match seen {
-            Some(seen) => seen,
-            // The hooks of a commit may have written something.
-            None => repo.uncommitted(Path::new(&workspace.path)).await?,
-        }))
+    super::count_unmerged(engine, &s.task.id).await;
+    if let Some(seen) = seen.filter(Uncommitted::is_empty) {
+        engine.inner.looks.keep(&s.task.id, seen, Instant::now());
     }
+    let reviewed = commit.map(|commit| format!("the review is about {}", short(&commit)));
+    let remarks: Vec<String> = remark.into_iter().chain(reviewed).collect();
+    Ok(match remarks.is_empty() {
+        true => End::skipped("no work was begun"),
+        false => End::Ok(Some(remarks.join(", "))),
+    })
+}
 
-    async fn commit_worktree(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        workspace: &Workspace,
-        known: Option<Uncommitted>,
-    ) -> Result<Captured> {
-        let settled = match self.settle_worktree(s, repo, workspace).await? {
-            Settled::Ready(done) => done,
-            Settled::Open(trouble) => return Ok(Captured::blocked(*trouble)),
-        };
-        let worktree = Path::new(&workspace.path);
-        let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-        let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-        let message = self.redacted_in(&s.context, message);
-        let commit = async {
-            let seen = match known.filter(|_| settled.is_none()) {
-                Some(seen) => seen,
-                None => repo.uncommitted(worktree).await?,
-            };
-            let prefix = backup_prefix(&s.task);
-            let made = repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await?;
-            Ok((made, seen))
-        };
-        let (committed, seen) = match commit.await {
-            Ok(done) => done,
-            Err(GitError::IndexLocked { path, holder }) => {
-                self.watch_lock_file(&s.task.id, &path);
-                let message = whole(&GitError::IndexLocked { path, holder });
-                let wait = End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
-                return Ok(Captured::Ended(Box::new(wait)));
-            }
-            Err(error) => return Ok(Captured::blocked(not_committed(error))),
-        };
-        self.point("work.captured");
-        let commit = repo.head(worktree).await?;
-        if committed.is_some() {
-            let stat = self.measure(s, repo, worktree, workspace).await?;
-            let mut tx = self.store().write().await?;
-            if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
-                task.diff_stat = Some(stat);
-                tasks::update(&mut tx, &mut task, self.now()).await?;
-            }
-            tx.commit().await?;
-            self.supersede_fixes(&s.task.id).await;
-        }
-        let seen = committed.is_none().then_some(seen);
-        let committed = committed.map(|commit| format!("committed {}", short(&commit)));
-        let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
-        Ok(Captured::Commit(commit, (!remarks.is_empty()).then(|| remarks.join(", ")), seen))
+/// Whether a task came to the merge without a review that passed: by a person's move, or along a workflow that has
+/// no review.
+async fn is_sent_by_hand(engine: &Engine, s: &Stepping) -> Result<bool> {
+    let mut conn = engine.store().read().await?;
+    // A retry repeats the move that was held up.
+    let all = transitions::list(&mut conn, &s.task.id).await?;
+    let came = all
+        .iter()
+        .rev()
+        .filter(|it| it.seq <= s.transition.seq && it.to == s.transition.to)
+        .find(|it| it.trigger != Verb::Retry.as_str())
+        .unwrap_or(&s.transition);
+    if reviews::of_transition(&mut conn, &s.task.id, came.seq).await?.is_some() {
+        return Ok(false);
     }
+    let from = s.context.workflow.state(&came.from).map(|state| state.kind);
+    let decided = matches!(from, Some(StateKind::Gate | StateKind::Blocked));
+    Ok(matches!(came.trigger.as_str(), "move" | "override") || !decided)
+}
 
-    async fn no_branch(&self, s: &Stepping, repo: &Repo, branch: &str) -> Result<Captured> {
+/// Brings the worktree to a commit on the task's branch. What a planner finds is committed, too, since it discards
+/// what it leaves behind.
+async fn capture_work(
+    engine: &Engine,
+    s: &Stepping,
+    plans: bool,
+    cancel: &CancellationToken,
+) -> Result<Captured> {
+    let Some(repo) = super::present_repo(engine, &s.context).await? else {
         let place = &s.context.project.repo_path;
-        let restorable = self.known_commit(repo, &s.task).await?;
         let message = format!(
-            "Could not begin the review: the branch {branch} is missing in {place}.\nRestore the branch, or reset \
-             the worktree."
+            "Could not begin the review: there is no repository at {place}.\nMove it back, then try again."
         );
-        Ok(Captured::blocked(missing("branch", branch, restorable.as_deref(), message)))
-    }
-
-    /// Writes the row of the review that this move begins, with its commit; one that a kill left is used again.
-    async fn begin_captured_review(&self, s: &Stepping, state: &State, commit: Option<String>) -> Result<()> {
-        let carry: Carry = match s.step.params.clone() {
-            Some(params) => serde_json::from_value(params).map_err(corrupt_step)?,
-            None => Carry::default(),
-        };
-        let last = reviews::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let is_open = |review: &Review| {
-            matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
-                && review.state == state.name
-        };
-        let begun = last.as_ref().filter(|review| is_open(review)).cloned();
-        let attempt = match (&begun, &last) {
-            (Some(begun), _) => begun.attempt_number,
-            (None, last) => last.as_ref().map_or(1, |last| last.attempt_number + 1),
-        };
-        let mut base = None;
-        if let Some(commit) = &commit {
-            let repo = self.repo(&s.context).await?;
-            self.keep_reviewed(&repo, &s.task.id, attempt, commit).await?;
-            self.point("review.kept");
-            let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-            base = match repo.resolve(&target).await? {
-                Some(target) => repo.merge_base(&target, commit).await?,
-                None => None,
-            };
-        }
-        let mut tx = self.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(()) };
-        if task.status != s.task.status {
-            return Ok(());
-        }
-        let review = match begun {
-            Some(begun) => {
-                let review = Review {
-                    status: ReviewStatus::Running,
-                    base_commit: base,
-                    reviewed_commit: commit,
-                    ..begun
-                };
-                reviews::update(&mut tx, &review).await?;
-                review
-            }
-            None => {
-                let mut review = self.new_review(&mut tx, &task, state, &s.transition, carry.note).await?;
-                review.attempt_number = attempt;
-                (review.base_commit, review.reviewed_commit) = (base, commit);
-                if !is_reviewed(state) {
-                    review.status = ReviewStatus::Passed;
-                    review.verdict = Some(Verdict::Pass);
-                    review.decided_by = Some(s.transition.actor.clone());
-                    review.finished_at = Some(self.now());
-                    review.note = Some(SENT_BY_HAND.to_owned());
+        return Ok(Captured::blocked(missing("repository", place, None, message)));
+    };
+    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let present = workspace.as_ref().filter(|workspace| is_present(workspace));
+    let branch = task_branch(&s.task);
+    let Some(restarted) = workspace::prepare::review_from_target(engine, s, &repo, present, cancel).await?
+    else {
+        return Ok(Captured::Ended(Box::new(End::Interrupted)));
+    };
+    let tip = repo.resolve(&format!("refs/heads/{branch}")).await?;
+    let Some(workspace) = present else {
+        return Ok(match tip {
+            Some(tip) => Captured::Commit(tip, restarted, None),
+            None if plans => Captured::Nothing,
+            None if workspace.is_none() => {
+                match lacks_winner(&mut *engine.store().read().await?, &s.task).await? {
+                    true => Captured::blocked(no_winner("begin the review")),
+                    false => Captured::Nothing,
                 }
-                reviews::insert(&mut tx, &review, s.transition.seq).await?;
-                let facts = json!({ "attempt_number": review.attempt_number });
-                self.emit(&mut tx, EventType::ReviewStarted, &task, review.id.as_str(), &facts).await?;
-                review
             }
-        };
-        if carry.reuse_passes {
-            reviews::reuse_passes(&mut tx, &review.id).await?;
+            None => no_branch(engine, s, &repo, &branch).await?,
+        });
+    };
+    workspace::nested::mend_dot_git(engine, &repo, &s.task, workspace).await?;
+    if tip.is_none() && repo.head(Path::new(&workspace.path)).await.is_err() {
+        return no_branch(engine, s, &repo, &branch).await;
+    }
+    commit_worktree(engine, s, &repo, workspace, None).await
+}
+
+/// Makes a review that is about to check the work be about all of it: work may have gone on by hand since the review
+/// began, and a check that was cut short may have committed. Gives what else lies in the worktree, or an end when that
+/// fails.
+pub(crate) async fn capture_again(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    workspace: &Workspace,
+    review: &mut Review,
+) -> Result<std::result::Result<Uncommitted, End>> {
+    let known = engine.inner.looks.take(&s.task.id, Instant::now());
+    let seen = match commit_worktree(engine, s, repo, workspace, known).await? {
+        Captured::Ended(end) => return Ok(Err(*end)),
+        Captured::Commit(commit, _, seen) => {
+            if review.reviewed_commit.as_ref() != Some(&commit) {
+                super::review_commit(engine, repo, review, commit).await?;
+            }
+            seen
         }
-        if task.work_changed.take().is_some() {
-            tasks::update(&mut tx, &mut task, self.now()).await?;
+        Captured::Nothing => None,
+    };
+    Ok(Ok(match seen {
+        Some(seen) => seen,
+        // The hooks of a commit may have written something.
+        None => repo.uncommitted(Path::new(&workspace.path)).await?,
+    }))
+}
+
+async fn commit_worktree(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    workspace: &Workspace,
+    known: Option<Uncommitted>,
+) -> Result<Captured> {
+    let settled = match workspace::half_done::settle_worktree(engine, s, repo, workspace).await? {
+        Settled::Ready(done) => done,
+        Settled::Open(trouble) => return Ok(Captured::blocked(*trouble)),
+    };
+    let worktree = Path::new(&workspace.path);
+    let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+    let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
+    let message = engine.redacted_in(&s.context, message);
+    let commit = async {
+        let seen = match known.filter(|_| settled.is_none()) {
+            Some(seen) => seen,
+            None => repo.uncommitted(worktree).await?,
+        };
+        let prefix = backup_prefix(&s.task);
+        let made = repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await?;
+        Ok((made, seen))
+    };
+    let (committed, seen) = match commit.await {
+        Ok(done) => done,
+        Err(GitError::IndexLocked { path, holder }) => {
+            merge::watch::watch_lock_file(engine, &s.task.id, &path);
+            let message = whole(&GitError::IndexLocked { path, holder });
+            let wait = End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
+            return Ok(Captured::Ended(Box::new(wait)));
+        }
+        Err(error) => return Ok(Captured::blocked(not_committed(error))),
+    };
+    engine.point("work.captured");
+    let commit = repo.head(worktree).await?;
+    if committed.is_some() {
+        let stat = run::finish::measure(s, repo, worktree, workspace).await?;
+        let mut tx = engine.store().write().await?;
+        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+            task.diff_stat = Some(stat);
+            tasks::update(&mut tx, &mut task, engine.now()).await?;
         }
         tx.commit().await?;
-        self.point("review.begun");
-        Ok(())
+        fix::supersede_fixes(engine, &s.task.id).await;
     }
+    let seen = committed.is_none().then_some(seen);
+    let committed = committed.map(|commit| format!("committed {}", short(&commit)));
+    let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
+    Ok(Captured::Commit(commit, (!remarks.is_empty()).then(|| remarks.join(", ")), seen))
+}
 
-    /// Commits what a worktree holds besides the reviewed commit, so that it stays on the task's branch when only the
-    /// reviewed commit is merged. What a hook or a signing program refuses becomes a backup, which the merge names: nobody
-    /// asks for it to be merged.
-    pub(crate) async fn keep_the_rest(
-        &self,
-        context: &crate::context::ProjectContext,
-        task: &tasks::TaskRow,
-    ) -> Result<()> {
-        let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
-        let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
-        let repo = self.repo(context).await?;
-        let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("rest-{}", workspace.id))?;
-        if let Settled::Open(trouble) = self.settle_worktree_of(context, task, &repo, &workspace).await? {
-            return Err(EngineError::Conflict {
-                code: crate::ConflictCode::CommitRefused,
-                message: format!("Could not keep what was left out of the review: {}.", trouble.message),
-                details: trouble.details,
-            });
-        }
-        let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-        let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
-        let message = self.redacted_in(context, message);
-        let commit = async {
-            let worktree = Path::new(&workspace.path);
-            let seen = repo.uncommitted(worktree).await?;
-            repo.commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(task)).await
+async fn no_branch(engine: &Engine, s: &Stepping, repo: &Repo, branch: &str) -> Result<Captured> {
+    let place = &s.context.project.repo_path;
+    let restorable = super::known_commit(engine, repo, &s.task).await?;
+    let message = format!(
+        "Could not begin the review: the branch {branch} is missing in {place}.\nRestore the branch, or reset \
+         the worktree."
+    );
+    Ok(Captured::blocked(missing("branch", branch, restorable.as_deref(), message)))
+}
+
+/// Writes the row of the review that this move begins, with its commit; one that a kill left is used again.
+async fn begin_captured_review(
+    engine: &Engine,
+    s: &Stepping,
+    state: &State,
+    commit: Option<String>,
+) -> Result<()> {
+    let carry: Carry = match s.step.params.clone() {
+        Some(params) => serde_json::from_value(params).map_err(corrupt_step)?,
+        None => Carry::default(),
+    };
+    let last = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let is_open = |review: &Review| {
+        matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
+            && review.state == state.name
+    };
+    let begun = last.as_ref().filter(|review| is_open(review)).cloned();
+    let attempt = match (&begun, &last) {
+        (Some(begun), _) => begun.attempt_number,
+        (None, last) => last.as_ref().map_or(1, |last| last.attempt_number + 1),
+    };
+    let mut base = None;
+    if let Some(commit) = &commit {
+        let repo = engine.repo(&s.context).await?;
+        super::keep_reviewed(&repo, &s.task.id, attempt, commit).await?;
+        engine.point("review.kept");
+        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+        base = match repo.resolve(&target).await? {
+            Some(target) => repo.merge_base(&target, commit).await?,
+            None => None,
         };
-        match commit.await {
-            Ok(_) => Ok(()),
-            Err(
-                error @ (GitError::CommitRefused { .. }
-                | GitError::HooksTimedOut { .. }
-                | GitError::SigningFailed { .. }
-                | GitError::SigningTimedOut { .. }),
-            ) => {
-                let message = format!("{}: left out of the review, not committed", task.title);
-                let kept =
-                    repo.backup_worktree(Path::new(&workspace.path), &backup_prefix(task), &message).await?;
-                let at = kept.map(|kept| kept.ref_name);
-                tracing::warn!(task = %task.id, %error, ?at, "kept what the review left out as a backup");
-                Ok(())
+    }
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(()) };
+    if task.status != s.task.status {
+        return Ok(());
+    }
+    let review = match begun {
+        Some(begun) => {
+            let review =
+                Review { status: ReviewStatus::Running, base_commit: base, reviewed_commit: commit, ..begun };
+            reviews::update(&mut tx, &review).await?;
+            review
+        }
+        None => {
+            let mut review = engine.new_review(&mut tx, &task, state, &s.transition, carry.note).await?;
+            review.attempt_number = attempt;
+            (review.base_commit, review.reviewed_commit) = (base, commit);
+            if !is_reviewed(state) {
+                review.status = ReviewStatus::Passed;
+                review.verdict = Some(Verdict::Pass);
+                review.decided_by = Some(s.transition.actor.clone());
+                review.finished_at = Some(engine.now());
+                review.note = Some(SENT_BY_HAND.to_owned());
             }
-            Err(error) => {
-                let trouble = not_committed(error);
-                Err(EngineError::Conflict {
-                    code: crate::ConflictCode::CommitRefused,
-                    message: trouble.message,
-                    details: trouble.details,
-                })
-            }
+            reviews::insert(&mut tx, &review, s.transition.seq).await?;
+            let facts = json!({ "attempt_number": review.attempt_number });
+            engine.emit(&mut tx, EventType::ReviewStarted, &task, review.id.as_str(), &facts).await?;
+            review
+        }
+    };
+    if carry.reuse_passes {
+        reviews::reuse_passes(&mut tx, &review.id).await?;
+    }
+    if task.work_changed.take().is_some() {
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+    }
+    tx.commit().await?;
+    engine.point("review.begun");
+    Ok(())
+}
+
+/// Commits what a worktree holds besides the reviewed commit, so that it stays on the task's branch when only the
+/// reviewed commit is merged. What a hook or a signing program refuses becomes a backup, which the merge names: nobody
+/// asks for it to be merged.
+pub(crate) async fn keep_the_rest(
+    engine: &Engine,
+    context: &crate::context::ProjectContext,
+    task: &tasks::TaskRow,
+) -> Result<()> {
+    let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+    let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
+    let repo = engine.repo(context).await?;
+    let _lock =
+        workspace::lock::lock_workspace_now(engine, &task.id, &workspace, &format!("rest-{}", workspace.id))?;
+    if let Settled::Open(trouble) =
+        workspace::half_done::settle_worktree_of(engine, context, task, &repo, &workspace).await?
+    {
+        return Err(EngineError::Conflict {
+            code: crate::ConflictCode::CommitRefused,
+            message: format!("Could not keep what was left out of the review: {}.", trouble.message),
+            details: trouble.details,
+        });
+    }
+    let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+    let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
+    let message = engine.redacted_in(context, message);
+    let commit = async {
+        let worktree = Path::new(&workspace.path);
+        let seen = repo.uncommitted(worktree).await?;
+        repo.commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(task)).await
+    };
+    match commit.await {
+        Ok(_) => Ok(()),
+        Err(
+            error @ (GitError::CommitRefused { .. }
+            | GitError::HooksTimedOut { .. }
+            | GitError::SigningFailed { .. }
+            | GitError::SigningTimedOut { .. }),
+        ) => {
+            let message = format!("{}: left out of the review, not committed", task.title);
+            let kept =
+                repo.backup_worktree(Path::new(&workspace.path), &backup_prefix(task), &message).await?;
+            let at = kept.map(|kept| kept.ref_name);
+            tracing::warn!(task = %task.id, %error, ?at, "kept what the review left out as a backup");
+            Ok(())
+        }
+        Err(error) => {
+            let trouble = not_committed(error);
+            Err(EngineError::Conflict {
+                code: crate::ConflictCode::CommitRefused,
+                message: trouble.message,
+                details: trouble.details,
+            })
         }
     }
 }

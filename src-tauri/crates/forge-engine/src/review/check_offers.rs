@@ -1,5 +1,6 @@
 //! Checks that a project's own files imply, offered where it has none.
 
+use crate::{knowledge, project};
 use std::path::Path;
 
 use forge_git::{GitError, Repo};
@@ -20,16 +21,7 @@ impl Engine {
     /// `NotFound`, and when the repository cannot be read.
     pub async fn check_offers(&self, id: &ProjectId) -> Result<Vec<CheckOffer>> {
         let context = self.context(&mut *self.store().read().await?, id).await?;
-        self.offers_for(&context).await
-    }
-
-    pub(crate) async fn offers_for(&self, context: &ProjectContext) -> Result<Vec<CheckOffer>> {
-        let settings = &context.settings;
-        let has_checks = settings.review_config.check_count() > 0;
-        if !settings.inner_loop.gate_suggestions.enabled || has_checks {
-            return Ok(Vec::new());
-        }
-        offers_of(&self.repo(context).await?, &context.project.default_branch).await
+        offers_for(self, &context).await
     }
 
     /// The checks that the files of a folder's repository imply, before there is a project.
@@ -63,10 +55,20 @@ impl Engine {
         let context = self.context(&mut *self.store().read().await?, id).await?;
         let mut tx = self.store().write().await?;
         let effect = format!("checks were taken: {}", commands.join(", "));
-        self.record_effect(&mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
-        self.project_changed(&mut tx, &context.project, "settings").await?;
+        knowledge::teaching::record_effect(self, &mut tx, id, Subsystem::GateSuggestions, None, effect)
+            .await?;
+        project::command::project_changed(self, &mut tx, &context.project, "settings").await?;
         Ok(tx.commit().await?)
     }
+}
+
+pub(crate) async fn offers_for(engine: &Engine, context: &ProjectContext) -> Result<Vec<CheckOffer>> {
+    let settings = &context.settings;
+    let has_checks = settings.review_config.check_count() > 0;
+    if !settings.inner_loop.gate_suggestions.enabled || has_checks {
+        return Ok(Vec::new());
+    }
+    offers_of(&engine.repo(context).await?, &context.project.default_branch).await
 }
 
 async fn offers_of(repo: &Repo, branch: &str) -> Result<Vec<CheckOffer>> {

@@ -1,6 +1,7 @@
 //! The checks of a review: shell commands in the task's worktree, one after the other, each in a process
 //! group of its own with a time limit and its whole output in a log of its own.
 
+use crate::{fix, race, run, storage, trust, workspace};
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -42,473 +43,488 @@ pub(crate) const NO_CHECKS: &str = "no checks configured";
 /// From the gentle signal to the kill of a check.
 const GRACE: Duration = Duration::from_secs(5);
 
-impl Engine {
-    pub(crate) async fn run_checks(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        let (review, was_begun) = {
-            let mut conn = self.store().read().await?;
-            let review = reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?;
-            (review, workspaces::last(&mut conn, &s.task.id).await?.is_some())
-        };
-        let Some(mut review) = review else { return Ok(End::skipped("no review belongs to this move")) };
-        s.context.require_checks(&s.task)?;
-        // The review of a plan gets its commit here, from the worktree that the planner left.
-        if review.reviewed_commit.is_none() && !was_begun {
-            return Ok(End::skipped("no work was begun"));
+pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let (review, was_begun) = {
+        let mut conn = engine.store().read().await?;
+        let review = reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?;
+        (review, workspaces::last(&mut conn, &s.task.id).await?.is_some())
+    };
+    let Some(mut review) = review else { return Ok(End::skipped("no review belongs to this move")) };
+    s.context.require_checks(&s.task)?;
+    // The review of a plan gets its commit here, from the worktree that the planner left.
+    if review.reviewed_commit.is_none() && !was_begun {
+        return Ok(End::skipped("no work was begun"));
+    }
+    let repo = engine.repo(&s.context).await?;
+    let (workspace, _lock) = match workspace::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
+        Ok(found) => found,
+        Err(end) => return Ok(end),
+    };
+    let seen = match super::capture::capture_again(engine, s, &repo, &workspace, &mut review).await? {
+        Ok(seen) => seen,
+        Err(end) => return Ok(end),
+    };
+    if let Some(end) = workspace::nested::refuse_embedded(engine, s, &repo, &workspace, &seen, None).await? {
+        return Ok(end);
+    }
+    if let Some(end) =
+        workspace::nested::refuse_unpushed(engine, s, &mut review, (&repo, &workspace), &seen).await?
+    {
+        return Ok(end);
+    }
+    open_review(engine, s, &mut review, &repo, &workspace).await?;
+    fix::supersede_fixes(engine, &s.task.id).await;
+    match run_mended(engine, s, &mut review, &repo, &workspace, &seen, cancel).await? {
+        Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
+        Checked::Passed(count) => Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed")))),
+        Checked::Failed(check) => failed(engine, s, review, &workspace, *check).await,
+        Checked::Interrupted => Ok(End::Interrupted),
+    }
+}
+
+/// Runs the checks of an opened review; where a drafted fix takes the place of the retry, the failing one and the
+/// rest run again with it. One that does not help is taken back.
+async fn run_mended(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    repo: &Repo,
+    workspace: &Workspace,
+    seen: &Uncommitted,
+    cancel: &CancellationToken,
+) -> Result<Checked> {
+    // A try that was cut short may have left one applied.
+    let mut applied = fix::step::applied_for(engine, review).await?;
+    let mut first = None;
+    let mut checked = run_all_checks(engine, s, review, repo, workspace, Some(seen), cancel).await?;
+    if applied.is_none()
+        && let Checked::Failed(check) = &checked
+        && let Some(fix) = fix::step::fix_in_place(engine, s, review, workspace, check, cancel).await?
+    {
+        let from = usize::try_from(check.index).unwrap_or(usize::MAX);
+        (applied, first) = (Some(fix), Some(check.clone()));
+        checked = run_checks_from(engine, s, review, repo, workspace, (from, None), cancel).await?;
+    }
+    if cancel.is_cancelled() {
+        return Ok(Checked::Interrupted);
+    }
+    let Some(fix) = applied else { return Ok(checked) };
+    let step = match &checked {
+        Checked::Interrupted => return Ok(checked),
+        Checked::Failed(check) => (**check).clone(),
+        Checked::Passed(_) => {
+            let steps = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+            let step = steps
+                .and_then(|review| review.steps.into_iter().find(|step| step.command == fix.gate.command));
+            step.ok_or_else(|| EngineError::not_found("check", &fix.gate.command))?
         }
-        let repo = self.repo(&s.context).await?;
-        let (workspace, _lock) = match self.workspace_to_judge(s, &repo, cancel).await? {
-            Ok(found) => found,
-            Err(end) => return Ok(end),
-        };
-        let seen = match self.capture_again(s, &repo, &workspace, &mut review).await? {
-            Ok(seen) => seen,
-            Err(end) => return Ok(end),
-        };
-        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, &seen, None).await? {
-            return Ok(end);
+    };
+    fix::step::settle_fix(engine, s, workspace, fix, &step).await?;
+    super::review_commit(engine, repo, review, repo.head(Path::new(&workspace.path)).await?).await?;
+    // What failed without it is what is to be mended.
+    Ok(match (checked, first) {
+        (Checked::Failed(_), Some(first)) => Checked::Failed(first),
+        (checked, _) => checked,
+    })
+}
+
+/// Runs the checks of an opened review in the worktree, up to the first that fails. `seen` is given by a caller who
+/// looked at the worktree just now.
+pub(crate) async fn run_all_checks(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    repo: &Repo,
+    workspace: &Workspace,
+    seen: Option<&Uncommitted>,
+    cancel: &CancellationToken,
+) -> Result<Checked> {
+    run_checks_from(engine, s, review, repo, workspace, (0, seen), cancel).await
+}
+
+/// The same from one of them on; those before it passed. The worktree held no untracked files when they began, so
+/// nobody's work is in those that lie there after a check.
+async fn run_checks_from(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    repo: &Repo,
+    workspace: &Workspace,
+    (from, seen): (usize, Option<&Uncommitted>),
+    cancel: &CancellationToken,
+) -> Result<Checked> {
+    let config = s.context.review_config(&s.task);
+    let commands = config.ci_steps.clone().unwrap_or_default();
+    let worktree = Path::new(&workspace.path);
+    let looked;
+    let seen = match seen {
+        Some(seen) => seen,
+        None => {
+            looked = repo.uncommitted(worktree).await?;
+            &looked
         }
-        if let Some(end) = self.refuse_unpushed(s, &mut review, (&repo, &workspace), &seen).await? {
-            return Ok(end);
+    };
+    let mut known = match from {
+        0 => earlier_passes(engine, s, review, repo, seen, &config).await?,
+        _ => Vec::new(),
+    };
+    for index in from..config.check_count() {
+        let command = commands.get(index);
+        if let Some(pass) = known.iter().find(|pass| Some(&pass.command) == command) {
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            let check = ReviewStep { index, cached: true, ..pass.clone() };
+            write_check(engine, s, review, &check).await?;
+            continue;
         }
-        self.open_review(s, &mut review, &repo, &workspace).await?;
-        self.supersede_fixes(&s.task.id).await;
-        match self.run_mended(s, &mut review, &repo, &workspace, &seen, cancel).await? {
-            Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
-            Checked::Passed(count) => {
-                Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed"))))
+        let check = match (command, config.gate()) {
+            (Some(command), _) => {
+                run_check(engine, s, review, workspace, &config, index, command, cancel).await?
             }
-            Checked::Failed(check) => self.failed(s, review, &workspace, *check).await,
-            Checked::Interrupted => Ok(End::Interrupted),
+            (None, Some(gate)) => {
+                super::gate::run_gate(engine, s, review, workspace, gate, index, cancel).await?
+            }
+            (None, None) => break,
+        };
+        let Some(mut check) = check else { return Ok(Checked::Interrupted) };
+        let (made, changed): (Vec<_>, Vec<_>) =
+            repo.status(worktree).await?.into_iter().partition(|entry| entry.untracked);
+        let mut made: Vec<String> = made.into_iter().map(|entry| entry.path).collect();
+        // What was uncommitted in a submodule before is no change by the check.
+        let is_new = |path: &String| !seen.dirty_submodules().any(|dirty| dirty == path);
+        check.changed_files = changed.into_iter().map(|entry| entry.path).filter(is_new).collect();
+        if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
+            commit_changes(engine, s, review, repo, worktree, &mut check).await?;
+            // What passed on the files as they were says nothing about these.
+            known.clear();
+            made.clear();
+        }
+        // What a check came to is not found out twice because it cannot be written now.
+        storage::with_patience_until(engine, cancel, || write_ended(engine, s, review, &check, &made))
+            .await?;
+        if !check.has_passed() {
+            return Ok(Checked::Failed(Box::new(check)));
         }
     }
+    Ok(Checked::Passed(config.check_count()))
+}
 
-    /// Runs the checks of an opened review; where a drafted fix takes the place of the retry, the failing one and the
-    /// rest run again with it. One that does not help is taken back.
-    async fn run_mended(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        repo: &Repo,
-        workspace: &Workspace,
-        seen: &Uncommitted,
-        cancel: &CancellationToken,
-    ) -> Result<Checked> {
-        // A try that was cut short may have left one applied.
-        let mut applied = self.applied_for(review).await?;
-        let mut first = None;
-        let mut checked = self.run_all_checks(s, review, repo, workspace, Some(seen), cancel).await?;
-        if applied.is_none()
-            && let Checked::Failed(check) = &checked
-            && let Some(fix) = self.fix_in_place(s, review, workspace, check, cancel).await?
+/// Checks that passed on the very same files, when the configuration lets them count; from now on those of
+/// this review are among them.
+async fn earlier_passes(
+    engine: &Engine,
+    s: &Stepping,
+    review: &Review,
+    repo: &Repo,
+    seen: &Uncommitted,
+    config: &ReviewConfig,
+) -> Result<Vec<ReviewStep>> {
+    // Checks see the whole worktree: only one that holds nothing but its commit is told by it.
+    let tree = match &review.reviewed_commit {
+        Some(commit) if seen.is_empty() => Some(repo.tree_of(commit).await?),
+        Some(_) | None => None,
+    };
+    let verified = match &tree {
+        Some(tree) => verified_on(engine, s, repo, tree).await?,
+        None => Vec::new(),
+    };
+    let mut tx = engine.store().write().await?;
+    let again = reviews::reuses_passes(&mut tx, &review.id).await?;
+    let known = match &tree {
+        // What passed in the race passed on these very files.
+        Some(tree)
+            if again
+                || config.reuse_passes == Some(true)
+                || race::is_from_race(&mut tx, &s.task.id).await? =>
         {
-            let from = usize::try_from(check.index).unwrap_or(usize::MAX);
-            (applied, first) = (Some(fix), Some(check.clone()));
-            checked = self.run_checks_from(s, review, repo, workspace, (from, None), cancel).await?;
+            let mut known = reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?;
+            known.extend(verified.into_iter().filter(|_| again));
+            known
         }
-        if cancel.is_cancelled() {
-            return Ok(Checked::Interrupted);
+        Some(_) | None => Vec::new(),
+    };
+    reviews::set_tree(&mut tx, &review.id, tree.as_deref()).await?;
+    tx.commit().await?;
+    // What `validate` found is an attempt of its own each time.
+    let counts = |check: &ReviewStep| check.finished && check.has_passed() && check.validate.is_none();
+    Ok(known.into_iter().filter(counts).collect())
+}
+
+/// Checks that passed when a fix was verified on the very same files.
+async fn verified_on(engine: &Engine, s: &Stepping, repo: &Repo, tree: &str) -> Result<Vec<ReviewStep>> {
+    let all = fixes::of_task(&mut *engine.store().read().await?, &s.task.id).await?;
+    let mut passed = Vec::new();
+    for fix in all.into_iter().filter(|fix| fix.status == FixStatus::Verified) {
+        let (Some(commit), Some(verified)) = (&fix.applied_commit, &fix.verification) else { continue };
+        if repo.resolve(commit).await?.is_some() && repo.tree_of(commit).await? == tree {
+            let begun = ReviewStep::begun(fix.gate.step, &fix.gate.command, &verified.log_id);
+            passed.push(ReviewStep {
+                exit_code: verified.exit_code,
+                timed_out: verified.timed_out,
+                finished: true,
+                duration_ms: verified.duration_ms,
+                ..begun
+            });
         }
-        let Some(fix) = applied else { return Ok(checked) };
-        let step = match &checked {
-            Checked::Interrupted => return Ok(checked),
-            Checked::Failed(check) => (**check).clone(),
-            Checked::Passed(_) => {
-                let steps = reviews::last(&mut *self.store().read().await?, &s.task.id).await?;
-                let step = steps.and_then(|review| {
-                    review.steps.into_iter().find(|step| step.command == fix.gate.command)
-                });
-                step.ok_or_else(|| EngineError::not_found("check", &fix.gate.command))?
-            }
-        };
-        self.settle_fix(s, workspace, fix, &step).await?;
-        self.review_commit(repo, review, repo.head(Path::new(&workspace.path)).await?).await?;
-        // What failed without it is what is to be mended.
-        Ok(match (checked, first) {
-            (Checked::Failed(_), Some(first)) => Checked::Failed(first),
-            (checked, _) => checked,
-        })
     }
+    Ok(passed)
+}
 
-    /// Runs the checks of an opened review in the worktree, up to the first that fails. `seen` is given by a caller who
-    /// looked at the worktree just now.
-    pub(crate) async fn run_all_checks(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        repo: &Repo,
-        workspace: &Workspace,
-        seen: Option<&Uncommitted>,
-        cancel: &CancellationToken,
-    ) -> Result<Checked> {
-        self.run_checks_from(s, review, repo, workspace, (0, seen), cancel).await
+/// Marks the review as running; an earlier, interrupted try is forgotten.
+async fn open_review(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    repo: &Repo,
+    workspace: &Workspace,
+) -> Result<()> {
+    let commit = match &review.reviewed_commit {
+        Some(commit) => commit.clone(),
+        None => repo.head(Path::new(&workspace.path)).await?,
+    };
+    let strayed = paths_outside_the_pass(engine, s, repo, workspace, &commit).await?;
+    let no_checks = has_no_checks(s);
+    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+    review.status = ReviewStatus::Running;
+    review.base_commit = repo.merge_base(&target, &commit).await?;
+    review.reviewed_commit = Some(commit);
+    if !strayed.is_empty() {
+        review.note = Some(format!("the fix changes more than was reviewed: {}", strayed.join(", ")));
+    } else if no_checks && review.note.is_none() {
+        review.note = Some(NO_CHECKS.to_owned());
     }
+    let mut tx = engine.store().write().await?;
+    reviews::clear_steps(&mut tx, &review.id).await?;
+    reviews::set_check_files(&mut tx, &review.id, &[]).await?;
+    reviews::update(&mut tx, review).await?;
+    if !strayed.is_empty()
+        && let Some(mut task) = tasks::get(&mut tx, &s.task.id).await?
+    {
+        task.review_passed_at = None;
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
 
-    /// The same from one of them on; those before it passed. The worktree held no untracked files when they began, so
-    /// nobody's work is in those that lie there after a check.
-    async fn run_checks_from(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        repo: &Repo,
-        workspace: &Workspace,
-        (from, seen): (usize, Option<&Uncommitted>),
-        cancel: &CancellationToken,
-    ) -> Result<Checked> {
-        let config = s.context.review_config(&s.task);
-        let commands = config.ci_steps.clone().unwrap_or_default();
-        let worktree = Path::new(&workspace.path);
-        let looked;
-        let seen = match seen {
-            Some(seen) => seen,
-            None => {
-                looked = repo.uncommitted(worktree).await?;
-                &looked
-            }
-        };
-        let mut known = match from {
-            0 => self.earlier_passes(s, review, repo, seen, &config).await?,
-            _ => Vec::new(),
-        };
-        for index in from..config.check_count() {
-            let command = commands.get(index);
-            if let Some(pass) = known.iter().find(|pass| Some(&pass.command) == command) {
-                let index = u32::try_from(index).unwrap_or(u32::MAX);
-                let check = ReviewStep { index, cached: true, ..pass.clone() };
-                self.write_check(s, review, &check).await?;
-                continue;
-            }
-            let check = match (command, config.gate()) {
-                (Some(command), _) => {
-                    self.run_check(s, review, workspace, &config, index, command, cancel).await?
-                }
-                (None, Some(gate)) => self.run_gate(s, review, workspace, gate, index, cancel).await?,
-                (None, None) => break,
-            };
-            let Some(mut check) = check else { return Ok(Checked::Interrupted) };
-            let (made, changed): (Vec<_>, Vec<_>) =
-                repo.status(worktree).await?.into_iter().partition(|entry| entry.untracked);
-            let mut made: Vec<String> = made.into_iter().map(|entry| entry.path).collect();
-            // What was uncommitted in a submodule before is no change by the check.
-            let is_new = |path: &String| !seen.dirty_submodules().any(|dirty| dirty == path);
-            check.changed_files = changed.into_iter().map(|entry| entry.path).filter(is_new).collect();
-            if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
-                self.commit_changes(s, review, repo, worktree, &mut check).await?;
-                // What passed on the files as they were says nothing about these.
-                known.clear();
-                made.clear();
-            }
-            // What a check came to is not found out twice because it cannot be written now.
-            self.with_patience_until(cancel, || self.write_ended(s, review, &check, &made)).await?;
-            if !check.has_passed() {
-                return Ok(Checked::Failed(Box::new(check)));
+/// In a conflict-fix cycle the earlier pass stands for the paths it saw; others are judged again.
+async fn paths_outside_the_pass(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    workspace: &Workspace,
+    commit: &str,
+) -> Result<Vec<String>> {
+    if s.task.review_passed_at.is_none() {
+        return Ok(Vec::new());
+    }
+    let passed = {
+        let mut conn = engine.store().read().await?;
+        let all = reviews::list(&mut conn, &s.task.id).await?;
+        all.into_iter()
+            .rev()
+            .find(|review| review.status == ReviewStatus::Passed)
+            .and_then(|review| review.reviewed_commit)
+    };
+    let Some(passed) = passed else { return Ok(Vec::new()) };
+    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+    let seen = changed_since_target(repo, &target, &passed, &workspace.base_commit).await?;
+    let now = changed_since_target(repo, &target, commit, &workspace.base_commit).await?;
+    Ok(now.into_iter().filter(|path| !seen.contains(path)).collect())
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is a fact of one check; a struct would only rename them")]
+async fn run_check(
+    engine: &Engine,
+    s: &Stepping,
+    review: &Review,
+    workspace: &Workspace,
+    config: &ReviewConfig,
+    index: usize,
+    command: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<ReviewStep>> {
+    let log_id = format!("check-{}-{index}", review.id);
+    let check = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), command, &log_id);
+    write_check(engine, s, review, &check).await?;
+    run_command(engine, s, workspace, config, check, cancel).await
+}
+
+/// Runs one check to its end; none when it was stopped.
+pub(crate) async fn run_command(
+    engine: &Engine,
+    s: &Stepping,
+    workspace: &Workspace,
+    config: &ReviewConfig,
+    mut check: ReviewStep,
+    cancel: &CancellationToken,
+) -> Result<Option<ReviewStep>> {
+    let log_id = check.log_id.clone();
+    let timeout =
+        Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
+    let marker = Marker(log_id.clone());
+    let worktree = Path::new(&workspace.path);
+    trust::require_trust_of(engine, &s.context, &s.task, Some(workspace)).await?;
+    let environment = engine.command_environment(&s.context).await?;
+    let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
+        .base(environment.base())
+        .envs(run::task_env(engine, &s.context, &s.task, Some(workspace)))
+        .timeout(timeout)
+        .grace(GRACE);
+    let log = LogWriter::open(
+        &engine.log_dir(&s.task.project_id, &s.task.id),
+        &log_id,
+        &log_id,
+        forge_agents::log::DEFAULT_CAP_BYTES,
+        Arc::clone(environment.redactor()),
+    )?;
+    environment.note_withheld(&log);
+    let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
+    let mut output = Diagnosing::new(output);
+    let _follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let finished =
+        run::run_recorded(engine, &s.task, process, cancel, (&mut output, environment.redactor())).await;
+    run::close_log(engine, log).await?;
+    let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
+    check.diagnoses = diagnoses;
+    let kept = output.kept.into_strings();
+    (check.stdout_tail, check.stderr_tail, check.finished) = (kept.stdout, kept.stderr, true);
+    match finished {
+        Ok(Finished { cancelled: true, .. }) => return Ok(None),
+        Ok(finished) => {
+            check.timed_out = finished.timed_out;
+            check.duration_ms = i64::try_from(finished.duration.as_millis()).unwrap_or(i64::MAX);
+            match finished.exit {
+                Exit::Code(code) => check.exit_code = Some(code),
+                Exit::Signal(signal) => check.signal = Some(signal),
             }
         }
-        Ok(Checked::Passed(config.check_count()))
+        Err(error) => check.stderr_tail = error.to_string(),
     }
+    Ok(Some(check))
+}
 
-    /// Checks that passed on the very same files, when the configuration lets them count; from now on those of
-    /// this review are among them.
-    async fn earlier_passes(
-        &self,
-        s: &Stepping,
-        review: &Review,
-        repo: &Repo,
-        seen: &Uncommitted,
-        config: &ReviewConfig,
-    ) -> Result<Vec<ReviewStep>> {
-        // Checks see the whole worktree: only one that holds nothing but its commit is told by it.
-        let tree = match &review.reviewed_commit {
-            Some(commit) if seen.is_empty() => Some(repo.tree_of(commit).await?),
-            Some(_) | None => None,
-        };
-        let verified = match &tree {
-            Some(tree) => self.verified_on(s, repo, tree).await?,
-            None => Vec::new(),
-        };
-        let mut tx = self.store().write().await?;
-        let again = reviews::reuses_passes(&mut tx, &review.id).await?;
-        let known = match &tree {
-            // What passed in the race passed on these very files.
-            Some(tree)
-                if again
-                    || config.reuse_passes == Some(true)
-                    || self.is_from_race(&mut tx, &s.task.id).await? =>
-            {
-                let mut known = reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?;
-                known.extend(verified.into_iter().filter(|_| again));
-                known
-            }
-            Some(_) | None => Vec::new(),
-        };
-        reviews::set_tree(&mut tx, &review.id, tree.as_deref()).await?;
+/// Writes what a check came to, and which untracked files lie in the worktree since.
+async fn write_ended(
+    engine: &Engine,
+    s: &Stepping,
+    review: &Review,
+    check: &ReviewStep,
+    made: &[String],
+) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    reviews::set_check_files(&mut tx, &review.id, made).await?;
+    put_check(engine, &mut tx, s, review, check).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Writes how far a check has come.
+pub(crate) async fn write_check(
+    engine: &Engine,
+    s: &Stepping,
+    review: &Review,
+    check: &ReviewStep,
+) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    put_check(engine, &mut tx, s, review, check).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn put_check(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &Stepping,
+    review: &Review,
+    check: &ReviewStep,
+) -> Result<()> {
+    reviews::put_step(tx, &review.id, check).await?;
+    let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
+    engine.emit(tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
+    Ok(())
+}
+
+/// Commits what a check changed, where the configuration allows it: left as it is it would be merged
+/// without anybody having looked at it. From then on that commit is what is judged.
+async fn commit_changes(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    repo: &Repo,
+    worktree: &Path,
+    check: &mut ReviewStep,
+) -> Result<()> {
+    let message = format!("Changes made by check: {}", check.command);
+    repo.commit_all(worktree, &engine.redacted_in(&s.context, message), None).await?;
+    check.changed_files = Vec::new();
+    super::review_commit(engine, repo, review, repo.head(worktree).await?).await
+}
+
+async fn failed(
+    engine: &Engine,
+    s: &Stepping,
+    mut review: Review,
+    workspace: &Workspace,
+    check: ReviewStep,
+) -> Result<End> {
+    let (reason, evidence) = (check.failure(), evidence_of(&check));
+    let draft = fix::plan_draft(engine, s, &review, workspace, &check).await;
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
+    if task.status != s.task.status {
+        return Ok(End::Interrupted);
+    }
+    // It is drafted beside what follows, which waits for nothing.
+    let draft = match draft {
+        Some(draft) if fixes::begin_draft(&mut tx, &draft).await? => Some(draft),
+        Some(_) | None => None,
+    };
+    let policy = failure_policy(&s.step);
+    if policy == OnFailure::Log {
+        // Recorded, and the review goes on: whoever decides sees it.
+        review.note = Some(reason.clone());
+        reviews::update(&mut tx, &review).await?;
         tx.commit().await?;
-        // What `validate` found is an attempt of its own each time.
-        let counts = |check: &ReviewStep| check.finished && check.has_passed() && check.validate.is_none();
-        Ok(known.into_iter().filter(counts).collect())
+        draft.into_iter().for_each(|draft| fix::start_draft(engine, draft));
+        let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+        trouble.evidence = Some(evidence);
+        return Ok(End::Failed(trouble));
     }
-
-    /// Checks that passed when a fix was verified on the very same files.
-    async fn verified_on(&self, s: &Stepping, repo: &Repo, tree: &str) -> Result<Vec<ReviewStep>> {
-        let all = fixes::of_task(&mut *self.store().read().await?, &s.task.id).await?;
-        let mut passed = Vec::new();
-        for fix in all.into_iter().filter(|fix| fix.status == FixStatus::Verified) {
-            let (Some(commit), Some(verified)) = (&fix.applied_commit, &fix.verification) else { continue };
-            if repo.resolve(commit).await?.is_some() && repo.tree_of(commit).await? == tree {
-                let begun = ReviewStep::begun(fix.gate.step, &fix.gate.command, &verified.log_id);
-                passed.push(ReviewStep {
-                    exit_code: verified.exit_code,
-                    timed_out: verified.timed_out,
-                    finished: true,
-                    duration_ms: verified.duration_ms,
-                    ..begun
-                });
-            }
+    super::decision::fail_review(
+        engine,
+        &mut tx,
+        &task,
+        &mut review,
+        Actor::System { cause: Cause::Review },
+        &reason,
+    )
+    .await?;
+    let end = match policy {
+        _ if task.review_passed_at.take().is_some() => {
+            tasks::update(&mut tx, &mut task, engine.now()).await?;
+            let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
+            trouble.evidence = Some(evidence);
+            End::Block(trouble)
         }
-        Ok(passed)
-    }
-
-    /// Marks the review as running; an earlier, interrupted try is forgotten.
-    async fn open_review(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        repo: &Repo,
-        workspace: &Workspace,
-    ) -> Result<()> {
-        let commit = match &review.reviewed_commit {
-            Some(commit) => commit.clone(),
-            None => repo.head(Path::new(&workspace.path)).await?,
-        };
-        let strayed = self.paths_outside_the_pass(s, repo, workspace, &commit).await?;
-        let no_checks = has_no_checks(s);
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-        review.status = ReviewStatus::Running;
-        review.base_commit = repo.merge_base(&target, &commit).await?;
-        review.reviewed_commit = Some(commit);
-        if !strayed.is_empty() {
-            review.note = Some(format!("the fix changes more than was reviewed: {}", strayed.join(", ")));
-        } else if no_checks && review.note.is_none() {
-            review.note = Some(NO_CHECKS.to_owned());
+        OnFailure::Cascade(to) => {
+            let of = crate::boundary::budget(&mut tx, &s.context, &task).await?.review.limit + 1;
+            let attempt = review.attempt_number;
+            // Its output says what is to be mended.
+            let step = ReviewStep { validate: None, ..check };
+            let correction = Correction::CheckFailed { step, attempt, of: of.max(attempt) };
+            let actor = Actor::System { cause: Cause::Review };
+            let rejection = Rejection { to, actor, reason, correction, evidence: Some(evidence) };
+            super::decision::reject(engine, &mut tx, &s.context, &mut task, &s.transition, rejection).await?
         }
-        let mut tx = self.store().write().await?;
-        reviews::clear_steps(&mut tx, &review.id).await?;
-        reviews::set_check_files(&mut tx, &review.id, &[]).await?;
-        reviews::update(&mut tx, review).await?;
-        if !strayed.is_empty()
-            && let Some(mut task) = tasks::get(&mut tx, &s.task.id).await?
-        {
-            task.review_passed_at = None;
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-        }
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// In a conflict-fix cycle the earlier pass stands for the paths it saw; others are judged again.
-    async fn paths_outside_the_pass(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        workspace: &Workspace,
-        commit: &str,
-    ) -> Result<Vec<String>> {
-        if s.task.review_passed_at.is_none() {
-            return Ok(Vec::new());
-        }
-        let passed = {
-            let mut conn = self.store().read().await?;
-            let all = reviews::list(&mut conn, &s.task.id).await?;
-            all.into_iter()
-                .rev()
-                .find(|review| review.status == ReviewStatus::Passed)
-                .and_then(|review| review.reviewed_commit)
-        };
-        let Some(passed) = passed else { return Ok(Vec::new()) };
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-        let seen = changed_since_target(repo, &target, &passed, &workspace.base_commit).await?;
-        let now = changed_since_target(repo, &target, commit, &workspace.base_commit).await?;
-        Ok(now.into_iter().filter(|path| !seen.contains(path)).collect())
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is a fact of one check; a struct would only rename them"
-    )]
-    async fn run_check(
-        &self,
-        s: &Stepping,
-        review: &Review,
-        workspace: &Workspace,
-        config: &ReviewConfig,
-        index: usize,
-        command: &str,
-        cancel: &CancellationToken,
-    ) -> Result<Option<ReviewStep>> {
-        let log_id = format!("check-{}-{index}", review.id);
-        let check = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), command, &log_id);
-        self.write_check(s, review, &check).await?;
-        self.run_command(s, workspace, config, check, cancel).await
-    }
-
-    /// Runs one check to its end; none when it was stopped.
-    pub(crate) async fn run_command(
-        &self,
-        s: &Stepping,
-        workspace: &Workspace,
-        config: &ReviewConfig,
-        mut check: ReviewStep,
-        cancel: &CancellationToken,
-    ) -> Result<Option<ReviewStep>> {
-        let log_id = check.log_id.clone();
-        let timeout =
-            Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
-        let marker = Marker(log_id.clone());
-        let worktree = Path::new(&workspace.path);
-        self.require_trust_of(&s.context, &s.task, Some(workspace)).await?;
-        let environment = self.command_environment(&s.context).await?;
-        let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
-            .base(environment.base())
-            .envs(self.task_env(&s.context, &s.task, Some(workspace)))
-            .timeout(timeout)
-            .grace(GRACE);
-        let log = LogWriter::open(
-            &self.log_dir(&s.task.project_id, &s.task.id),
-            &log_id,
-            &log_id,
-            forge_agents::log::DEFAULT_CAP_BYTES,
-            Arc::clone(environment.redactor()),
-        )?;
-        environment.note_withheld(&log);
-        let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
-        let mut output = Diagnosing::new(output);
-        let _follow = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
-        let finished =
-            self.run_recorded(&s.task, process, cancel, (&mut output, environment.redactor())).await;
-        self.close_log(log).await?;
-        let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
-        check.diagnoses = diagnoses;
-        let kept = output.kept.into_strings();
-        (check.stdout_tail, check.stderr_tail, check.finished) = (kept.stdout, kept.stderr, true);
-        match finished {
-            Ok(Finished { cancelled: true, .. }) => return Ok(None),
-            Ok(finished) => {
-                check.timed_out = finished.timed_out;
-                check.duration_ms = i64::try_from(finished.duration.as_millis()).unwrap_or(i64::MAX);
-                match finished.exit {
-                    Exit::Code(code) => check.exit_code = Some(code),
-                    Exit::Signal(signal) => check.signal = Some(signal),
-                }
-            }
-            Err(error) => check.stderr_tail = error.to_string(),
-        }
-        Ok(Some(check))
-    }
-
-    /// Writes what a check came to, and which untracked files lie in the worktree since.
-    async fn write_ended(
-        &self,
-        s: &Stepping,
-        review: &Review,
-        check: &ReviewStep,
-        made: &[String],
-    ) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        reviews::set_check_files(&mut tx, &review.id, made).await?;
-        self.put_check(&mut tx, s, review, check).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// Writes how far a check has come.
-    pub(crate) async fn write_check(&self, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        self.put_check(&mut tx, s, review, check).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    async fn put_check(&self, tx: &mut Tx, s: &Stepping, review: &Review, check: &ReviewStep) -> Result<()> {
-        reviews::put_step(tx, &review.id, check).await?;
-        let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
-        self.emit(tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
-        Ok(())
-    }
-
-    /// Commits what a check changed, where the configuration allows it: left as it is it would be merged
-    /// without anybody having looked at it. From then on that commit is what is judged.
-    async fn commit_changes(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        repo: &Repo,
-        worktree: &Path,
-        check: &mut ReviewStep,
-    ) -> Result<()> {
-        let message = format!("Changes made by check: {}", check.command);
-        repo.commit_all(worktree, &self.redacted_in(&s.context, message), None).await?;
-        check.changed_files = Vec::new();
-        self.review_commit(repo, review, repo.head(worktree).await?).await
-    }
-
-    async fn failed(
-        &self,
-        s: &Stepping,
-        mut review: Review,
-        workspace: &Workspace,
-        check: ReviewStep,
-    ) -> Result<End> {
-        let (reason, evidence) = (check.failure(), evidence_of(&check));
-        let draft = self.plan_draft(s, &review, workspace, &check).await;
-        let mut tx = self.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
-        if task.status != s.task.status {
-            return Ok(End::Interrupted);
-        }
-        // It is drafted beside what follows, which waits for nothing.
-        let draft = match draft {
-            Some(draft) if fixes::begin_draft(&mut tx, &draft).await? => Some(draft),
-            Some(_) | None => None,
-        };
-        let policy = failure_policy(&s.step);
-        if policy == OnFailure::Log {
-            // Recorded, and the review goes on: whoever decides sees it.
-            review.note = Some(reason.clone());
-            reviews::update(&mut tx, &review).await?;
-            tx.commit().await?;
-            draft.into_iter().for_each(|draft| self.start_draft(draft));
+        OnFailure::Block | OnFailure::Log => {
             let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
             trouble.evidence = Some(evidence);
-            return Ok(End::Failed(trouble));
+            End::Failed(trouble)
         }
-        self.fail_review(&mut tx, &task, &mut review, Actor::System { cause: Cause::Review }, &reason)
-            .await?;
-        let end = match policy {
-            _ if task.review_passed_at.take().is_some() => {
-                tasks::update(&mut tx, &mut task, self.now()).await?;
-                let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
-                trouble.evidence = Some(evidence);
-                End::Block(trouble)
-            }
-            OnFailure::Cascade(to) => {
-                let of = crate::boundary::budget(&mut tx, &s.context, &task).await?.review.limit + 1;
-                let attempt = review.attempt_number;
-                // Its output says what is to be mended.
-                let step = ReviewStep { validate: None, ..check };
-                let correction = Correction::CheckFailed { step, attempt, of: of.max(attempt) };
-                let actor = Actor::System { cause: Cause::Review };
-                let rejection = Rejection { to, actor, reason, correction, evidence: Some(evidence) };
-                self.reject(&mut tx, &s.context, &mut task, &s.transition, rejection).await?
-            }
-            OnFailure::Block | OnFailure::Log => {
-                let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
-                trouble.evidence = Some(evidence);
-                End::Failed(trouble)
-            }
-        };
-        tx.commit().await?;
-        draft.into_iter().for_each(|draft| self.start_draft(draft));
-        Ok(end)
-    }
+    };
+    tx.commit().await?;
+    draft.into_iter().for_each(|draft| fix::start_draft(engine, draft));
+    Ok(end)
 }
 
 /// What checks came to.

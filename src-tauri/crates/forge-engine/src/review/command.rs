@@ -1,5 +1,6 @@
 //! A person's decision at a gate.
 
+use crate::{hook, run};
 use forge_model::actor::Actor;
 use forge_model::comment::NewComment;
 use forge_model::event::EventType;
@@ -59,7 +60,7 @@ impl Engine {
         let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
         let notes = match decision {
             Decision::Approve => Vec::new(),
-            Decision::Reject => self.notes(id, comments).await?,
+            Decision::Reject => super::comments::notes(self, id, comments).await?,
         };
         let _hold = self.hold(id).await;
         let mut aside = None;
@@ -67,32 +68,32 @@ impl Engine {
             let (task, context, review) = {
                 let mut conn = self.store().read().await?;
                 let (task, context) = self.load_own(&mut conn, id, version).await?;
-                let review = self.awaited_review(&mut conn, &task, gate).await?;
+                let review = awaited_review(&mut conn, &task, gate).await?;
                 (task, context, review)
             };
-            self.require_reviewed_work(&context, &task, &review, commit.as_deref()).await?;
+            super::require_reviewed_work(self, &context, &task, &review, commit.as_deref()).await?;
             aside = self.ask_guards(&context, &task, actor.audience()).await?;
         }
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, id, version).await?;
-        let review = self.awaited_review(&mut tx, &task, gate).await?;
+        let review = awaited_review(&mut tx, &task, gate).await?;
         match (decision, aside) {
             (Decision::Approve, Some(aside)) => {
                 let mv = aside.instead_of(&Move::by_user(&task.status, "accept", actor));
                 self.apply(&mut tx, &context, &mut task, mv).await?;
             }
             (Decision::Approve, None) => {
-                self.approve(&mut tx, &context, &mut task, review, actor, reason).await?;
+                approve(self, &mut tx, &context, &mut task, review, actor, reason).await?;
             }
             (Decision::Reject, _) => {
-                let comments = self.send_drafts(&mut tx, &task, notes).await?;
+                let comments = super::comments::send_drafts(self, &mut tx, &task, notes).await?;
                 let reason = reason.unwrap_or_else(|| match comments.len() {
                     0 => "no reason was given".to_owned(),
                     1 => "one comment on the diff".to_owned(),
                     count => format!("{count} comments on the diff"),
                 });
                 let correction = Correction::Rejected { reason: reason.clone(), comments };
-                self.reject_by_hand(&mut tx, &context, &mut task, review, actor, reason, correction).await?;
+                reject_by_hand(self, &mut tx, &context, &mut task, review, actor, reason, correction).await?;
             }
         }
         tx.commit().await?;
@@ -108,7 +109,7 @@ impl Engine {
     /// `NotFound`, `NothingRunning`.
     pub async fn cancel_review(&self, actor: Actor, id: &TaskId) -> Result<()> {
         let _hold = self.hold(id).await;
-        self.stop_run(id).await;
+        run::stop_run(self, id).await;
         let mut tx = self.store().write().await?;
         let (mut task, _) = self.load_own(&mut tx, id, None).await?;
         let running = reviews::last(&mut tx, id).await?;
@@ -122,7 +123,7 @@ impl Engine {
         review.decided_by = Some(actor);
         review.finished_at = Some(now);
         reviews::update(&mut tx, &review).await?;
-        self.skip_open(&mut tx, &task, "the review was stopped").await?;
+        hook::skip_open(self, &mut tx, &task, "the review was stopped").await?;
         slots::release(&mut tx, id).await?;
         let trouble = Trouble::new(AnnotationType::Manual, "You stopped the review.");
         task.error_annotation = Some(trouble.annotation(&task.status, now));
@@ -134,92 +135,93 @@ impl Engine {
         self.wake_waiting();
         Ok(())
     }
+}
 
-    async fn awaited_review(
-        &self,
-        tx: &mut SqliteConnection,
-        task: &TaskRow,
-        gate: Option<&str>,
-    ) -> Result<Review> {
-        let running = executions::open(tx, Some(std::slice::from_ref(&task.id))).await?;
-        if running.iter().any(|row| audits(row.execution.role)) {
-            return Err(EngineError::conflict(
-                ConflictCode::ReviewerRunning,
-                "the auditor is at work: wait for its verdict, or stop it first",
-            ));
-        }
-        let last = reviews::last(tx, &task.id).await?;
-        let here =
-            last.filter(|review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status);
-        here.filter(|review| gate.is_none_or(|gate| gate == review.state)).ok_or_else(|| {
-            EngineError::conflict(
-                ConflictCode::NotAwaiting,
-                format!("nothing waits for your decision while the task is in {}", task.status),
-            )
-        })
+async fn awaited_review(tx: &mut SqliteConnection, task: &TaskRow, gate: Option<&str>) -> Result<Review> {
+    let running = executions::open(tx, Some(std::slice::from_ref(&task.id))).await?;
+    if running.iter().any(|row| audits(row.execution.role)) {
+        return Err(EngineError::conflict(
+            ConflictCode::ReviewerRunning,
+            "the auditor is at work: wait for its verdict, or stop it first",
+        ));
     }
+    let last = reviews::last(tx, &task.id).await?;
+    let here =
+        last.filter(|review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status);
+    here.filter(|review| gate.is_none_or(|gate| gate == review.state)).ok_or_else(|| {
+        EngineError::conflict(
+            ConflictCode::NotAwaiting,
+            format!("nothing waits for your decision while the task is in {}", task.status),
+        )
+    })
+}
 
-    /// Passes the gate on a person's word.
-    pub(crate) async fn approve(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &mut TaskRow,
-        mut review: Review,
-        actor: Actor,
-        reason: Option<String>,
-    ) -> Result<()> {
-        let accept =
-            context.workflow.state(&review.state).and_then(|state| state.triggers.get("accept").cloned());
-        self.pass_review(tx, context, task, &mut review, Verdict::Pass, actor.clone(), reason.clone())
-            .await?;
-        if let Some(accept) = accept {
-            let mut mv = Move::by_user(&accept.to, "accept", actor);
-            mv.reason = reason;
-            self.apply(tx, context, task, mv).await?;
-        }
-        Ok(())
+/// Passes the gate on a person's word.
+pub(crate) async fn approve(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    mut review: Review,
+    actor: Actor,
+    reason: Option<String>,
+) -> Result<()> {
+    let accept =
+        context.workflow.state(&review.state).and_then(|state| state.triggers.get("accept").cloned());
+    super::decision::pass_review(
+        engine,
+        tx,
+        context,
+        task,
+        &mut review,
+        Verdict::Pass,
+        actor.clone(),
+        reason.clone(),
+    )
+    .await?;
+    if let Some(accept) = accept {
+        let mut mv = Move::by_user(&accept.to, "accept", actor);
+        mv.reason = reason;
+        engine.apply(tx, context, task, mv).await?;
     }
+    Ok(())
+}
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the facts of one decision; a struct would only rename them"
-    )]
-    async fn reject_by_hand(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &mut TaskRow,
-        mut review: Review,
-        actor: Actor,
-        reason: String,
-        correction: Correction,
-    ) -> Result<()> {
-        let gate = context.workflow.state(&review.state).and_then(|state| state.gate_config.clone());
-        let target = gate
-            .and_then(|gate| gate.reject_target)
-            .or_else(|| context.workflow.work_state().map(|state| state.name.clone()));
-        let to = target.ok_or_else(|| {
-            EngineError::conflict(ConflictCode::NotAwaiting, "the gate declares nowhere to send a rejection")
-        })?;
-        let last = transitions::last(tx, &task.id)
-            .await?
-            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-        self.fail_review(tx, task, &mut review, actor.clone(), &reason).await?;
-        let rejection = Rejection { to, actor, reason, correction, evidence: None };
-        match self.reject(tx, context, task, &last, rejection).await? {
-            End::Go(mv) => self.apply(tx, context, task, *mv).await.map(drop),
-            End::Block(trouble) => {
-                self.block(tx, context, task, trouble, forge_model::actor::Cause::Review).await.map(drop)
-            }
-            End::Ok(_)
-            | End::Skipped(_)
-            | End::Failed(_)
-            | End::Wait(_)
-            | End::Interrupted
-            | End::Hook(_)
-            | End::Taught(..)
-            | End::Found(_) => Ok(()),
+#[expect(clippy::too_many_arguments, reason = "the facts of one decision; a struct would only rename them")]
+async fn reject_by_hand(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    mut review: Review,
+    actor: Actor,
+    reason: String,
+    correction: Correction,
+) -> Result<()> {
+    let gate = context.workflow.state(&review.state).and_then(|state| state.gate_config.clone());
+    let target = gate
+        .and_then(|gate| gate.reject_target)
+        .or_else(|| context.workflow.work_state().map(|state| state.name.clone()));
+    let to = target.ok_or_else(|| {
+        EngineError::conflict(ConflictCode::NotAwaiting, "the gate declares nowhere to send a rejection")
+    })?;
+    let last = transitions::last(tx, &task.id)
+        .await?
+        .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+    super::decision::fail_review(engine, tx, task, &mut review, actor.clone(), &reason).await?;
+    let rejection = Rejection { to, actor, reason, correction, evidence: None };
+    match super::decision::reject(engine, tx, context, task, &last, rejection).await? {
+        End::Go(mv) => engine.apply(tx, context, task, *mv).await.map(drop),
+        End::Block(trouble) => {
+            engine.block(tx, context, task, trouble, forge_model::actor::Cause::Review).await.map(drop)
         }
+        End::Ok(_)
+        | End::Skipped(_)
+        | End::Failed(_)
+        | End::Wait(_)
+        | End::Interrupted
+        | End::Hook(_)
+        | End::Taught(..)
+        | End::Found(_) => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! Comments on lines of a task's diff: drafts that a person collects, told to the agent in one batch, and found
 //! again after the file was edited.
 
+use crate::read;
 use std::{collections::HashMap, path::Path};
 
 use forge_git::{DiffScope, Repo, guard};
@@ -54,7 +55,7 @@ impl Engine {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let mut versions = self.versions(id).await?;
+        let mut versions = file_versions(self, id).await?;
         let mut shown = Vec::with_capacity(rows.len());
         for row in rows {
             shown.push(versions.place(row).await?);
@@ -67,12 +68,12 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `WorkspaceMissing`, `Escape`, `Invalid` for lines that are not there.
     pub async fn create_comment(&self, id: &TaskId, new: NewComment) -> Result<Comment> {
-        let mut versions = self.versions(id).await?;
-        let row = self.draft(id, new, "", &mut versions).await?;
+        let mut versions = file_versions(self, id).await?;
+        let row = draft(self, id, new, "", &mut versions).await?;
         let mut tx = self.store().write().await?;
         let (task, _) = self.load(&mut tx, id, None).await?;
         comments::insert(&mut tx, &row).await?;
-        self.told(&mut tx, &task).await?;
+        mark_told(self, &mut tx, &task).await?;
         tx.commit().await?;
         versions.place(row).await
     }
@@ -83,7 +84,7 @@ impl Engine {
     /// `NotFound`, `Invalid`, `AlreadySent` for another text of one that was sent.
     pub async fn update_comment(&self, id: &CommentId, change: CommentChange) -> Result<Comment> {
         let mut tx = self.store().write().await?;
-        let mut row = self.comment(&mut tx, id).await?;
+        let mut row = comment(&mut tx, id).await?;
         let (task, _) = self.load(&mut tx, &row.task_id, None).await?;
         if let Some(text) = change.text {
             require_draft(&row)?;
@@ -100,9 +101,9 @@ impl Engine {
         }
         row.updated_at = self.now();
         comments::update(&mut tx, &row).await?;
-        self.told(&mut tx, &task).await?;
+        mark_told(self, &mut tx, &task).await?;
         tx.commit().await?;
-        self.versions(&row.task_id.clone()).await?.place(row).await
+        file_versions(self, &row.task_id.clone()).await?.place(row).await
     }
 
     /// Removes a draft.
@@ -111,185 +112,185 @@ impl Engine {
     /// `NotFound`, `AlreadySent`.
     pub async fn delete_comment(&self, id: &CommentId) -> Result<()> {
         let mut tx = self.store().write().await?;
-        let row = self.comment(&mut tx, id).await?;
+        let row = comment(&mut tx, id).await?;
         require_draft(&row)?;
         let (task, _) = self.load(&mut tx, &row.task_id, None).await?;
         comments::delete(&mut tx, id).await?;
-        self.told(&mut tx, &task).await?;
+        mark_told(self, &mut tx, &task).await?;
         tx.commit().await?;
         Ok(())
     }
+}
 
-    async fn comment(&self, tx: &mut Tx, id: &CommentId) -> Result<CommentRow> {
-        comments::get(tx, id).await?.ok_or_else(|| EngineError::not_found("comment", id))
+async fn comment(tx: &mut Tx, id: &CommentId) -> Result<CommentRow> {
+    comments::get(tx, id).await?.ok_or_else(|| EngineError::not_found("comment", id))
+}
+
+async fn mark_told(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true })).await
+}
+
+/// The drafts of a task and those that come with a call, as the agent is told them. They are read before
+/// the transaction that sends them ([`Engine::send_drafts`]), as files are.
+pub(crate) async fn notes(
+    engine: &Engine,
+    id: &TaskId,
+    more: Vec<NewComment>,
+) -> Result<Vec<(CommentRow, LineNote)>> {
+    let drafts = {
+        let mut conn = engine.store().read().await?;
+        let mut rows = comments::list(&mut conn, id).await?;
+        rows.retain(|row| row.status == CommentStatus::Draft);
+        rows
+    };
+    if drafts.is_empty() && more.is_empty() {
+        return Ok(Vec::new());
     }
-
-    async fn told(&self, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-        self.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true })).await
+    let mut versions = file_versions(engine, id).await?;
+    let mut rows = drafts;
+    for (index, new) in more.into_iter().enumerate() {
+        rows.push(draft(engine, id, new, &format!("comments[{index}]."), &mut versions).await?);
     }
+    let mut notes = Vec::with_capacity(rows.len());
+    for row in rows {
+        let placed = versions.place(row.clone()).await?;
+        notes.push((row, note_of(placed)));
+    }
+    Ok(notes)
+}
 
-    /// The drafts of a task and those that come with a call, as the agent is told them. They are read before
-    /// the transaction that sends them ([`Engine::send_drafts`]), as files are.
-    pub(crate) async fn notes(
-        &self,
-        id: &TaskId,
-        more: Vec<NewComment>,
-    ) -> Result<Vec<(CommentRow, LineNote)>> {
-        let drafts = {
-            let mut conn = self.store().read().await?;
-            let mut rows = comments::list(&mut conn, id).await?;
-            rows.retain(|row| row.status == CommentStatus::Draft);
-            rows
+/// What readers of the pull request said on lines, as the agent is told it, by the host's names.
+pub(crate) async fn notes_of_host(
+    engine: &Engine,
+    id: &TaskId,
+    names: &[String],
+) -> Result<HashMap<String, LineNote>> {
+    let rows = comments::list(&mut *engine.store().read().await?, id).await?;
+    let mut notes = HashMap::new();
+    let mut versions = None;
+    for row in rows {
+        let Some(name) = row.external_id.clone().filter(|name| names.contains(name)) else { continue };
+        let versions = match &mut versions {
+            Some(versions) => versions,
+            none => none.insert(file_versions(engine, id).await?),
         };
-        if drafts.is_empty() && more.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut versions = self.versions(id).await?;
-        let mut rows = drafts;
-        for (index, new) in more.into_iter().enumerate() {
-            rows.push(self.draft(id, new, &format!("comments[{index}]."), &mut versions).await?);
-        }
-        let mut notes = Vec::with_capacity(rows.len());
-        for row in rows {
-            let placed = versions.place(row.clone()).await?;
-            notes.push((row, note_of(placed)));
-        }
-        Ok(notes)
+        notes.insert(name, note_of(versions.place(row).await?));
     }
+    Ok(notes)
+}
 
-    /// What readers of the pull request said on lines, as the agent is told it, by the host's names.
-    pub(crate) async fn notes_of_host(
-        &self,
-        id: &TaskId,
-        names: &[String],
-    ) -> Result<HashMap<String, LineNote>> {
-        let rows = comments::list(&mut *self.store().read().await?, id).await?;
-        let mut notes = HashMap::new();
-        let mut versions = None;
-        for row in rows {
-            let Some(name) = row.external_id.clone().filter(|name| names.contains(name)) else { continue };
-            let versions = match &mut versions {
-                Some(versions) => versions,
-                none => none.insert(self.versions(id).await?),
-            };
-            notes.insert(name, note_of(versions.place(row).await?));
-        }
-        Ok(notes)
-    }
-
-    /// Marks the comments of a batch as sent; gives what the agent is told. A draft that was removed or sent
-    /// meanwhile is left out.
-    pub(crate) async fn send_drafts(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        notes: Vec<(CommentRow, LineNote)>,
-    ) -> Result<Vec<LineNote>> {
-        let review: Option<ReviewId> = reviews::last(tx, &task.id).await?.map(|review| review.id);
-        let mut told = Vec::with_capacity(notes.len());
-        for (mut row, note) in notes {
-            let known = comments::get(tx, &row.id).await?;
-            let is_new = known.is_none() && row.created_at == row.updated_at && row.review_id.is_none();
-            row.status = CommentStatus::Sent;
-            row.review_id.clone_from(&review);
-            row.updated_at = self.now();
-            match known {
-                Some(known) if known.status == CommentStatus::Draft => {
-                    comments::update(tx, &CommentRow { text: known.text.clone(), ..row }).await?;
-                    told.push(LineNote { text: known.text, ..note });
-                }
-                None if is_new => {
-                    comments::insert(tx, &row).await?;
-                    told.push(note);
-                }
-                Some(_) | None => {}
+/// Marks the comments of a batch as sent; gives what the agent is told. A draft that was removed or sent
+/// meanwhile is left out.
+pub(crate) async fn send_drafts(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    notes: Vec<(CommentRow, LineNote)>,
+) -> Result<Vec<LineNote>> {
+    let review: Option<ReviewId> = reviews::last(tx, &task.id).await?.map(|review| review.id);
+    let mut told = Vec::with_capacity(notes.len());
+    for (mut row, note) in notes {
+        let known = comments::get(tx, &row.id).await?;
+        let is_new = known.is_none() && row.created_at == row.updated_at && row.review_id.is_none();
+        row.status = CommentStatus::Sent;
+        row.review_id.clone_from(&review);
+        row.updated_at = engine.now();
+        match known {
+            Some(known) if known.status == CommentStatus::Draft => {
+                comments::update(tx, &CommentRow { text: known.text.clone(), ..row }).await?;
+                told.push(LineNote { text: known.text, ..note });
             }
-        }
-        if !told.is_empty() {
-            self.told(tx, task).await?;
-        }
-        Ok(told)
-    }
-
-    async fn draft(
-        &self,
-        id: &TaskId,
-        new: NewComment,
-        at: &str,
-        versions: &mut Versions,
-    ) -> Result<CommentRow> {
-        let text = checked_text(&new.text, at)?;
-        let field = |name: &str| format!("{at}{name}");
-        check_inside(versions.root(), &new.path, &field("path"))?;
-        let mut anchor = Anchor::default();
-        if let Some((first, last)) = new.range() {
-            if last < first || last - first >= MAX_LINES {
-                let limit = format!("must be {first} or up to {MAX_LINES} lines more");
-                return Err(EngineError::invalid(&field("last_line"), limit));
+            None if is_new => {
+                comments::insert(tx, &row).await?;
+                told.push(note);
             }
-            let file = versions.lines(new.side, &new.path).await?;
-            let Some(file) = file else {
-                let message = format!("{} has no such file, or none of text", new.side);
-                return Err(EngineError::invalid(&field("path"), message));
-            };
+            Some(_) | None => {}
+        }
+    }
+    if !told.is_empty() {
+        mark_told(engine, tx, task).await?;
+    }
+    Ok(told)
+}
+
+async fn draft(
+    engine: &Engine,
+    id: &TaskId,
+    new: NewComment,
+    at: &str,
+    versions: &mut Versions,
+) -> Result<CommentRow> {
+    let text = checked_text(&new.text, at)?;
+    let field = |name: &str| format!("{at}{name}");
+    check_inside(versions.root(), &new.path, &field("path"))?;
+    let mut anchor = Anchor::default();
+    if let Some((first, last)) = new.range() {
+        if last < first || last - first >= MAX_LINES {
+            let limit = format!("must be {first} or up to {MAX_LINES} lines more");
+            return Err(EngineError::invalid(&field("last_line"), limit));
+        }
+        let file = versions.lines(new.side, &new.path).await?;
+        let Some(file) = file else {
+            let message = format!("{} has no such file, or none of text", new.side);
+            return Err(EngineError::invalid(&field("path"), message));
+        };
+        let lines: Vec<&str> = file.iter().map(String::as_str).collect();
+        anchor = Anchor::of(&lines, first, last).ok_or_else(|| {
+            EngineError::invalid(
+                &field("line"),
+                format!("{} has {}", new.path, counted(lines.len() as u64, "line", "lines")),
+            )
+        })?;
+    } else if new.last_line.is_some() {
+        return Err(EngineError::invalid(&field("line"), "name the first line, too"));
+    }
+    let now = engine.now();
+    Ok(CommentRow {
+        id: engine.new_id(),
+        task_id: id.clone(),
+        review_id: None,
+        source: CommentSource::Person,
+        author: String::new(),
+        status: CommentStatus::Draft,
+        severity: None,
+        at_commit: versions.commit(new.side).await?,
+        path: new.path,
+        side: new.side,
+        line: new.line,
+        last_line: new.line.map(|line| new.last_line.unwrap_or(line)),
+        anchor,
+        text,
+        url: None,
+        external_id: None,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+/// The anchor of a line that somebody else (an auditor, a reader of the pull request) speaks of; an empty one
+/// when it is not there.
+pub(crate) async fn anchors(
+    engine: &Engine,
+    id: &TaskId,
+    places: &[(String, DiffSide, u32)],
+) -> Result<(Vec<Anchor>, String)> {
+    let mut versions = file_versions(engine, id).await?;
+    let mut anchors = Vec::with_capacity(places.len());
+    for (path, side, line) in places {
+        let inside = check_inside(versions.root(), path, "path").is_ok();
+        let file = if inside { versions.lines(*side, path).await? } else { None };
+        let anchor = file.and_then(|file| {
             let lines: Vec<&str> = file.iter().map(String::as_str).collect();
-            anchor = Anchor::of(&lines, first, last).ok_or_else(|| {
-                EngineError::invalid(
-                    &field("line"),
-                    format!("{} has {}", new.path, counted(lines.len() as u64, "line", "lines")),
-                )
-            })?;
-        } else if new.last_line.is_some() {
-            return Err(EngineError::invalid(&field("line"), "name the first line, too"));
-        }
-        let now = self.now();
-        Ok(CommentRow {
-            id: self.new_id(),
-            task_id: id.clone(),
-            review_id: None,
-            source: CommentSource::Person,
-            author: String::new(),
-            status: CommentStatus::Draft,
-            severity: None,
-            at_commit: versions.commit(new.side).await?,
-            path: new.path,
-            side: new.side,
-            line: new.line,
-            last_line: new.line.map(|line| new.last_line.unwrap_or(line)),
-            anchor,
-            text,
-            url: None,
-            external_id: None,
-            created_at: now,
-            updated_at: now,
-        })
+            Anchor::of(&lines, *line, *line)
+        });
+        anchors.push(anchor.unwrap_or_default());
     }
+    Ok((anchors, versions.commit(DiffSide::New).await?))
+}
 
-    /// The anchor of a line that somebody else (an auditor, a reader of the pull request) speaks of; an empty one
-    /// when it is not there.
-    pub(crate) async fn anchors(
-        &self,
-        id: &TaskId,
-        places: &[(String, DiffSide, u32)],
-    ) -> Result<(Vec<Anchor>, String)> {
-        let mut versions = self.versions(id).await?;
-        let mut anchors = Vec::with_capacity(places.len());
-        for (path, side, line) in places {
-            let inside = check_inside(versions.root(), path, "path").is_ok();
-            let file = if inside { versions.lines(*side, path).await? } else { None };
-            let anchor = file.and_then(|file| {
-                let lines: Vec<&str> = file.iter().map(String::as_str).collect();
-                Anchor::of(&lines, *line, *line)
-            });
-            anchors.push(anchor.unwrap_or_default());
-        }
-        Ok((anchors, versions.commit(DiffSide::New).await?))
-    }
-
-    async fn versions(&self, id: &TaskId) -> Result<Versions> {
-        let (repo, scope) = self.diff_scope(id, DiffRequest::Task).await?;
-        Ok(Versions { repo, scope, read: HashMap::new() })
-    }
+async fn file_versions(engine: &Engine, id: &TaskId) -> Result<Versions> {
+    let (repo, scope) = read::diff_scope(engine, id, DiffRequest::Task).await?;
+    Ok(Versions { repo, scope, read: HashMap::new() })
 }
 
 impl Versions {

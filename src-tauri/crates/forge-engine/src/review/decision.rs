@@ -1,5 +1,6 @@
 //! What follows from a review and from a merge. Each decision is made and written in one transaction.
 
+use crate::knowledge;
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
@@ -32,308 +33,309 @@ pub(crate) struct Rejection {
     pub evidence: Option<Evidence>,
 }
 
-impl Engine {
-    /// Passes the review, or lets it wait for a person.
-    pub(crate) async fn decide_review(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
-        let Some(mut review) = reviews::of_transition(tx, &s.task.id, s.transition.seq).await? else {
-            return Ok(End::skipped("no review belongs to this move"));
+/// Passes the review, or lets it wait for a person.
+pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
+    let Some(mut review) = reviews::of_transition(tx, &s.task.id, s.transition.seq).await? else {
+        return Ok(End::skipped("no review belongs to this move"));
+    };
+    if review.status != ReviewStatus::Running {
+        return Ok(End::skipped(format!("the review is {} already", review.status)));
+    }
+    let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
+        return Ok(End::skipped("no such state"));
+    };
+    // In a conflict-fix cycle the earlier pass stands, whoever gave it.
+    let agent_decides = s.task.review_passed_at.is_none() && agent_holds(tx, s, &state).await?;
+    if agent_decides {
+        if !was_done(tx, s, Action::DispatchRoleAgent).await? {
+            // Nobody else will say anything about it.
+            await_person(engine, tx, s, &state, &mut review).await?;
+            return Ok(End::skipped("no agent was started: a person decides"));
+        }
+        let what = if state.plans() { "the plan is written" } else { "the auditor has spoken" };
+        return Ok(End::skipped(format!("decided once {what}")));
+    }
+    let accepted = decide_running(engine, tx, s, &state, &mut review).await?;
+    match (accepted, state.triggers.get("accept")) {
+        (false, _) => Ok(End::Ok(Some("waits for a person".to_owned()))),
+        (true, Some(accept)) => {
+            Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Review, &s.transition)))
+        }
+        (true, None) => Ok(End::Ok(Some("passed; the state declares no accept".to_owned()))),
+    }
+}
+
+async fn agent_holds(tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
+    let Some(role) = &state.role else { return Ok(false) };
+    let holder = roles::holder(tx, &s.task.id, role).await?;
+    Ok(holder.is_some_and(|holder| holder.kind == HolderKind::Agent))
+}
+
+/// Passes a running review (true), or lets it wait for a person (false).
+pub(crate) async fn decide_running(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    state: &State,
+    review: &mut Review,
+) -> Result<bool> {
+    if person_must_decide(tx, s, state).await? {
+        await_person(engine, tx, s, state, review).await?;
+        return Ok(false);
+    }
+    let in_cycle = s.task.review_passed_at.is_some();
+    let verdict = if in_cycle { Verdict::PassCiOnly } else { Verdict::Pass };
+    let decider = Actor::System { cause: Cause::Review };
+    let context = std::sync::Arc::clone(&s.context);
+    pass_review(engine, tx, &context, &mut s.task, review, verdict, decider, None).await?;
+    Ok(true)
+}
+
+/// Lets a review wait for a person, and tells them.
+pub(crate) async fn await_person(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &Stepping,
+    state: &State,
+    review: &mut Review,
+) -> Result<()> {
+    hand_over(engine, tx, &s.task, review).await?;
+    let body = format!("{} waits for your decision.", state.display_name);
+    let cause = format!("awaiting:{}", review.id);
+    engine.notify(tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause).await
+}
+
+/// Writes that a review waits for a person.
+pub(crate) async fn hand_over(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    review: &mut Review,
+) -> Result<()> {
+    review.status = ReviewStatus::AwaitingHuman;
+    reviews::update(tx, review).await?;
+    let facts = json!({ "attempt_number": review.attempt_number });
+    engine.emit(tx, EventType::ReviewAwaitingHuman, task, review.id.as_str(), &facts).await?;
+    engine.emit(tx, EventType::TaskAwaitingHuman, task, task.id.as_str(), &facts).await
+}
+
+async fn person_must_decide(tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
+    let approval =
+        state.gate_config.as_ref().map(|gate| gate.requires_user_approval.clone()).unwrap_or_default();
+    if approval == UserApproval::Always(AlwaysWord::Always) {
+        return Ok(true);
+    }
+    if s.task.review_passed_at.is_some() {
+        return Ok(false);
+    }
+    let holder = match &state.role {
+        Some(role) => roles::holder(tx, &s.task.id, role).await?,
+        None => None,
+    };
+    let optional = state.gate_config.as_ref().is_some_and(|gate| gate.optional_when_unassigned);
+    Ok(approval.required()
+        || match holder.map(|holder| holder.kind) {
+            Some(HolderKind::User) => true,
+            Some(HolderKind::Agent) => false,
+            None => !optional && !s.context.settings.auto_approve,
+        })
+}
+
+/// Writes that a review passed. Where the work was judged, outside a conflict-fix cycle, that is a
+/// boundary for the budgets.
+#[expect(clippy::too_many_arguments, reason = "the facts of one decision; a struct would only rename them")]
+pub(crate) async fn pass_review(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    review: &mut Review,
+    verdict: Verdict,
+    decider: Actor,
+    reason: Option<String>,
+) -> Result<()> {
+    let now = engine.now();
+    review.status = ReviewStatus::Passed;
+    review.verdict = Some(verdict);
+    review.decided_by = Some(decider);
+    review.reason = reason;
+    review.finished_at = Some(now);
+    review.measures = super::stagnation::measures_of(tx, task, review).await?;
+    reviews::update(tx, review).await?;
+    if task.review_passed_at.is_none() && judges(context, &review.state) {
+        task.review_passed_at = Some(now);
+        boundary::reset(tx, task).await?;
+        tasks::update(tx, task, now).await?;
+    }
+    let facts = json!({ "attempt_number": review.attempt_number, "verdict": verdict });
+    engine.emit(tx, EventType::ReviewPassed, task, review.id.as_str(), &facts).await
+}
+
+/// Writes that a review failed.
+pub(crate) async fn fail_review(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    review: &mut Review,
+    decider: Actor,
+    reason: &str,
+) -> Result<()> {
+    review.status = ReviewStatus::Failed;
+    review.verdict = Some(Verdict::Fail);
+    review.decided_by = Some(decider);
+    review.reason = Some(reason.to_owned());
+    review.finished_at = Some(engine.now());
+    review.measures = super::stagnation::measures_of(tx, task, review).await?;
+    reviews::update(tx, review).await?;
+    knowledge::postmortem::record_gate_failure(engine, tx, task, review).await?;
+    let facts = json!({ "attempt_number": review.attempt_number });
+    engine.emit(tx, EventType::ReviewFailed, task, review.id.as_str(), &facts).await
+}
+
+/// Where a rejection leads: back to work while the review budget lasts, else to a person. Asked before
+/// the rejection at hand is written, so the budget shown is the budget enforced.
+pub(crate) async fn reject(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    from: &TransitionRow,
+    rejection: Rejection,
+) -> Result<End> {
+    // Whatever follows: an earlier pass does not outlive a rejection.
+    task.review_passed_at = None;
+    tasks::update(tx, task, engine.now()).await?;
+    // A plan that is sent back is no failed attempt at the work.
+    let counted = judges(context, &task.status);
+    let budget = boundary::budget(tx, context, task).await?.get(BudgetKind::Review);
+    if counted && !budget.allows() {
+        let message = match budget.limit {
+            0 => rejection.reason.clone(),
+            limit => format!("{} ({} of {limit} retries are used)", rejection.reason, budget.used),
         };
-        if review.status != ReviewStatus::Running {
-            return Ok(End::skipped(format!("the review is {} already", review.status)));
-        }
-        let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
-            return Ok(End::skipped("no such state"));
-        };
-        // In a conflict-fix cycle the earlier pass stands, whoever gave it.
-        let agent_decides = s.task.review_passed_at.is_none() && self.agent_holds(tx, s, &state).await?;
-        if agent_decides {
-            if !was_done(tx, s, Action::DispatchRoleAgent).await? {
-                // Nobody else will say anything about it.
-                self.await_person(tx, s, &state, &mut review).await?;
-                return Ok(End::skipped("no agent was started: a person decides"));
-            }
-            let what = if state.plans() { "the plan is written" } else { "the auditor has spoken" };
-            return Ok(End::skipped(format!("decided once {what}")));
-        }
-        let accepted = self.decide_running(tx, s, &state, &mut review).await?;
-        match (accepted, state.triggers.get("accept")) {
-            (false, _) => Ok(End::Ok(Some("waits for a person".to_owned()))),
-            (true, Some(accept)) => {
-                Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Review, &s.transition)))
-            }
-            (true, None) => Ok(End::Ok(Some("passed; the state declares no accept".to_owned()))),
-        }
+        let mut trouble = Trouble::new(AnnotationType::ReviewBudgetExhausted, message);
+        trouble.details = json!({ "budget": budget });
+        trouble.evidence = rejection.evidence;
+        return Ok(End::Block(trouble));
     }
+    if counted && let Some(why) = super::stagnation::stagnation(engine, tx, context, task, &rejection).await?
+    {
+        let mut trouble =
+            Trouble::new(AnnotationType::ReviewStagnant, format!("{} ({why})", rejection.reason));
+        trouble.details = json!({ "budget": budget });
+        trouble.evidence = rejection.evidence;
+        return Ok(End::Block(trouble));
+    }
+    let mut mv = match &rejection.actor {
+        Actor::User { .. } => Move::by_user(&rejection.to, "reject", rejection.actor.clone()),
+        // An agent's run starts a chain of its own.
+        Actor::Agent { .. } => Move::by_engine(&rejection.to, "reject", rejection.actor.clone()),
+        Actor::System { .. } => Move::cascade(&rejection.to, "reject", Cause::Review, from),
+    };
+    mv.reason = Some(rejection.reason);
+    mv.rejection = counted;
+    let cause = if counted {
+        format!("review retry {} of {}", budget.used + 1, budget.limit)
+    } else {
+        "sent back".to_owned()
+    };
+    mv.carry = Carry { corrections: vec![rejection.correction], cause: Some(cause), ..Carry::default() };
+    Ok(End::go(mv))
+}
 
-    async fn agent_holds(&self, tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
-        let Some(role) = &state.role else { return Ok(false) };
-        let holder = roles::holder(tx, &s.task.id, role).await?;
-        Ok(holder.is_some_and(|holder| holder.kind == HolderKind::Agent))
+/// Sends the task on by how its merge ended.
+pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
+    let merged = steps::of_transition(tx, s.transition.seq).await?;
+    // The entry may have been made more than once.
+    let before = |step: &&StepRow| step.id < s.step.id && step.action == Some(Action::RunMerge);
+    let ran = merged.iter().rfind(before).and_then(|step| step.outcome);
+    if ran != Some(StepOutcome::Ok) {
+        return Ok(End::skipped("the merge did not run"));
     }
+    let Some(merge) = merges::last(tx, &s.task.id).await? else {
+        return Ok(End::skipped("nothing was merged"));
+    };
+    let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
+        return Ok(End::skipped("no such state"));
+    };
+    match merge.status {
+        MergeStatus::Landed | MergeStatus::Nothing => match state.triggers.get("accept") {
+            Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Merge, &s.transition))),
+            None => Ok(End::Ok(Some("merged; the state declares no accept".to_owned()))),
+        },
+        MergeStatus::Conflict => conflicted(engine, tx, s, &state).await,
+        MergeStatus::Intended | MergeStatus::Failed => Ok(End::skipped("the merge has no outcome")),
+    }
+}
 
-    /// Passes a running review (true), or lets it wait for a person (false).
-    pub(crate) async fn decide_running(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        state: &State,
-        review: &mut Review,
-    ) -> Result<bool> {
-        if self.person_must_decide(tx, s, state).await? {
-            self.await_person(tx, s, state, review).await?;
-            return Ok(false);
-        }
-        let in_cycle = s.task.review_passed_at.is_some();
-        let verdict = if in_cycle { Verdict::PassCiOnly } else { Verdict::Pass };
-        let decider = Actor::System { cause: Cause::Review };
-        let context = std::sync::Arc::clone(&s.context);
-        self.pass_review(tx, &context, &mut s.task, review, verdict, decider, None).await?;
-        Ok(true)
+async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -> Result<End> {
+    let last = executions::list(tx, &s.task.id).await?;
+    let conflict = last.iter().rev().find_map(|row| row.execution.conflict.clone());
+    let names =
+        conflict.as_ref().map(|c| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>().join(", "));
+    let message = format!("merging conflicts in {}", names.as_deref().unwrap_or("some files"));
+    let mut trouble = Trouble::new(AnnotationType::MergeConflict, message);
+    trouble.details = json!({ "conflict": conflict });
+    let Some(fail) = state.triggers.get("fail") else { return Ok(End::Block(trouble)) };
+    let mut mv = Move::cascade(&fail.to, "fail", Cause::Merge, &s.transition);
+    mv.reason = Some(trouble.message.clone());
+    let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::MergeFix);
+    let role = s.context.work_role().unwrap_or_default();
+    let has_agent =
+        roles::holder(tx, &s.task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent);
+    if budget.allows()
+        && has_agent
+        && let Some(conflict) = conflict
+    {
+        let correction =
+            Correction::Conflict { target: conflict.target, paths: conflict.paths, begun: false };
+        mv.carry = Carry { corrections: vec![correction], fix_conflict: true, ..Carry::default() };
+    } else {
+        let cause = format!("conflict:{}", s.transition.id);
+        engine.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &trouble.message, &cause).await?;
+        mv.annotation = Some(trouble.annotation(&s.task.status, engine.now()));
     }
+    Ok(End::go(mv))
+}
 
-    /// Lets a review wait for a person, and tells them.
-    pub(crate) async fn await_person(
-        &self,
-        tx: &mut Tx,
-        s: &Stepping,
-        state: &State,
-        review: &mut Review,
-    ) -> Result<()> {
-        self.hand_over(tx, &s.task, review).await?;
-        let body = format!("{} waits for your decision.", state.display_name);
-        let cause = format!("awaiting:{}", review.id);
-        self.notify(tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause).await
-    }
+/// Shows what is left of the budget that the state owns.
+pub(crate) async fn show_budget(tx: &mut Tx, s: &Stepping) -> Result<End> {
+    let is_merge_failed =
+        s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
+    let kind = if is_merge_failed { BudgetKind::MergeFix } else { BudgetKind::Review };
+    let budget = boundary::budget(tx, &s.context, &s.task).await?.get(kind);
+    Ok(End::Ok(Some(format!("{} of {} used", budget.used, budget.limit))))
+}
 
-    /// Writes that a review waits for a person.
-    pub(crate) async fn hand_over(&self, tx: &mut Tx, task: &TaskRow, review: &mut Review) -> Result<()> {
-        review.status = ReviewStatus::AwaitingHuman;
-        reviews::update(tx, review).await?;
-        let facts = json!({ "attempt_number": review.attempt_number });
-        self.emit(tx, EventType::ReviewAwaitingHuman, task, review.id.as_str(), &facts).await?;
-        self.emit(tx, EventType::TaskAwaitingHuman, task, task.id.as_str(), &facts).await
+/// Sends the task along `accept` when nobody holds the state's role.
+pub(crate) async fn pass_unassigned(tx: &mut Tx, s: &Stepping) -> Result<End> {
+    let Some(state) = s.context.workflow.state(&s.task.status) else {
+        return Ok(End::skipped("no such state"));
+    };
+    let Some(role) = &state.role else { return Ok(End::skipped("the state has no role")) };
+    if roles::holder(tx, &s.task.id, role).await?.is_some() {
+        return Ok(End::skipped("the role is held"));
     }
+    match state.triggers.get("accept") {
+        Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Workflow, &s.transition))),
+        None => Ok(End::skipped("the state declares no accept")),
+    }
+}
 
-    async fn person_must_decide(&self, tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
-        let approval =
-            state.gate_config.as_ref().map(|gate| gate.requires_user_approval.clone()).unwrap_or_default();
-        if approval == UserApproval::Always(AlwaysWord::Always) {
-            return Ok(true);
-        }
-        if s.task.review_passed_at.is_some() {
-            return Ok(false);
-        }
-        let holder = match &state.role {
-            Some(role) => roles::holder(tx, &s.task.id, role).await?,
-            None => None,
-        };
-        let optional = state.gate_config.as_ref().is_some_and(|gate| gate.optional_when_unassigned);
-        Ok(approval.required()
-            || match holder.map(|holder| holder.kind) {
-                Some(HolderKind::User) => true,
-                Some(HolderKind::Agent) => false,
-                None => !optional && !s.context.settings.auto_approve,
-            })
+/// Tells the person why the task needs them, unless they just blocked it themselves.
+pub(crate) async fn publish_blocked(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Result<End> {
+    if s.transition.actor.is_user() {
+        return Ok(End::skipped("the person knows"));
     }
-
-    /// Writes that a review passed. Where the work was judged, outside a conflict-fix cycle, that is a
-    /// boundary for the budgets.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the facts of one decision; a struct would only rename them"
-    )]
-    pub(crate) async fn pass_review(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &mut TaskRow,
-        review: &mut Review,
-        verdict: Verdict,
-        decider: Actor,
-        reason: Option<String>,
-    ) -> Result<()> {
-        let now = self.now();
-        review.status = ReviewStatus::Passed;
-        review.verdict = Some(verdict);
-        review.decided_by = Some(decider);
-        review.reason = reason;
-        review.finished_at = Some(now);
-        review.measures = self.measures_of(tx, task, review).await?;
-        reviews::update(tx, review).await?;
-        if task.review_passed_at.is_none() && judges(context, &review.state) {
-            task.review_passed_at = Some(now);
-            boundary::reset(tx, task).await?;
-            tasks::update(tx, task, now).await?;
-        }
-        let facts = json!({ "attempt_number": review.attempt_number, "verdict": verdict });
-        self.emit(tx, EventType::ReviewPassed, task, review.id.as_str(), &facts).await
-    }
-
-    /// Writes that a review failed.
-    pub(crate) async fn fail_review(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        review: &mut Review,
-        decider: Actor,
-        reason: &str,
-    ) -> Result<()> {
-        review.status = ReviewStatus::Failed;
-        review.verdict = Some(Verdict::Fail);
-        review.decided_by = Some(decider);
-        review.reason = Some(reason.to_owned());
-        review.finished_at = Some(self.now());
-        review.measures = self.measures_of(tx, task, review).await?;
-        reviews::update(tx, review).await?;
-        self.record_gate_failure(tx, task, review).await?;
-        let facts = json!({ "attempt_number": review.attempt_number });
-        self.emit(tx, EventType::ReviewFailed, task, review.id.as_str(), &facts).await
-    }
-
-    /// Where a rejection leads: back to work while the review budget lasts, else to a person. Asked before
-    /// the rejection at hand is written, so the budget shown is the budget enforced.
-    pub(crate) async fn reject(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &mut TaskRow,
-        from: &TransitionRow,
-        rejection: Rejection,
-    ) -> Result<End> {
-        // Whatever follows: an earlier pass does not outlive a rejection.
-        task.review_passed_at = None;
-        tasks::update(tx, task, self.now()).await?;
-        // A plan that is sent back is no failed attempt at the work.
-        let counted = judges(context, &task.status);
-        let budget = boundary::budget(tx, context, task).await?.get(BudgetKind::Review);
-        if counted && !budget.allows() {
-            let message = match budget.limit {
-                0 => rejection.reason.clone(),
-                limit => format!("{} ({} of {limit} retries are used)", rejection.reason, budget.used),
-            };
-            let mut trouble = Trouble::new(AnnotationType::ReviewBudgetExhausted, message);
-            trouble.details = json!({ "budget": budget });
-            trouble.evidence = rejection.evidence;
-            return Ok(End::Block(trouble));
-        }
-        if counted && let Some(why) = self.stagnation(tx, context, task, &rejection).await? {
-            let mut trouble =
-                Trouble::new(AnnotationType::ReviewStagnant, format!("{} ({why})", rejection.reason));
-            trouble.details = json!({ "budget": budget });
-            trouble.evidence = rejection.evidence;
-            return Ok(End::Block(trouble));
-        }
-        let mut mv = match &rejection.actor {
-            Actor::User { .. } => Move::by_user(&rejection.to, "reject", rejection.actor.clone()),
-            // An agent's run starts a chain of its own.
-            Actor::Agent { .. } => Move::by_engine(&rejection.to, "reject", rejection.actor.clone()),
-            Actor::System { .. } => Move::cascade(&rejection.to, "reject", Cause::Review, from),
-        };
-        mv.reason = Some(rejection.reason);
-        mv.rejection = counted;
-        let cause = if counted {
-            format!("review retry {} of {}", budget.used + 1, budget.limit)
-        } else {
-            "sent back".to_owned()
-        };
-        mv.carry = Carry { corrections: vec![rejection.correction], cause: Some(cause), ..Carry::default() };
-        Ok(End::go(mv))
-    }
-
-    /// Sends the task on by how its merge ended.
-    pub(crate) async fn decide_merge(&self, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
-        let merged = steps::of_transition(tx, s.transition.seq).await?;
-        // The entry may have been made more than once.
-        let before = |step: &&StepRow| step.id < s.step.id && step.action == Some(Action::RunMerge);
-        let ran = merged.iter().rfind(before).and_then(|step| step.outcome);
-        if ran != Some(StepOutcome::Ok) {
-            return Ok(End::skipped("the merge did not run"));
-        }
-        let Some(merge) = merges::last(tx, &s.task.id).await? else {
-            return Ok(End::skipped("nothing was merged"));
-        };
-        let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
-            return Ok(End::skipped("no such state"));
-        };
-        match merge.status {
-            MergeStatus::Landed | MergeStatus::Nothing => match state.triggers.get("accept") {
-                Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Merge, &s.transition))),
-                None => Ok(End::Ok(Some("merged; the state declares no accept".to_owned()))),
-            },
-            MergeStatus::Conflict => self.conflicted(tx, s, &state).await,
-            MergeStatus::Intended | MergeStatus::Failed => Ok(End::skipped("the merge has no outcome")),
-        }
-    }
-
-    async fn conflicted(&self, tx: &mut Tx, s: &Stepping, state: &State) -> Result<End> {
-        let last = executions::list(tx, &s.task.id).await?;
-        let conflict = last.iter().rev().find_map(|row| row.execution.conflict.clone());
-        let names =
-            conflict.as_ref().map(|c| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>().join(", "));
-        let message = format!("merging conflicts in {}", names.as_deref().unwrap_or("some files"));
-        let mut trouble = Trouble::new(AnnotationType::MergeConflict, message);
-        trouble.details = json!({ "conflict": conflict });
-        let Some(fail) = state.triggers.get("fail") else { return Ok(End::Block(trouble)) };
-        let mut mv = Move::cascade(&fail.to, "fail", Cause::Merge, &s.transition);
-        mv.reason = Some(trouble.message.clone());
-        let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::MergeFix);
-        let role = s.context.work_role().unwrap_or_default();
-        let has_agent =
-            roles::holder(tx, &s.task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent);
-        if budget.allows()
-            && has_agent
-            && let Some(conflict) = conflict
-        {
-            let correction =
-                Correction::Conflict { target: conflict.target, paths: conflict.paths, begun: false };
-            mv.carry = Carry { corrections: vec![correction], fix_conflict: true, ..Carry::default() };
-        } else {
-            let cause = format!("conflict:{}", s.transition.id);
-            self.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &trouble.message, &cause).await?;
-            mv.annotation = Some(trouble.annotation(&s.task.status, self.now()));
-        }
-        Ok(End::go(mv))
-    }
-
-    /// Shows what is left of the budget that the state owns.
-    pub(crate) async fn show_budget(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
-        let is_merge_failed =
-            s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
-        let kind = if is_merge_failed { BudgetKind::MergeFix } else { BudgetKind::Review };
-        let budget = boundary::budget(tx, &s.context, &s.task).await?.get(kind);
-        Ok(End::Ok(Some(format!("{} of {} used", budget.used, budget.limit))))
-    }
-
-    /// Sends the task along `accept` when nobody holds the state's role.
-    pub(crate) async fn pass_unassigned(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
-        let Some(state) = s.context.workflow.state(&s.task.status) else {
-            return Ok(End::skipped("no such state"));
-        };
-        let Some(role) = &state.role else { return Ok(End::skipped("the state has no role")) };
-        if roles::holder(tx, &s.task.id, role).await?.is_some() {
-            return Ok(End::skipped("the role is held"));
-        }
-        match state.triggers.get("accept") {
-            Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Workflow, &s.transition))),
-            None => Ok(End::skipped("the state declares no accept")),
-        }
-    }
-
-    /// Tells the person why the task needs them, unless they just blocked it themselves.
-    pub(crate) async fn publish_blocked(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
-        if s.transition.actor.is_user() {
-            return Ok(End::skipped("the person knows"));
-        }
-        let body = s
-            .task
-            .error_annotation
-            .as_ref()
-            .map_or("needs you", |annotation| annotation.message.as_str())
-            .to_owned();
-        let cause = format!("blocked:{}", s.transition.id);
-        self.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
-        Ok(End::ok())
-    }
+    let body = s
+        .task
+        .error_annotation
+        .as_ref()
+        .map_or("needs you", |annotation| annotation.message.as_str())
+        .to_owned();
+    let cause = format!("blocked:{}", s.transition.id);
+    engine.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
+    Ok(End::ok())
 }
 
 /// Whether an action of the same move was skipped: what depends on it has nothing to say.

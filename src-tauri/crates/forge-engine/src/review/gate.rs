@@ -1,6 +1,7 @@
 //! The gate `validate` of a review: one more check, once the commands passed. Its results are a step of the review,
 //! and its attempts are counted with those that people and agents make, each review once.
 
+use crate::{run, validate};
 use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_exec::{HeadTail, Stream};
 use forge_model::log::EntryKind;
@@ -16,49 +17,47 @@ use crate::{review::checks::TAIL_BYTES, steps::Stepping};
 /// What the step is called.
 const NAME: &str = "validate";
 
-impl Engine {
-    /// Makes the checks of a review's gate; none when they were stopped.
-    pub(crate) async fn run_gate(
-        &self,
-        s: &Stepping,
-        review: &Review,
-        workspace: &Workspace,
-        gate: &ValidateGate,
-        index: usize,
-        cancel: &CancellationToken,
-    ) -> Result<Option<ReviewStep>> {
-        let command = match &gate.module_id {
-            Some(module) => format!("{NAME} {module}"),
-            None => NAME.to_owned(),
-        };
-        let log_id = format!("check-{}-{index}", review.id);
-        let begun = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), &command, &log_id);
-        self.write_check(s, review, &begun).await?;
-        let input = gate.input(&s.task.project_id, &s.task.id, &workspace.path);
-        let (at, input) = match self.validated_at(input).await {
-            // What the worktree holds can make a check impossible: then it fails and says so.
-            Err(error @ (EngineError::Invalid(_) | EngineError::Escape { .. })) => {
-                return Ok(Some(ReviewStep { finished: true, stderr_tail: error.to_string(), ..begun }));
-            }
-            found => found?,
-        };
-        let call = Call { at, input, id: review.id.0.clone() };
-        let since = self.now();
-        let Some(report) = self.run_validation(&call, cancel).await? else { return Ok(None) };
-        let duration_ms = self.now().since(since);
-        self.log_gate(s, &log_id, &report).await?;
-        Ok(Some(ended(begun, duration_ms, report)))
-    }
+/// Makes the checks of a review's gate; none when they were stopped.
+pub(crate) async fn run_gate(
+    engine: &Engine,
+    s: &Stepping,
+    review: &Review,
+    workspace: &Workspace,
+    gate: &ValidateGate,
+    index: usize,
+    cancel: &CancellationToken,
+) -> Result<Option<ReviewStep>> {
+    let command = match &gate.module_id {
+        Some(module) => format!("{NAME} {module}"),
+        None => NAME.to_owned(),
+    };
+    let log_id = format!("check-{}-{index}", review.id);
+    let begun = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), &command, &log_id);
+    super::checks::write_check(engine, s, review, &begun).await?;
+    let input = gate.input(&s.task.project_id, &s.task.id, &workspace.path);
+    let (at, input) = match validate::place::validated_at(engine, input).await {
+        // What the worktree holds can make a check impossible: then it fails and says so.
+        Err(error @ (EngineError::Invalid(_) | EngineError::Escape { .. })) => {
+            return Ok(Some(ReviewStep { finished: true, stderr_tail: error.to_string(), ..begun }));
+        }
+        found => found?,
+    };
+    let call = Call { at, input, id: review.id.0.clone() };
+    let since = engine.now();
+    let Some(report) = validate::run_validation(engine, &call, cancel).await? else { return Ok(None) };
+    let duration_ms = engine.now().since(since);
+    log_gate(engine, s, &log_id, &report).await?;
+    Ok(Some(ended(begun, duration_ms, report)))
+}
 
-    async fn log_gate(&self, s: &Stepping, log_id: &str, report: &ValidateReport) -> Result<()> {
-        let dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let log = LogWriter::open(&dir, log_id, log_id, DEFAULT_CAP_BYTES, self.redactor_in(&s.context))?;
-        let _follow = self.follow_log(&s.task.project_id, Some(&s.task.id), log_id, &log);
-        let text = format!("{}\n", told(&report.results));
-        log.raw(text.as_bytes());
-        log.append(EntryKind::Stdout, "", json!({ "text": text }));
-        self.close_log(log).await
-    }
+async fn log_gate(engine: &Engine, s: &Stepping, log_id: &str, report: &ValidateReport) -> Result<()> {
+    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let log = LogWriter::open(&dir, log_id, log_id, DEFAULT_CAP_BYTES, engine.redactor_in(&s.context))?;
+    let _follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), log_id, &log);
+    let text = format!("{}\n", told(&report.results));
+    log.raw(text.as_bytes());
+    log.append(EntryKind::Stdout, "", json!({ "text": text }));
+    run::close_log(engine, log).await
 }
 
 fn ended(begun: ReviewStep, duration_ms: i64, report: ValidateReport) -> ReviewStep {

@@ -19,6 +19,7 @@ pub(crate) mod gate;
 pub(crate) mod stagnation;
 pub(crate) mod traces;
 
+use crate::{fix, workspace};
 use std::path::Path;
 
 use forge_git::{Backup, Repo};
@@ -74,362 +75,361 @@ pub(crate) enum Approved {
     Missing(Box<Trouble>),
 }
 
-impl Engine {
-    /// Keeps the commit that a review is about reachable; to be called before the review's row names it.
-    pub(crate) async fn keep_reviewed(
-        &self,
-        repo: &Repo,
-        task: &TaskId,
-        attempt: u32,
-        commit: &str,
-    ) -> Result<()> {
-        let name = format!("{}/{attempt}", reviewed_prefix(task));
-        let old = repo.resolve(&name).await?;
-        if old.as_deref() == Some(commit) {
+/// Keeps the commit that a review is about reachable; to be called before the review's row names it.
+pub(crate) async fn keep_reviewed(repo: &Repo, task: &TaskId, attempt: u32, commit: &str) -> Result<()> {
+    let name = format!("{}/{attempt}", reviewed_prefix(task));
+    let old = repo.resolve(&name).await?;
+    if old.as_deref() == Some(commit) {
+        return Ok(());
+    }
+    let reason = format!("forge: reviewed, attempt {attempt}");
+    Ok(repo.update_ref(&name, commit, old.as_deref().unwrap_or_default(), &reason).await?)
+}
+
+/// Makes a commit the one that an undecided review is about. Passes on another commit's files do not count for it.
+pub(crate) async fn review_commit(
+    engine: &Engine,
+    repo: &Repo,
+    review: &mut Review,
+    commit: String,
+) -> Result<()> {
+    keep_reviewed(repo, &review.task_id, review.attempt_number, &commit).await?;
+    review.reviewed_commit = Some(commit);
+    let mut tx = engine.store().write().await?;
+    reviews::update(&mut tx, review).await?;
+    reviews::set_tree(&mut tx, &review.id, None).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// What a task holds besides the commit that a review is about; none when that is all, or when its branch or
+/// repository is missing, which the merge tells.
+pub(crate) async fn work_changed(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    review: &Review,
+) -> Result<Option<WorkChanged>> {
+    let Some(reviewed) = &review.reviewed_commit else { return Ok(None) };
+    let (workspace, by_checks) = {
+        let mut conn = engine.store().read().await?;
+        let workspace = workspaces::last(&mut conn, &task.id).await?;
+        (workspace, reviews::check_files(&mut conn, &review.id).await?)
+    };
+    let Some(repo) = present_repo(engine, context).await? else { return Ok(None) };
+    let Some(mut tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
+        return Ok(None);
+    };
+    let mut uncommitted = Vec::new();
+    if let Some(workspace) = workspace.filter(is_present) {
+        workspace::nested::mend_worktree(engine, &repo, task, &workspace).await?;
+        let worktree = Path::new(&workspace.path);
+        repo.reveal_hidden(worktree).await?;
+        let head = repo.head(worktree).await?;
+        if tip == *reviewed {
+            // Commits may have been made beside the branch.
+            tip = head;
+        }
+        let changes = repo.status(worktree).await?;
+        let paths = changes.into_iter().filter(|it| !it.untracked || !by_checks.contains(&it.path));
+        uncommitted = paths.map(|it| it.path).collect();
+    }
+    if tip == *reviewed && uncommitted.is_empty() {
+        return Ok(None);
+    }
+    let commits = repo.commits_outside(&tip, std::slice::from_ref(reviewed)).await?;
+    Ok(Some(WorkChanged { reviewed_commit: reviewed.clone(), tip_commit: tip, commits, uncommitted }))
+}
+
+/// Refuses an approval of other work than what was reviewed. What differs is kept with the task, so that the ways on
+/// are offered.
+pub(crate) async fn require_reviewed_work(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    review: &Review,
+    named: Option<&str>,
+) -> Result<()> {
+    let changed = work_changed(engine, context, task, review).await?;
+    keep_work_changed(engine, task, changed.as_ref()).await?;
+    let other = named.filter(|named| !is_named(review.reviewed_commit.as_deref(), named));
+    let (message, details) = match (changed, other) {
+        (Some(changed), _) => (told(&changed), json!(changed)),
+        (None, Some(named)) => {
+            let reviewed = review.reviewed_commit.as_deref();
+            let message = format!(
+                "Could not approve {}: the review is about {}.\nRead the changes again, then approve that commit.",
+                short(named),
+                reviewed.map_or("no commit", short),
+            );
+            let details = json!({ "reviewed_commit": reviewed, "tip_commit": reviewed, "uncommitted": [] });
+            (message, details)
+        }
+        (None, None) => return Ok(()),
+    };
+    Err(EngineError::Conflict { code: ConflictCode::WorkChangedSinceReview, message, details })
+}
+
+/// Notes how a task's work differs from the reviewed commit that a person is to approve, after Forge itself changed
+/// the work.
+pub(crate) async fn look_at_changed_work(engine: &Engine, id: &TaskId) -> Result<()> {
+    count_unmerged(engine, id).await;
+    fix::supersede_fixes(engine, id).await;
+    let (task, context, review) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = engine.load(&mut conn, id, None).await?;
+        (task, context, reviews::last(&mut conn, id).await?)
+    };
+    let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
+    let approvable = kind.is_some_and(forge_model::offer::may_approve);
+    let Some(review) = review.filter(|_| approvable) else { return Ok(()) };
+    let changed = work_changed(engine, &context, &task, &review).await?;
+    keep_work_changed(engine, &task, changed.as_ref()).await
+}
+
+/// Stores how a task's work differs from the reviewed commit, when that is news.
+pub(crate) async fn keep_work_changed(
+    engine: &Engine,
+    task: &TaskRow,
+    changed: Option<&WorkChanged>,
+) -> Result<()> {
+    if task.work_changed.as_ref() == changed {
+        return Ok(());
+    }
+    let mut tx = engine.store().write().await?;
+    tasks::set_work_changed(&mut tx, &task.id, changed).await?;
+    let facts = json!({ "work_changed": changed.is_some() });
+    engine.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// What is merged for a task: the commit of its latest review that passed.
+pub(crate) async fn approved_work(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Approved> {
+    let (all, started, unchosen) = {
+        let mut conn = engine.store().read().await?;
+        let all = reviews::list(&mut conn, &task.id).await?;
+        (all, was_started(&mut conn, task).await?, lacks_winner(&mut conn, task).await?)
+    };
+    // What a rebase of Forge's own came to, other than a pass, is no judgement of the work.
+    let merges =
+        |state: &str| context.workflow.state(state).is_some_and(|state| state.has_action(Action::RunMerge));
+    let judged = |review: &&Review| review.status == ReviewStatus::Passed || !merges(&review.state);
+    let passed = all.iter().rev().find(judged).filter(|review| review.status == ReviewStatus::Passed);
+    let reviewed = passed.and_then(|review| review.reviewed_commit.clone());
+    let branch = task_branch(task);
+    let missing = |what: &str, name: &str, restorable: Option<&str>| {
+        let place = &context.project.repo_path;
+        let remedy = match what {
+            "repository" => "Move the repository back, then try again.",
+            "branch" if restorable.is_some() => "Restore the branch, or reset the worktree.",
+            _ => "Restore it from a copy of the repository, then try again.",
+        };
+        let message = match what {
+            "repository" => format!("Could not merge: there is no repository at {place}.\n{remedy}"),
+            _ => format!("Could not merge: the {what} {name} is missing in {place}.\n{remedy}"),
+        };
+        let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+        trouble.details =
+            json!({ "missing": what, "name": name, "repository": place, RESTORABLE: restorable });
+        Approved::Missing(Box::new(trouble))
+    };
+    let Some(repo) = present_repo(engine, context).await? else {
+        return Ok(missing("repository", &context.project.repo_path, None));
+    };
+    let target = context.target_branch(task);
+    if repo.resolve(&format!("refs/heads/{target}")).await?.is_none() {
+        return Ok(missing("target branch", &target, None));
+    }
+    if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
+        if !started && reviewed.is_none() {
+            return Ok(match unchosen {
+                true => Approved::Missing(Box::new(no_winner("merge"))),
+                false => Approved::NeverStarted,
+            });
+        }
+        let known = match &reviewed {
+            Some(commit) => repo.resolve(commit).await?,
+            None => known_commit(engine, &repo, task).await?,
+        };
+        return Ok(missing("branch", &branch, known.as_deref()));
+    }
+    match reviewed {
+        Some(commit) if repo.resolve(&commit).await?.is_some() => Ok(Approved::Commit(commit)),
+        Some(commit) => Ok(missing("reviewed commit", &commit, None)),
+        None => Ok(missing("review that passed for the branch", &branch, None)),
+    }
+}
+
+/// The newest commit of a task that is still there: of its reviews, else of its runs.
+pub(crate) async fn known_commit(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
+    let (all, worked) = {
+        let mut conn = engine.store().read().await?;
+        (reviews::list(&mut conn, &task.id).await?, executions::list(&mut conn, &task.id).await?)
+    };
+    let reviewed = all.into_iter().rev().filter_map(|review| review.reviewed_commit);
+    let committed = worked.into_iter().rev().filter_map(|row| row.execution.after_commit);
+    for commit in reviewed.chain(committed) {
+        if repo.resolve(&commit).await?.is_some() {
+            return Ok(Some(commit));
+        }
+    }
+    Ok(None)
+}
+
+/// A project's repository; none when it is not where the project says.
+pub(crate) async fn present_repo(engine: &Engine, context: &ProjectContext) -> Result<Option<Repo>> {
+    match engine.repo(context).await {
+        Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
+        Err(EngineError::Git(
+            forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
+        )) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Restores the missing branch of a task at the reviewed commit.
+pub(crate) async fn restore_branch(engine: &Engine, task: &TaskRow, context: &ProjectContext) -> Result<()> {
+    let details = task.error_annotation.as_ref().map(|annotation| &annotation.details);
+    let commit = details.and_then(|details| details.get(RESTORABLE)).and_then(|commit| commit.as_str());
+    let commit = commit.ok_or_else(|| EngineError::not_found("reviewed commit of task", &task.id))?;
+    let repo = engine.repo(context).await?;
+    let name = format!("refs/heads/{}", task_branch(task));
+    if repo.resolve(&name).await?.is_some() {
+        return Ok(());
+    }
+    Ok(repo.update_ref(&name, commit, "", "forge: restored at the reviewed commit").await?)
+}
+
+/// How many commits of a task's branch its target lacks; what was merged from it counts as merged, whatever became
+/// of the commits. The stored count where git cannot be asked.
+async fn unmerged_commits(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<u32> {
+    if is_ordered(task) || is_entry(task) {
+        return Ok(0);
+    }
+    let (merged, reviewed) = {
+        let mut conn = engine.store().read().await?;
+        (merges::list(&mut conn, &task.id).await?, reviews::list(&mut conn, &task.id).await?)
+    };
+    let Some(repo) = present_repo(engine, context).await? else { return Ok(task.unmerged_commits) };
+    let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
+        return Ok(0);
+    };
+    let mut others = vec![format!("refs/heads/{}", context.target_branch(task))];
+    let is_over = |merge: &&Merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing);
+    let over: Vec<&Merge> = merged.iter().filter(is_over).collect();
+    // What passed before a merge is what it merged, also when that was rebased.
+    let last = over.iter().map(|merge| merge.created_at).max();
+    let landed = |review: &Review| {
+        let passed = review.finished_at.filter(|_| review.status == ReviewStatus::Passed);
+        passed.zip(last).is_some_and(|(passed, last)| passed <= last)
+    };
+    let sources = over.iter().map(|merge| merge.source_commit.clone()).filter(|it| !it.is_empty());
+    others.extend(sources);
+    others.extend(reviewed.into_iter().filter(landed).filter_map(|review| review.reviewed_commit));
+    Ok(repo.commits_outside(&tip, &others).await?)
+}
+
+/// Counts anew how many commits of a task are not merged. Called whenever Forge changed the branch, its target or
+/// the task's state; a failure leaves the count as it was, with a line in the log.
+pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
+    let counted = async {
+        let (task, context) = engine.load(&mut *engine.store().read().await?, id, None).await?;
+        let commits = unmerged_commits(engine, &context, &task).await?;
+        if commits == task.unmerged_commits {
             return Ok(());
         }
-        let reason = format!("forge: reviewed, attempt {attempt}");
-        Ok(repo.update_ref(&name, commit, old.as_deref().unwrap_or_default(), &reason).await?)
-    }
-
-    /// Makes a commit the one that an undecided review is about. Passes on another commit's files do not count for it.
-    pub(crate) async fn review_commit(&self, repo: &Repo, review: &mut Review, commit: String) -> Result<()> {
-        self.keep_reviewed(repo, &review.task_id, review.attempt_number, &commit).await?;
-        review.reviewed_commit = Some(commit);
-        let mut tx = self.store().write().await?;
-        reviews::update(&mut tx, review).await?;
-        reviews::set_tree(&mut tx, &review.id, None).await?;
+        let mut tx = engine.store().write().await?;
+        tasks::set_unmerged(&mut tx, id, commits).await?;
+        let facts = json!({ "unmerged_commits": commits });
+        engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
         tx.commit().await?;
-        Ok(())
+        Ok::<_, EngineError>(())
+    };
+    if let Err(error) = counted.await {
+        tracing::warn!(task = %id, %error, "failed to count the commits that are not merged");
     }
+}
 
-    /// What a task holds besides the commit that a review is about; none when that is all, or when its branch or
-    /// repository is missing, which the merge tells.
-    pub(crate) async fn work_changed(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        review: &Review,
-    ) -> Result<Option<WorkChanged>> {
-        let Some(reviewed) = &review.reviewed_commit else { return Ok(None) };
-        let (workspace, by_checks) = {
-            let mut conn = self.store().read().await?;
-            let workspace = workspaces::last(&mut conn, &task.id).await?;
-            (workspace, reviews::check_files(&mut conn, &review.id).await?)
-        };
-        let Some(repo) = self.present_repo(context).await? else { return Ok(None) };
-        let Some(mut tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
-            return Ok(None);
-        };
-        let mut uncommitted = Vec::new();
-        if let Some(workspace) = workspace.filter(is_present) {
-            self.mend_worktree(&repo, task, &workspace).await?;
-            let worktree = Path::new(&workspace.path);
-            repo.reveal_hidden(worktree).await?;
-            let head = repo.head(worktree).await?;
-            if tip == *reviewed {
-                // Commits may have been made beside the branch.
-                tip = head;
-            }
-            let changes = repo.status(worktree).await?;
-            let paths = changes.into_iter().filter(|it| !it.untracked || !by_checks.contains(&it.path));
-            uncommitted = paths.map(|it| it.path).collect();
-        }
-        if tip == *reviewed && uncommitted.is_empty() {
-            return Ok(None);
-        }
-        let commits = repo.commits_outside(&tip, std::slice::from_ref(reviewed)).await?;
-        Ok(Some(WorkChanged { reviewed_commit: reviewed.clone(), tip_commit: tip, commits, uncommitted }))
-    }
-
-    /// Refuses an approval of other work than what was reviewed. What differs is kept with the task, so that the ways on
-    /// are offered.
-    pub(crate) async fn require_reviewed_work(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        review: &Review,
-        named: Option<&str>,
-    ) -> Result<()> {
-        let changed = self.work_changed(context, task, review).await?;
-        self.keep_work_changed(task, changed.as_ref()).await?;
-        let other = named.filter(|named| !is_named(review.reviewed_commit.as_deref(), named));
-        let (message, details) = match (changed, other) {
-            (Some(changed), _) => (told(&changed), json!(changed)),
-            (None, Some(named)) => {
-                let reviewed = review.reviewed_commit.as_deref();
-                let message = format!(
-                    "Could not approve {}: the review is about {}.\nRead the changes again, then approve that commit.",
-                    short(named),
-                    reviewed.map_or("no commit", short),
-                );
-                let details =
-                    json!({ "reviewed_commit": reviewed, "tip_commit": reviewed, "uncommitted": [] });
-                (message, details)
-            }
-            (None, None) => return Ok(()),
-        };
-        Err(EngineError::Conflict { code: ConflictCode::WorkChangedSinceReview, message, details })
-    }
-
-    /// Notes how a task's work differs from the reviewed commit that a person is to approve, after Forge itself changed
-    /// the work.
-    pub(crate) async fn look_at_changed_work(&self, id: &TaskId) -> Result<()> {
-        self.count_unmerged(id).await;
-        self.supersede_fixes(id).await;
-        let (task, context, review) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, id, None).await?;
-            (task, context, reviews::last(&mut conn, id).await?)
-        };
-        let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
-        let approvable = kind.is_some_and(forge_model::offer::may_approve);
-        let Some(review) = review.filter(|_| approvable) else { return Ok(()) };
-        let changed = self.work_changed(&context, &task, &review).await?;
-        self.keep_work_changed(&task, changed.as_ref()).await
-    }
-
-    /// Stores how a task's work differs from the reviewed commit, when that is news.
-    pub(crate) async fn keep_work_changed(
-        &self,
-        task: &TaskRow,
-        changed: Option<&WorkChanged>,
-    ) -> Result<()> {
-        if task.work_changed.as_ref() == changed {
-            return Ok(());
-        }
-        let mut tx = self.store().write().await?;
-        tasks::set_work_changed(&mut tx, &task.id, changed).await?;
-        let facts = json!({ "work_changed": changed.is_some() });
-        self.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// What is merged for a task: the commit of its latest review that passed.
-    pub(crate) async fn approved_work(&self, context: &ProjectContext, task: &TaskRow) -> Result<Approved> {
-        let (all, started, unchosen) = {
-            let mut conn = self.store().read().await?;
-            let all = reviews::list(&mut conn, &task.id).await?;
-            (all, was_started(&mut conn, task).await?, lacks_winner(&mut conn, task).await?)
-        };
-        // What a rebase of Forge's own came to, other than a pass, is no judgement of the work.
-        let merges = |state: &str| {
-            context.workflow.state(state).is_some_and(|state| state.has_action(Action::RunMerge))
-        };
-        let judged = |review: &&Review| review.status == ReviewStatus::Passed || !merges(&review.state);
-        let passed = all.iter().rev().find(judged).filter(|review| review.status == ReviewStatus::Passed);
-        let reviewed = passed.and_then(|review| review.reviewed_commit.clone());
-        let branch = task_branch(task);
-        let missing = |what: &str, name: &str, restorable: Option<&str>| {
-            let place = &context.project.repo_path;
-            let remedy = match what {
-                "repository" => "Move the repository back, then try again.",
-                "branch" if restorable.is_some() => "Restore the branch, or reset the worktree.",
-                _ => "Restore it from a copy of the repository, then try again.",
-            };
-            let message = match what {
-                "repository" => format!("Could not merge: there is no repository at {place}.\n{remedy}"),
-                _ => format!("Could not merge: the {what} {name} is missing in {place}.\n{remedy}"),
-            };
-            let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
-            trouble.details =
-                json!({ "missing": what, "name": name, "repository": place, RESTORABLE: restorable });
-            Approved::Missing(Box::new(trouble))
-        };
-        let Some(repo) = self.present_repo(context).await? else {
-            return Ok(missing("repository", &context.project.repo_path, None));
-        };
-        let target = context.target_branch(task);
-        if repo.resolve(&format!("refs/heads/{target}")).await?.is_none() {
-            return Ok(missing("target branch", &target, None));
-        }
-        if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
-            if !started && reviewed.is_none() {
-                return Ok(match unchosen {
-                    true => Approved::Missing(Box::new(no_winner("merge"))),
-                    false => Approved::NeverStarted,
-                });
-            }
-            let known = match &reviewed {
-                Some(commit) => repo.resolve(commit).await?,
-                None => self.known_commit(&repo, task).await?,
-            };
-            return Ok(missing("branch", &branch, known.as_deref()));
-        }
-        match reviewed {
-            Some(commit) if repo.resolve(&commit).await?.is_some() => Ok(Approved::Commit(commit)),
-            Some(commit) => Ok(missing("reviewed commit", &commit, None)),
-            None => Ok(missing("review that passed for the branch", &branch, None)),
-        }
-    }
-
-    /// The newest commit of a task that is still there: of its reviews, else of its runs.
-    pub(crate) async fn known_commit(&self, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
-        let (all, worked) = {
-            let mut conn = self.store().read().await?;
-            (reviews::list(&mut conn, &task.id).await?, executions::list(&mut conn, &task.id).await?)
-        };
-        let reviewed = all.into_iter().rev().filter_map(|review| review.reviewed_commit);
-        let committed = worked.into_iter().rev().filter_map(|row| row.execution.after_commit);
-        for commit in reviewed.chain(committed) {
-            if repo.resolve(&commit).await?.is_some() {
-                return Ok(Some(commit));
-            }
-        }
-        Ok(None)
-    }
-
-    /// A project's repository; none when it is not where the project says.
-    pub(crate) async fn present_repo(&self, context: &ProjectContext) -> Result<Option<Repo>> {
-        match self.repo(context).await {
-            Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
-            Err(EngineError::Git(
-                forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
-            )) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Restores the missing branch of a task at the reviewed commit.
-    pub(crate) async fn restore_branch(&self, task: &TaskRow, context: &ProjectContext) -> Result<()> {
-        let details = task.error_annotation.as_ref().map(|annotation| &annotation.details);
-        let commit = details.and_then(|details| details.get(RESTORABLE)).and_then(|commit| commit.as_str());
-        let commit = commit.ok_or_else(|| EngineError::not_found("reviewed commit of task", &task.id))?;
-        let repo = self.repo(context).await?;
-        let name = format!("refs/heads/{}", task_branch(task));
-        if repo.resolve(&name).await?.is_some() {
-            return Ok(());
-        }
-        Ok(repo.update_ref(&name, commit, "", "forge: restored at the reviewed commit").await?)
-    }
-
-    /// How many commits of a task's branch its target lacks; what was merged from it counts as merged, whatever became
-    /// of the commits. The stored count where git cannot be asked.
-    async fn unmerged_commits(&self, context: &ProjectContext, task: &TaskRow) -> Result<u32> {
-        if is_ordered(task) || is_entry(task) {
-            return Ok(0);
-        }
-        let (merged, reviewed) = {
-            let mut conn = self.store().read().await?;
-            (merges::list(&mut conn, &task.id).await?, reviews::list(&mut conn, &task.id).await?)
-        };
-        let Some(repo) = self.present_repo(context).await? else { return Ok(task.unmerged_commits) };
-        let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
-            return Ok(0);
-        };
-        let mut others = vec![format!("refs/heads/{}", context.target_branch(task))];
-        let is_over = |merge: &&Merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing);
-        let over: Vec<&Merge> = merged.iter().filter(is_over).collect();
-        // What passed before a merge is what it merged, also when that was rebased.
-        let last = over.iter().map(|merge| merge.created_at).max();
-        let landed = |review: &Review| {
-            let passed = review.finished_at.filter(|_| review.status == ReviewStatus::Passed);
-            passed.zip(last).is_some_and(|(passed, last)| passed <= last)
-        };
-        let sources = over.iter().map(|merge| merge.source_commit.clone()).filter(|it| !it.is_empty());
-        others.extend(sources);
-        others.extend(reviewed.into_iter().filter(landed).filter_map(|review| review.reviewed_commit));
-        Ok(repo.commits_outside(&tip, &others).await?)
-    }
-
-    /// Counts anew how many commits of a task are not merged. Called whenever Forge changed the branch, its target or
-    /// the task's state; a failure leaves the count as it was, with a line in the log.
-    pub(crate) async fn count_unmerged(&self, id: &TaskId) {
-        let counted = async {
-            let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
-            let commits = self.unmerged_commits(&context, &task).await?;
-            if commits == task.unmerged_commits {
-                return Ok(());
-            }
-            let mut tx = self.store().write().await?;
-            tasks::set_unmerged(&mut tx, id, commits).await?;
-            let facts = json!({ "unmerged_commits": commits });
-            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
-            tx.commit().await?;
-            Ok::<_, EngineError>(())
-        };
-        if let Err(error) = counted.await {
-            tracing::warn!(task = %id, %error, "failed to count the commits that are not merged");
-        }
-    }
-
-    /// Counts the commits of every task that has a worktree or still has some, in the background: people may have made or
-    /// merged commits while no engine ran.
-    pub(crate) fn count_all_unmerged(&self) {
-        let engine = self.clone();
-        self.in_background(async move {
-            let listed = async { tasks::with_commits(&mut *engine.store().read().await?).await };
-            match listed.await {
-                Ok(all) => {
-                    for id in all {
-                        if engine.inner.shutdown.is_cancelled() {
-                            return;
-                        }
-                        engine.count_unmerged(&id).await;
+/// Counts the commits of every task that has a worktree or still has some, in the background: people may have made or
+/// merged commits while no engine ran.
+pub(crate) fn count_all_unmerged(engine: &Engine) {
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let listed = async { tasks::with_commits(&mut *engine.store().read().await?).await };
+        match listed.await {
+            Ok(all) => {
+                for id in all {
+                    if engine.inner.shutdown.is_cancelled() {
+                        return;
                     }
+                    count_unmerged(&engine, &id).await;
                 }
-                Err(error) => tracing::warn!(%error, "failed to list the tasks with commits"),
             }
-        });
-    }
-
-    /// The reviewed commits of tasks that this engine knows to be closed since before `until`, and how many are kept in all.
-    pub(crate) async fn old_reviewed(
-        &self,
-        repo: &Repo,
-        bounds: Bounds,
-        counts: &mut Counts,
-    ) -> Result<Vec<Backup>> {
-        let all = repo.backups(REVIEWED).await?;
-        let mut old = Vec::new();
-        for kept in all {
-            let owner = kept.ref_name.strip_prefix(REVIEWED).and_then(|rest| rest.split('/').nth(1));
-            let owner = owner.map(|owner| TaskId(owner.to_owned()));
-            let closed = match owner {
-                Some(owner) => self.closed_since(&owner).await?,
-                None => None,
-            };
-            match closed {
-                None => counts.add_young(1),
-                Some(at) if counts.add(bounds, at) => old.push(kept),
-                Some(_) => {}
-            }
+            Err(error) => tracing::warn!(%error, "failed to list the tasks with commits"),
         }
-        Ok(old)
-    }
+    });
+}
 
-    /// Since when a task is closed; none when it is open or gone.
-    async fn closed_since(&self, id: &TaskId) -> Result<Option<Timestamp>> {
-        let mut conn = self.store().read().await?;
-        let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(None) };
-        let context = self.context_of(&mut conn, &task).await?;
-        let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
-        Ok(is_closed.then_some(task.status_since))
-    }
-
-    /// Forgets reviewed commits.
-    pub(crate) async fn forget_reviewed(&self, repo: &Repo, old: Vec<Backup>) -> Result<()> {
-        for kept in old {
-            repo.delete_ref(&kept.ref_name, &kept.commit).await?;
-            tracing::info!(name = %kept.ref_name, commit = %kept.commit, "forgot a reviewed commit");
+/// The reviewed commits of tasks that this engine knows to be closed since before `until`, and how many are kept in all.
+pub(crate) async fn old_reviewed(
+    engine: &Engine,
+    repo: &Repo,
+    bounds: Bounds,
+    counts: &mut Counts,
+) -> Result<Vec<Backup>> {
+    let all = repo.backups(REVIEWED).await?;
+    let mut old = Vec::new();
+    for kept in all {
+        let owner = kept.ref_name.strip_prefix(REVIEWED).and_then(|rest| rest.split('/').nth(1));
+        let owner = owner.map(|owner| TaskId(owner.to_owned()));
+        let closed = match owner {
+            Some(owner) => closed_since(engine, &owner).await?,
+            None => None,
+        };
+        match closed {
+            None => counts.add_young(1),
+            Some(at) if counts.add(bounds, at) => old.push(kept),
+            Some(_) => {}
         }
-        Ok(())
     }
+    Ok(old)
+}
 
-    /// Keeps the reviewed commits of a task that is deleted as backups, which go by their age.
-    pub(crate) async fn turn_reviewed_into_backups(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<()> {
-        let Some(repo) = self.present_repo(context).await? else { return Ok(()) };
-        for kept in repo.backups(&reviewed_prefix(&task.id)).await? {
-            repo.next_number(&backup_prefix(task), &kept.commit).await?;
-            repo.delete_ref(&kept.ref_name, &kept.commit).await?;
-        }
-        Ok(())
+/// Since when a task is closed; none when it is open or gone.
+async fn closed_since(engine: &Engine, id: &TaskId) -> Result<Option<Timestamp>> {
+    let mut conn = engine.store().read().await?;
+    let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(None) };
+    let context = engine.context_of(&mut conn, &task).await?;
+    let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
+    Ok(is_closed.then_some(task.status_since))
+}
+
+/// Forgets reviewed commits.
+pub(crate) async fn forget_reviewed(repo: &Repo, old: Vec<Backup>) -> Result<()> {
+    for kept in old {
+        repo.delete_ref(&kept.ref_name, &kept.commit).await?;
+        tracing::info!(name = %kept.ref_name, commit = %kept.commit, "forgot a reviewed commit");
     }
+    Ok(())
+}
+
+/// Keeps the reviewed commits of a task that is deleted as backups, which go by their age.
+pub(crate) async fn turn_reviewed_into_backups(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<()> {
+    let Some(repo) = present_repo(engine, context).await? else { return Ok(()) };
+    for kept in repo.backups(&reviewed_prefix(&task.id)).await? {
+        repo.next_number(&backup_prefix(task), &kept.commit).await?;
+        repo.delete_ref(&kept.ref_name, &kept.commit).await?;
+    }
+    Ok(())
 }
 
 /// Whether a worktree was ever made for a task, or an agent worked on it.

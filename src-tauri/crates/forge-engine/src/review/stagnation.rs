@@ -1,6 +1,7 @@
 //! Whether a task's reviews get anywhere: each decided one is measured against those before it since its retries were
 //! counted from zero, and where the project wants it, one that gets nowhere ends the retries.
 
+use crate::knowledge;
 use forge_model::loop_status::Subsystem;
 use forge_model::review::Review;
 use forge_model::validate::{Measures, Recommendation, measure_review};
@@ -10,42 +11,35 @@ use forge_store::table::{reviews, tasks::TaskRow};
 use crate::review::decision::Rejection;
 use crate::{Engine, context::ProjectContext, error::Result};
 
-impl Engine {
-    /// How a review that was just decided compares with those before it; what is shown is what is enforced.
-    pub(crate) async fn measures_of(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        review: &Review,
-    ) -> Result<Option<Measures>> {
-        let all = reviews::since(tx, &task.id, &review.state, task.budget_boundary).await?;
-        let (mut stored, earlier): (Vec<Review>, Vec<Review>) =
-            all.into_iter().partition(|other| other.id == review.id);
-        // Checks are written one by one, beside the review at hand.
-        let steps = stored.pop().map_or_else(|| review.steps.clone(), |stored| stored.steps);
-        Ok(measure_review(&earlier, &Review { steps, ..review.clone() }))
-    }
+/// How a review that was just decided compares with those before it; what is shown is what is enforced.
+pub(crate) async fn measures_of(tx: &mut Tx, task: &TaskRow, review: &Review) -> Result<Option<Measures>> {
+    let all = reviews::since(tx, &task.id, &review.state, task.budget_boundary).await?;
+    let (mut stored, earlier): (Vec<Review>, Vec<Review>) =
+        all.into_iter().partition(|other| other.id == review.id);
+    // Checks are written one by one, beside the review at hand.
+    let steps = stored.pop().map_or_else(|| review.steps.clone(), |stored| stored.steps);
+    Ok(measure_review(&earlier, &Review { steps, ..review.clone() }))
+}
 
-    /// Why a rejection is not worth another try, where the project asks; none when it is.
-    pub(crate) async fn stagnation(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        rejection: &Rejection,
-    ) -> Result<Option<&'static str>> {
-        // A person who sends work back has been asked already.
-        if !context.settings.inner_loop.stop_on_stagnation || rejection.actor.is_user() {
-            return Ok(None);
-        }
-        let Some(review) = reviews::last(tx, &task.id).await? else { return Ok(None) };
-        let measures = review.measures.filter(|it| it.recommendation == Recommendation::Escalate);
-        let why = measures.and_then(|measures| measures.why_stagnant());
-        if let Some(why) = why {
-            let effect = format!("stopped after attempt {}: {why}", review.attempt_number);
-            let (project, task) = (&context.project.id, Some(&task.id));
-            self.record_effect(tx, project, Subsystem::Validate, task, effect).await?;
-        }
-        Ok(why)
+/// Why a rejection is not worth another try, where the project asks; none when it is.
+pub(crate) async fn stagnation(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    rejection: &Rejection,
+) -> Result<Option<&'static str>> {
+    // A person who sends work back has been asked already.
+    if !context.settings.inner_loop.stop_on_stagnation || rejection.actor.is_user() {
+        return Ok(None);
     }
+    let Some(review) = reviews::last(tx, &task.id).await? else { return Ok(None) };
+    let measures = review.measures.filter(|it| it.recommendation == Recommendation::Escalate);
+    let why = measures.and_then(|measures| measures.why_stagnant());
+    if let Some(why) = why {
+        let effect = format!("stopped after attempt {}: {why}", review.attempt_number);
+        let (project, task) = (&context.project.id, Some(&task.id));
+        knowledge::teaching::record_effect(engine, tx, project, Subsystem::Validate, task, effect).await?;
+    }
+    Ok(why)
 }

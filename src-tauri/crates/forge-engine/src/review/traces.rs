@@ -1,5 +1,6 @@
 //! Runs that judge or plan may write what they like, and leave no trace.
 
+use crate::workspace;
 use std::path::Path;
 
 use forge_model::event::EventType;
@@ -19,43 +20,40 @@ pub(crate) const fn leaves_no_trace(role: ExecutionRole) -> bool {
     matches!(role, ExecutionRole::Reviewer | ExecutionRole::Planner)
 }
 
-impl Engine {
-    /// Undoes what such runs did in a worktree: tracked files, index and branch go back to the commit that they found,
-    /// untracked files that were not there go. A person may have worked there meanwhile: all of it is kept as backups.
-    pub(crate) async fn remove_traces(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        workspace: &Workspace,
-    ) -> Result<()> {
-        let left = executions::with_traces(&mut *self.store().read().await?, &task.id).await?;
-        for (execution, untracked) in left {
-            let worktree = Path::new(&workspace.path);
-            let mut kept = Vec::new();
-            if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
-                let repo = self.repo(context).await?;
-                self.mend_worktree(&repo, task, workspace).await?;
-                let prefix = backup_prefix(task);
-                let undone =
-                    repo.discard_changes(worktree, &workspace.branch, before, &untracked, &prefix).await?;
-                kept = undone.kept;
-            }
-            self.point("traces.discarded");
-            let mut tx = self.store().write().await?;
-            executions::set_traces(&mut tx, &execution.id, None).await?;
-            if !kept.is_empty() {
-                let message = format!(
-                    "what changed in the worktree while the {} ran is kept at {}",
-                    execution.role,
-                    kept.join(", ")
-                );
-                tracing::info!(task = %task.id, %message, "a worktree is as it was before a run");
-                let facts = json!({ "path": workspace.path, "kept": kept, "message": message });
-                self.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts)
-                    .await?;
-            }
-            tx.commit().await?;
+/// Undoes what such runs did in a worktree: tracked files, index and branch go back to the commit that they found,
+/// untracked files that were not there go. A person may have worked there meanwhile: all of it is kept as backups.
+pub(crate) async fn remove_traces(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    workspace: &Workspace,
+) -> Result<()> {
+    let left = executions::with_traces(&mut *engine.store().read().await?, &task.id).await?;
+    for (execution, untracked) in left {
+        let worktree = Path::new(&workspace.path);
+        let mut kept = Vec::new();
+        if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
+            let repo = engine.repo(context).await?;
+            workspace::nested::mend_worktree(engine, &repo, task, workspace).await?;
+            let prefix = backup_prefix(task);
+            let undone =
+                repo.discard_changes(worktree, &workspace.branch, before, &untracked, &prefix).await?;
+            kept = undone.kept;
         }
-        Ok(())
+        engine.point("traces.discarded");
+        let mut tx = engine.store().write().await?;
+        executions::set_traces(&mut tx, &execution.id, None).await?;
+        if !kept.is_empty() {
+            let message = format!(
+                "what changed in the worktree while the {} ran is kept at {}",
+                execution.role,
+                kept.join(", ")
+            );
+            tracing::info!(task = %task.id, %message, "a worktree is as it was before a run");
+            let facts = json!({ "path": workspace.path, "kept": kept, "message": message });
+            engine.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+        }
+        tx.commit().await?;
     }
+    Ok(())
 }

@@ -56,9 +56,9 @@ impl Engine {
         approval.answered_by = Some(actor.to_string());
         approval.answered_at = Some(self.now());
         approvals::answer(&mut tx, &approval).await?;
-        self.question_settled(&mut tx, &approval.task_id, execution).await?;
+        super::events::question_settled(self, &mut tx, &approval.task_id, execution).await?;
         tx.commit().await?;
-        if !self.pass_on(&approval) {
+        if !super::events::pass_on(self, &approval) {
             return Err(EngineError::conflict(
                 ConflictCode::NotAwaiting,
                 "the run that asked is over: it asks again when it is resumed",

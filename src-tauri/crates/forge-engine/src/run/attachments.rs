@@ -25,11 +25,6 @@ pub enum FileSource {
 }
 
 impl Engine {
-    /// Where a task's files lie.
-    pub(crate) fn attachment_dir(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
-        self.data_dir().join("attachments").join(project.as_str()).join(task.as_str())
-    }
-
     /// A task's files that wait for their message, oldest first.
     ///
     /// # Errors
@@ -60,30 +55,18 @@ impl Engine {
             added_at: self.now(),
             sent_at: None,
         };
-        let path = self.path_of(&row, &attachment);
+        let path = path_of(self, &row, &attachment);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).await.map_err(EngineError::io("keep a file"))?;
         }
         let kept = match private_data::write(&path, &content).await {
-            Ok(()) => self.keep_attachment(&attachment).await,
+            Ok(()) => keep_attachment(self, &attachment).await,
             Err(error) => Err(EngineError::io("keep a file")(error)),
         };
         if kept.is_err() {
             remove_folder(path.parent().unwrap_or(&path)).await?;
         }
         kept.map(|()| attachment)
-    }
-
-    /// Writes the row of a file that is there.
-    async fn keep_attachment(&self, attachment: &Attachment) -> Result<()> {
-        let task = &attachment.task_id;
-        let mut tx = self.store().write().await?;
-        let (row, _) = self.load_own(&mut tx, task, None).await?;
-        // Others may have come while this one was written.
-        refuse_too_many(attachments::list(&mut tx, task, true).await?.len())?;
-        attachments::insert(&mut tx, attachment).await?;
-        self.queue_changed(&mut tx, &row.id).await?;
-        Ok(tx.commit().await?)
     }
 
     /// Takes a file back that waits for its message.
@@ -99,45 +82,62 @@ impl Engine {
         }
         let (row, _) = self.load_own(&mut tx, &attachment.task_id, None).await?;
         attachments::delete(&mut tx, id).await?;
-        self.queue_changed(&mut tx, &row.id).await?;
+        queue_changed(self, &mut tx, &row.id).await?;
         tx.commit().await?;
-        let path = self.path_of(&row, &attachment);
+        let path = path_of(self, &row, &attachment);
         remove_folder(path.parent().unwrap_or(&path)).await
     }
+}
 
-    /// Writes down that files go with a message; what the agent is told of them.
-    pub(crate) async fn send_files(
-        &self,
-        tx: &mut Tx,
-        task: &TaskRow,
-        ids: &[AttachmentId],
-    ) -> Result<Vec<AttachedFile>> {
-        let mut told = Vec::with_capacity(ids.len());
-        for id in ids {
-            let found = attachments::get(tx, id).await?.filter(|found| found.task_id == task.id);
-            let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
-            if !attachments::send(tx, id, self.now()).await? {
-                return Err(EngineError::conflict(
-                    ConflictCode::AlreadySent,
-                    format!("{} went with an earlier message", attachment.name),
-                ));
-            }
-            let path = self.path_of(task, &attachment).to_string_lossy().into_owned();
-            told.push(AttachedFile { name: attachment.name, path, bytes: attachment.bytes });
+/// Where a task's files lie.
+pub(crate) fn attachment_dir(engine: &Engine, project: &ProjectId, task: &TaskId) -> PathBuf {
+    engine.data_dir().join("attachments").join(project.as_str()).join(task.as_str())
+}
+
+/// Writes the row of a file that is there.
+async fn keep_attachment(engine: &Engine, attachment: &Attachment) -> Result<()> {
+    let task = &attachment.task_id;
+    let mut tx = engine.store().write().await?;
+    let (row, _) = engine.load_own(&mut tx, task, None).await?;
+    // Others may have come while this one was written.
+    refuse_too_many(attachments::list(&mut tx, task, true).await?.len())?;
+    attachments::insert(&mut tx, attachment).await?;
+    queue_changed(engine, &mut tx, &row.id).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Writes down that files go with a message; what the agent is told of them.
+pub(crate) async fn send_files(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    ids: &[AttachmentId],
+) -> Result<Vec<AttachedFile>> {
+    let mut told = Vec::with_capacity(ids.len());
+    for id in ids {
+        let found = attachments::get(tx, id).await?.filter(|found| found.task_id == task.id);
+        let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
+        if !attachments::send(tx, id, engine.now()).await? {
+            return Err(EngineError::conflict(
+                ConflictCode::AlreadySent,
+                format!("{} went with an earlier message", attachment.name),
+            ));
         }
-        Ok(told)
+        let path = path_of(engine, task, &attachment).to_string_lossy().into_owned();
+        told.push(AttachedFile { name: attachment.name, path, bytes: attachment.bytes });
     }
+    Ok(told)
+}
 
-    /// Says that what waits to be told to a task's agent is not what it was.
-    pub(crate) async fn queue_changed(&self, tx: &mut Tx, task: &TaskId) -> Result<()> {
-        let (row, _) = self.load_own(tx, task, None).await?;
-        self.emit(tx, EventType::TaskUpdated, &row, task.as_str(), &json!({ "messages": true })).await
-    }
+/// Says that what waits to be told to a task's agent is not what it was.
+pub(crate) async fn queue_changed(engine: &Engine, tx: &mut Tx, task: &TaskId) -> Result<()> {
+    let (row, _) = engine.load_own(tx, task, None).await?;
+    engine.emit(tx, EventType::TaskUpdated, &row, task.as_str(), &json!({ "messages": true })).await
+}
 
-    fn path_of(&self, task: &TaskRow, attachment: &Attachment) -> PathBuf {
-        let folder = self.attachment_dir(&task.project_id, &task.id);
-        folder.join(attachment.id.as_str()).join(&attachment.name)
-    }
+fn path_of(engine: &Engine, task: &TaskRow, attachment: &Attachment) -> PathBuf {
+    let folder = attachment_dir(engine, &task.project_id, &task.id);
+    folder.join(attachment.id.as_str()).join(&attachment.name)
 }
 
 /// Removes a folder that may be gone already.

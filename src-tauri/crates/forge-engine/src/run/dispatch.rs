@@ -1,5 +1,6 @@
 //! Starting agents: the place they need, the execution row, and the start after a conflict or a failure.
 
+use crate::{cost, hook, race, subtask};
 use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::budget::BudgetKind;
@@ -32,148 +33,154 @@ use crate::{
 /// How many earlier corrections a prompt carries; older ones are in the history, not in the prompt.
 const CORRECTIONS_CARRIED: usize = 3;
 
-impl Engine {
-    /// Gives the task a place of its agent, or lets it wait for one.
-    pub(crate) async fn admit(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
-        let Some(agent) = self.agent_for(tx, &s.context, &s.task).await? else {
-            return Ok(End::skipped("no agent holds the role"));
-        };
-        if earlier_pass_stands(s) {
+/// Gives the task a place of its agent, or lets it wait for one.
+pub(crate) async fn admit(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &Stepping,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let Some(agent) = engine.agent_for(tx, &s.context, &s.task).await? else {
+        return Ok(End::skipped("no agent holds the role"));
+    };
+    if earlier_pass_stands(s) {
+        return Ok(End::skipped("the earlier pass stands"));
+    }
+    let end = engine.take_place(tx, s, &agent).await?;
+    if matches!(end, End::Ok(_)) {
+        // Whoever stood behind this one may find another place free.
+        effects.push(Effect::WakeWaiting);
+    }
+    Ok(end)
+}
+
+/// Records an execution of the agent that holds the state's role; its process starts after the commit.
+pub(crate) async fn dispatch(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &Stepping,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let Some(state) = s.context.workflow.state(&s.task.status) else {
+        return Ok(End::skipped("no such state"));
+    };
+    let Some(agent) = engine.agent_for(tx, &s.context, &s.task).await? else {
+        return Ok(End::skipped(format!(
+            "no agent holds the role {}",
+            state.role.as_deref().unwrap_or("of this state")
+        )));
+    };
+    let role = match state.kind {
+        StateKind::Active => ExecutionRole::Coder,
+        StateKind::Gate if state.plans() => ExecutionRole::Planner,
+        StateKind::Gate if earlier_pass_stands(s) => {
             return Ok(End::skipped("the earlier pass stands"));
         }
-        let end = self.take_place(tx, s, &agent).await?;
-        if matches!(end, End::Ok(_)) {
-            // Whoever stood behind this one may find another place free.
-            effects.push(Effect::WakeWaiting);
-        }
-        Ok(end)
-    }
-
-    /// Records an execution of the agent that holds the state's role; its process starts after the commit.
-    pub(crate) async fn dispatch(&self, tx: &mut Tx, s: &Stepping, effects: &mut Vec<Effect>) -> Result<End> {
-        let Some(state) = s.context.workflow.state(&s.task.status) else {
-            return Ok(End::skipped("no such state"));
-        };
-        let Some(agent) = self.agent_for(tx, &s.context, &s.task).await? else {
+        StateKind::Gate => ExecutionRole::Reviewer,
+        kind => {
             return Ok(End::skipped(format!(
-                "no agent holds the role {}",
-                state.role.as_deref().unwrap_or("of this state")
+                "agents are started to work, to plan or to judge; {} is a {kind}",
+                state.name
             )));
+        }
+    };
+    let workspace = workspaces::last(tx, &s.task.id).await?;
+    if workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active) {
+        slots::release(tx, &s.task.id).await?;
+        effects.push(Effect::WakeWaiting);
+        return Ok(End::skipped("no workspace"));
+    }
+    if let Some(open) = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?.first() {
+        return Ok(End::Ok(Some(format!("execution {} runs already", open.execution.id))));
+    }
+    if slots::holder(tx, &s.task.id).await?.is_none() {
+        // It was on hold since it had one.
+        let place = engine.take_place(tx, s, &agent).await?;
+        if !matches!(place, End::Ok(_)) {
+            return Ok(place);
+        }
+    }
+    let carry: Carry = s
+        .step
+        .params
+        .clone()
+        .map(serde_json::from_value)
+        .transpose()
+        .map_err(corrupt_step)?
+        .unwrap_or_default();
+    if let Some((_, limit, None)) = cost::meter::cost_reached(engine, tx, &s.context, &s.task).await? {
+        let message = format!("its runs have cost the {} that this task may cost", dollars(limit));
+        return Ok(End::Block(Trouble::new(AnnotationType::ExecutorFailed, message)));
+    }
+    let previous = match role {
+        ExecutionRole::Coder => race::last_work(tx, &s.task.id).await?,
+        _ => executions::last_of(tx, &s.task.id, role).await?,
+    };
+    let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &carry).await?;
+    let turn = if carry.subtask_turn {
+        let Some(part) = subtask::turns::begin_turn(engine, tx, s).await? else {
+            return Ok(End::skipped("no ordered subtask is open"));
         };
-        let role = match state.kind {
-            StateKind::Active => ExecutionRole::Coder,
-            StateKind::Gate if state.plans() => ExecutionRole::Planner,
-            StateKind::Gate if earlier_pass_stands(s) => {
-                return Ok(End::skipped("the earlier pass stands"));
-            }
-            StateKind::Gate => ExecutionRole::Reviewer,
-            kind => {
-                return Ok(End::skipped(format!(
-                    "agents are started to work, to plan or to judge; {} is a {kind}",
-                    state.name
-                )));
-            }
-        };
-        let workspace = workspaces::last(tx, &s.task.id).await?;
-        if workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active) {
-            slots::release(tx, &s.task.id).await?;
-            effects.push(Effect::WakeWaiting);
-            return Ok(End::skipped("no workspace"));
-        }
-        if let Some(open) = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?.first() {
-            return Ok(End::Ok(Some(format!("execution {} runs already", open.execution.id))));
-        }
-        if slots::holder(tx, &s.task.id).await?.is_none() {
-            // It was on hold since it had one.
-            let place = self.take_place(tx, s, &agent).await?;
-            if !matches!(place, End::Ok(_)) {
-                return Ok(place);
-            }
-        }
-        let carry: Carry = s
-            .step
-            .params
-            .clone()
-            .map(serde_json::from_value)
-            .transpose()
-            .map_err(corrupt_step)?
-            .unwrap_or_default();
-        if let Some((_, limit, None)) = self.cost_reached(tx, &s.context, &s.task).await? {
-            let message = format!("its runs have cost the {} that this task may cost", dollars(limit));
-            return Ok(End::Block(Trouble::new(AnnotationType::ExecutorFailed, message)));
-        }
-        let previous = match role {
-            ExecutionRole::Coder => self.last_work(tx, &s.task.id).await?,
-            _ => executions::last_of(tx, &s.task.id, role).await?,
-        };
-        let session = self.session_for(tx, s, &agent, role, previous.as_ref(), &carry).await?;
-        let turn = if carry.subtask_turn {
-            let Some(part) = self.begin_turn(tx, s).await? else {
-                return Ok(End::skipped("no ordered subtask is open"));
-            };
-            Some(part)
-        } else {
-            None
-        };
-        let follow = if s.context.workflow.work_state().is_some_and(|work| work.name == s.task.status) {
-            open_parts(tx, &s.context, &s.task.id).await?
-        } else {
-            Vec::new()
-        };
-        // What a person cleared by starting over is not brought up again.
-        let of_this_start = previous.as_ref().filter(|row| row.after_transition > s.task.budget_boundary);
-        // A part's turn is told what happened in that turn, no more.
-        let of_this_turn = of_this_start.filter(|row| {
-            turn.as_ref().is_none_or(|part| row.execution.subtask_id.as_ref() == Some(&part.id))
-        });
-        // An auditor is told about earlier attempts by their reviews.
-        let of_this_turn = of_this_turn.filter(|_| !audits(role));
-        let mut corrections = of_this_turn.map(|row| row.corrections.clone()).unwrap_or_default();
-        corrections.retain(|correction| !correction.is_of_one_turn());
-        let messages = carry.corrections.iter().filter_map(Correction::as_said).collect();
-        corrections.extend(carry.corrections);
-        // A limit that is waited for again and again is told once.
-        corrections.dedup();
-        let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
-        corrections.drain(..surplus);
-        frame(&mut corrections, turn.as_ref(), &follow);
-        let left = s.context.workflow.state(&s.transition.from);
-        let trigger = left.and_then(|left| left.triggers.get(&s.transition.trigger));
-        if let Some(text) =
-            trigger.filter(|trigger| trigger.to == s.task.status).and_then(|to| to.prompt.clone())
-        {
-            corrections.push(Correction::Workflow { text });
-        }
-        if !carry.lessons.is_empty() {
-            corrections.insert(0, Correction::Lessons { lessons: carry.lessons });
-        }
-        let id: ExecutionId = self.new_id();
-        let begun = Execution::begun(id.clone(), s.task.id.clone(), agent.id.clone(), role, self.now());
-        let row = ExecutionRow {
-            carry: session.carry,
-            corrections,
-            spends: carry.spends,
-            goes_on: carry.goes_on,
-            after_transition: transitions::max_seq(tx).await?,
-            execution: Execution {
-                subtask_id: turn.map(|part| part.id),
-                attempt: executions::count(tx, &s.task.id, role.as_str()).await? + 1,
-                session_mode: session.mode.0,
-                from_session: session.from,
-                parent_execution_id: if audits(role) {
-                    executions::last_of(tx, &s.task.id, ExecutionRole::Coder)
-                        .await?
-                        .map(|row| row.execution.id)
-                } else {
-                    previous.map(|row| row.execution.id)
-                },
-                cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
-                messages,
-                ..begun
+        Some(part)
+    } else {
+        None
+    };
+    let follow = if s.context.workflow.work_state().is_some_and(|work| work.name == s.task.status) {
+        open_parts(tx, &s.context, &s.task.id).await?
+    } else {
+        Vec::new()
+    };
+    // What a person cleared by starting over is not brought up again.
+    let of_this_start = previous.as_ref().filter(|row| row.after_transition > s.task.budget_boundary);
+    // A part's turn is told what happened in that turn, no more.
+    let of_this_turn = of_this_start
+        .filter(|row| turn.as_ref().is_none_or(|part| row.execution.subtask_id.as_ref() == Some(&part.id)));
+    // An auditor is told about earlier attempts by their reviews.
+    let of_this_turn = of_this_turn.filter(|_| !audits(role));
+    let mut corrections = of_this_turn.map(|row| row.corrections.clone()).unwrap_or_default();
+    corrections.retain(|correction| !correction.is_of_one_turn());
+    let messages = carry.corrections.iter().filter_map(Correction::as_said).collect();
+    corrections.extend(carry.corrections);
+    // A limit that is waited for again and again is told once.
+    corrections.dedup();
+    let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
+    corrections.drain(..surplus);
+    frame(&mut corrections, turn.as_ref(), &follow);
+    let left = s.context.workflow.state(&s.transition.from);
+    let trigger = left.and_then(|left| left.triggers.get(&s.transition.trigger));
+    if let Some(text) = trigger.filter(|trigger| trigger.to == s.task.status).and_then(|to| to.prompt.clone())
+    {
+        corrections.push(Correction::Workflow { text });
+    }
+    if !carry.lessons.is_empty() {
+        corrections.insert(0, Correction::Lessons { lessons: carry.lessons });
+    }
+    let id: ExecutionId = engine.new_id();
+    let begun = Execution::begun(id.clone(), s.task.id.clone(), agent.id.clone(), role, engine.now());
+    let row = ExecutionRow {
+        carry: session.carry,
+        corrections,
+        spends: carry.spends,
+        goes_on: carry.goes_on,
+        after_transition: transitions::max_seq(tx).await?,
+        execution: Execution {
+            subtask_id: turn.map(|part| part.id),
+            attempt: executions::count(tx, &s.task.id, role.as_str()).await? + 1,
+            session_mode: session.mode.0,
+            from_session: session.from,
+            parent_execution_id: if audits(role) {
+                executions::last_of(tx, &s.task.id, ExecutionRole::Coder).await?.map(|row| row.execution.id)
+            } else {
+                previous.map(|row| row.execution.id)
             },
-        };
-        executions::insert(tx, &row).await?;
-        self.emit(
+            cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
+            messages,
+            ..begun
+        },
+    };
+    executions::insert(tx, &row).await?;
+    engine
+        .emit(
             tx,
             EventType::ExecutionStarted,
             &s.task,
@@ -181,167 +188,165 @@ impl Engine {
             &json!({ "agent_id": agent.id, "attempt": row.execution.attempt }),
         )
         .await?;
-        self.queue_work_start(tx, &s.context, &s.task, &s.transition, (&agent.id, &id)).await?;
-        effects.push(Effect::Launch(s.task.id.clone(), id));
-        Ok(End::Ok(Some(agent.name)))
-    }
+    hook::queue_work_start(tx, &s.context, &s.task, &s.transition, (&agent.id, &id)).await?;
+    effects.push(Effect::Launch(s.task.id.clone(), id));
+    Ok(End::Ok(Some(agent.name)))
+}
 
-    /// Decides what follows a failed or refused run, or a conflict: another run within the budget, else a person.
-    pub(crate) async fn restart(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        effects: &mut Vec<Effect>,
-    ) -> Result<End> {
-        let is_merge_failed =
-            s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
-        if is_merge_failed { self.fix_conflict(tx, s).await } else { self.run_again(tx, s, effects).await }
-    }
+/// Decides what follows a failed or refused run, or a conflict: another run within the budget, else a person.
+pub(crate) async fn restart(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let is_merge_failed =
+        s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
+    if is_merge_failed { fix_conflict(tx, s).await } else { run_again(engine, tx, s, effects).await }
+}
 
-    async fn fix_conflict(&self, tx: &mut Tx, s: &Stepping) -> Result<End> {
-        let carry: Carry = s
-            .step
-            .params
-            .clone()
-            .map(serde_json::from_value)
-            .transpose()
-            .map_err(corrupt_step)?
-            .unwrap_or_default();
-        let retry = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("retry"));
-        let Some(retry) = retry.filter(|_| carry.fix_conflict) else {
-            return Ok(End::skipped("the merge-fix budget is spent"));
+async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
+    let carry: Carry = s
+        .step
+        .params
+        .clone()
+        .map(serde_json::from_value)
+        .transpose()
+        .map_err(corrupt_step)?
+        .unwrap_or_default();
+    let retry = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("retry"));
+    let Some(retry) = retry.filter(|_| carry.fix_conflict) else {
+        return Ok(End::skipped("the merge-fix budget is spent"));
+    };
+    if work_agent(tx, s).await?.is_none() {
+        return Ok(End::skipped("no agent to resolve the conflict"));
+    }
+    let mut mv = Move::cascade(&retry.to, "retry", Cause::Merge, &s.transition);
+    mv.reason.clone_from(&s.transition.reason);
+    mv.carry = Carry {
+        corrections: carry.corrections,
+        cause: Some("merge conflict".to_owned()),
+        ..Carry::default()
+    };
+    Ok(End::go(mv))
+}
+
+async fn work_agent(tx: &mut Tx, s: &Stepping) -> Result<Option<Agent>> {
+    let Some(role) = s.context.work_role() else { return Ok(None) };
+    let holder = roles::holder(tx, &s.task.id, role).await?;
+    match holder.and_then(|holder| holder.id) {
+        Some(id) => Ok(agents::get(tx, &id).await?),
+        None => Ok(None),
+    }
+}
+
+/// After a run that did not end well: again while the budget lasts and it makes sense, else blocked.
+async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+    let Some(last) = executions::last(tx, &s.task.id).await? else {
+        return Ok(End::skipped("nothing ran"));
+    };
+    let lost = last.execution.status == ExecutionStatus::Lost;
+    let error = last.execution.error.clone();
+    let retryable = lost || error.as_ref().is_some_and(|error| RETRYABLE.contains(&error.code.as_str()));
+    let what =
+        error.as_ref().map_or_else(|| "Forge ended while it ran".to_owned(), |error| error.message.clone());
+    if error.as_ref().is_some_and(|error| error.code == "rate_limited") {
+        return run_after_the_limit(engine, tx, s, &last, effects).await;
+    }
+    let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::Execution);
+    if !retryable || !(lost || budget.allows()) {
+        let kind = match error.as_ref().map(|error| error.code.as_str()) {
+            Some("unavailable") => AnnotationType::ExecutorUnavailable,
+            _ => AnnotationType::ExecutorFailed,
         };
-        if self.work_agent(tx, s).await?.is_none() {
-            return Ok(End::skipped("no agent to resolve the conflict"));
-        }
-        let mut mv = Move::cascade(&retry.to, "retry", Cause::Merge, &s.transition);
-        mv.reason.clone_from(&s.transition.reason);
-        mv.carry = Carry {
-            corrections: carry.corrections,
-            cause: Some("merge conflict".to_owned()),
-            ..Carry::default()
-        };
-        Ok(End::go(mv))
+        let mut trouble = Trouble::new(kind, what);
+        trouble.execution = Some(last.execution.id.clone());
+        trouble.details = json!({ "error": error, "budget": budget });
+        trouble.evidence = log_evidence(engine, s, &last.execution).await;
+        return Ok(End::Block(trouble));
     }
+    let subtask_turn = Engine::is_failed_turn(Some(&last));
+    let mut carry = Carry {
+        cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
+        subtask_turn,
+        goes_on: true,
+        ..Carry::default()
+    };
+    carry.corrections.push(Correction::Interrupted { what });
+    // Forge's own end is not the agent's fault and spends nothing.
+    carry.spends = (!lost).then_some(BudgetKind::Execution);
+    re_enter(engine, tx, s, carry, effects).await?;
+    Ok(End::Ok(Some("another run follows".to_owned())))
+}
 
-    async fn work_agent(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<Agent>> {
-        let Some(role) = s.context.work_role() else { return Ok(None) };
-        let holder = roles::holder(tx, &s.task.id, role).await?;
-        match holder.and_then(|holder| holder.id) {
-            Some(id) => Ok(agents::get(tx, &id).await?),
-            None => Ok(None),
-        }
-    }
+/// After a run that its provider cut short: another one that spends nothing. Its place is given when the
+/// agent's limit is over.
+async fn run_after_the_limit(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    last: &ExecutionRow,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let what = "the model's provider asked to wait".to_owned();
+    let carry = Carry {
+        cause: Some("the limit is over".to_owned()),
+        corrections: vec![Correction::Interrupted { what }],
+        subtask_turn: Engine::is_failed_turn(Some(last)),
+        goes_on: true,
+        ..Carry::default()
+    };
+    re_enter(engine, tx, s, carry, effects).await?;
+    Ok(End::Ok(Some("goes on when the limit is over".to_owned())))
+}
 
-    /// After a run that did not end well: again while the budget lasts and it makes sense, else blocked.
-    async fn run_again(&self, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
-        let Some(last) = executions::last(tx, &s.task.id).await? else {
-            return Ok(End::skipped("nothing ran"));
-        };
-        let lost = last.execution.status == ExecutionStatus::Lost;
-        let error = last.execution.error.clone();
-        let retryable = lost || error.as_ref().is_some_and(|error| RETRYABLE.contains(&error.code.as_str()));
-        let what = error
-            .as_ref()
-            .map_or_else(|| "Forge ended while it ran".to_owned(), |error| error.message.clone());
-        if error.as_ref().is_some_and(|error| error.code == "rate_limited") {
-            return self.run_after_the_limit(tx, s, &last, effects).await;
-        }
-        let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::Execution);
-        if !retryable || !(lost || budget.allows()) {
-            let kind = match error.as_ref().map(|error| error.code.as_str()) {
-                Some("unavailable") => AnnotationType::ExecutorUnavailable,
-                _ => AnnotationType::ExecutorFailed,
-            };
-            let mut trouble = Trouble::new(kind, what);
-            trouble.execution = Some(last.execution.id.clone());
-            trouble.details = json!({ "error": error, "budget": budget });
-            trouble.evidence = self.log_evidence(s, &last.execution).await;
-            return Ok(End::Block(trouble));
-        }
-        let subtask_turn = Self::is_failed_turn(Some(&last));
-        let mut carry = Carry {
-            cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
-            subtask_turn,
-            goes_on: true,
-            ..Carry::default()
-        };
-        carry.corrections.push(Correction::Interrupted { what });
-        // Forge's own end is not the agent's fault and spends nothing.
-        carry.spends = (!lost).then_some(BudgetKind::Execution);
-        self.re_enter(tx, s, carry, effects).await?;
-        Ok(End::Ok(Some("another run follows".to_owned())))
-    }
+/// Asks for a place, the worktree and the agent again, in the state the task is in.
+pub(crate) async fn re_enter(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    carry: Carry,
+    effects: &mut Vec<Effect>,
+) -> Result<()> {
+    slots::release(tx, &s.task.id).await?;
+    effects.push(Effect::WakeWaiting);
+    let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
+    engine.insert_entry(tx, &context, &mut s.task, &transition, carry).await
+}
 
-    /// After a run that its provider cut short: another one that spends nothing. Its place is given when the
-    /// agent's limit is over.
-    async fn run_after_the_limit(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        last: &ExecutionRow,
-        effects: &mut Vec<Effect>,
-    ) -> Result<End> {
-        let what = "the model's provider asked to wait".to_owned();
-        let carry = Carry {
-            cause: Some("the limit is over".to_owned()),
-            corrections: vec![Correction::Interrupted { what }],
-            subtask_turn: Self::is_failed_turn(Some(last)),
-            goes_on: true,
-            ..Carry::default()
-        };
-        self.re_enter(tx, s, carry, effects).await?;
-        Ok(End::Ok(Some("goes on when the limit is over".to_owned())))
-    }
-
-    /// Asks for a place, the worktree and the agent again, in the state the task is in.
-    pub(crate) async fn re_enter(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        carry: Carry,
-        effects: &mut Vec<Effect>,
-    ) -> Result<()> {
-        slots::release(tx, &s.task.id).await?;
-        effects.push(Effect::WakeWaiting);
-        let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
-        self.insert_entry(tx, &context, &mut s.task, &transition, carry).await
-    }
-
-    /// The end of a run's output, for people to see why it failed.
-    pub(crate) async fn log_evidence(
-        &self,
-        s: &Stepping,
-        execution: &Execution,
-    ) -> Option<forge_model::task::Evidence> {
-        let dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let log_id = execution.log_id.clone();
-        let page =
-            tokio::task::spawn_blocking(move || forge_agents::LogReader::page(&dir, &log_id, None, None, 20))
-                .await
-                .ok()?
-                .ok()?;
-        let lines: Vec<String> = page
-            .entries
-            .iter()
-            // What it was told says nothing about what it did.
-            .filter(|entry| entry.kind != EntryKind::UserMessage)
-            .filter_map(|entry| {
-                entry.body.get("text").or_else(|| entry.body.get("output")).and_then(|text| text.as_str())
-            })
-            .map(|text| text.trim_end().to_owned())
-            .collect();
-        let mut output = lines.join("\n");
-        let cut = output.len().saturating_sub(4096);
-        let cut = (cut..output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or(0);
-        output.drain(..cut);
-        Some(forge_model::task::Evidence {
-            command: None,
-            exit_code: None,
-            output,
-            log_id: Some(execution.log_id.clone()),
+/// The end of a run's output, for people to see why it failed.
+pub(crate) async fn log_evidence(
+    engine: &Engine,
+    s: &Stepping,
+    execution: &Execution,
+) -> Option<forge_model::task::Evidence> {
+    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let log_id = execution.log_id.clone();
+    let page =
+        tokio::task::spawn_blocking(move || forge_agents::LogReader::page(&dir, &log_id, None, None, 20))
+            .await
+            .ok()?
+            .ok()?;
+    let lines: Vec<String> = page
+        .entries
+        .iter()
+        // What it was told says nothing about what it did.
+        .filter(|entry| entry.kind != EntryKind::UserMessage)
+        .filter_map(|entry| {
+            entry.body.get("text").or_else(|| entry.body.get("output")).and_then(|text| text.as_str())
         })
-    }
+        .map(|text| text.trim_end().to_owned())
+        .collect();
+    let mut output = lines.join("\n");
+    let cut = output.len().saturating_sub(4096);
+    let cut = (cut..output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or(0);
+    output.drain(..cut);
+    Some(forge_model::task::Evidence {
+        command: None,
+        exit_code: None,
+        output,
+        log_id: Some(execution.log_id.clone()),
+    })
 }
 
 /// Whether a gate's work was passed before and only its merge was mended since: no auditor is asked again then.

@@ -1,6 +1,7 @@
 //! What a run tells while it goes on: its conversation's name, its questions, what it spends. Written down at once,
 //! so that it survives the run and this process.
 
+use crate::{cost, storage};
 use forge_agents::{Ask, Handle, RunCommand, RunEvent};
 use forge_model::approval::{Approval, ApprovalStatus};
 use forge_model::event::EventType;
@@ -36,218 +37,218 @@ impl Listening {
     }
 }
 
-impl Engine {
-    /// Listens to a run until it is over.
-    pub(crate) fn listen_to_run(
-        &self,
-        task: TaskId,
-        execution: ExecutionId,
-        handle: Handle,
-        mut told: mpsc::UnboundedReceiver<RunEvent>,
-    ) -> Listening {
-        let (engine, cancel) = (self.clone(), handle.cancel.clone());
-        let listen = async move {
-            let mut meter = Meter::default();
-            // What was taken out of the queue to see whether it supersedes what came before it.
-            let mut waiting = None;
-            loop {
-                let due = meter.due();
-                let next = async { if waiting.is_some() { waiting.take() } else { told.recv().await } };
-                let event = tokio::select! {
-                    biased;
-                    event = next => event,
-                    () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
-                        if let Err(error) = engine.write_used(&mut meter, &execution).await {
-                            tracing::error!(%execution, %error, "failed to write down what a run used");
-                        }
-                        continue;
+/// Listens to a run until it is over.
+pub(crate) fn listen_to_run(
+    engine: &Engine,
+    task: TaskId,
+    execution: ExecutionId,
+    handle: Handle,
+    mut told: mpsc::UnboundedReceiver<RunEvent>,
+) -> Listening {
+    let tracker = &engine.inner.tracker;
+    let (engine, cancel) = (engine.clone(), handle.cancel.clone());
+    let listen = async move {
+        let mut meter = Meter::default();
+        // What was taken out of the queue to see whether it supersedes what came before it.
+        let mut waiting = None;
+        loop {
+            let due = meter.due();
+            let next = async { if waiting.is_some() { waiting.take() } else { told.recv().await } };
+            let event = tokio::select! {
+                biased;
+                event = next => event,
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    if let Err(error) = cost::meter::write_used(&engine, &mut meter, &execution).await {
+                        tracing::error!(%execution, %error, "failed to write down what a run used");
                     }
-                };
-                let Some(event) = event else { break };
-                let event = without_the_superseded(event, &mut told, &mut waiting);
-                let heard = match event {
-                    RunEvent::Used { sample, carry } => {
-                        let spent = Spent::Counted { sample, carry };
-                        engine.spent(&task, &execution, (&handle, &mut meter), spent).await
-                    }
-                    RunEvent::Estimated { samples } => {
-                        let spent = Spent::Estimated(samples);
-                        engine.spent(&task, &execution, (&handle, &mut meter), spent).await
-                    }
-                    event => {
-                        if let RunEvent::Carried { carry } = &event {
-                            meter.carries(carry);
-                        }
-                        // Told once: it waits for a disk that refuses. What was spent is written by its total.
-                        engine.with_patience(|| engine.heard(&task, &execution, event.clone())).await
-                    }
-                };
-                if let Err(error) = heard {
-                    tracing::error!(%execution, %error, "failed to write down what a run told");
+                    continue;
                 }
-            }
-            // Whatever becomes of the run's own end: what it used is known.
-            if meter.due().is_some()
-                && let Err(error) = engine.write_used(&mut meter, &execution).await
-            {
-                tracing::error!(%execution, %error, "failed to write down what a run used");
-            }
-            meter
-        };
-        Listening(self.inner.tracker.spawn(async move {
-            // A run that nobody listens to would wait for answers for ever.
-            guarded(listen).await.inspect_err(|_| cancel.cancel())
-        }))
-    }
-
-    async fn heard(&self, task: &TaskId, execution: &ExecutionId, event: RunEvent) -> Result<()> {
-        match event {
-            RunEvent::Session { id, .. } => {
-                let mut tx = self.store().write().await?;
-                if let Some(mut row) = executions::get(&mut tx, execution).await? {
-                    row.execution.session_id = Some(id);
-                    executions::update(&mut tx, &row.execution).await?;
-                }
-                tx.commit().await?;
-            }
-            RunEvent::Asked(ask) => self.asked(task, execution, self.redacted_ask(task, ask).await?).await?,
-            RunEvent::Withdrawn { id } => {
-                let mut tx = self.store().write().await?;
-                if approvals::expire(&mut tx, execution, Some(&id), self.now()).await? > 0 {
-                    self.question_settled(&mut tx, task, execution).await?;
-                }
-                tx.commit().await?;
-            }
-            // What was spent is counted apart.
-            RunEvent::Used { .. } | RunEvent::Estimated { .. } => {}
-            RunEvent::Carried { carry } => {
-                let mut tx = self.store().write().await?;
-                executions::set_carry(&mut tx, execution, Some(&carry)).await?;
-                tx.commit().await?;
-            }
-            RunEvent::Heard { id } => self.was_heard(task, &id).await?,
-        }
-        Ok(())
-    }
-
-    /// A question without the secrets in its words. What it is answered by stays.
-    async fn redacted_ask(&self, task: &TaskId, ask: Ask) -> Result<Ask> {
-        let mut conn = self.store().read().await?;
-        let (_, context) = self.load(&mut conn, task, None).await?;
-        let redactor = self.redactor_in(&context);
-        Ok(Ask { title: redactor.string(ask.title), detail: redactor.json(ask.detail), ..ask })
-    }
-
-    async fn spent(
-        &self,
-        task: &TaskId,
-        execution: &ExecutionId,
-        (handle, meter): (&Handle, &mut Meter),
-        spent: Spent,
-    ) -> Result<()> {
-        let (context, task, agent) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, task, None).await?;
-            let row = executions::get(&mut conn, execution).await?;
-            let agent = match row {
-                Some(row) => agents::get(&mut conn, &row.execution.agent_id).await?,
-                None => None,
             };
-            (context, task, agent)
-        };
-        let Some(agent) = agent else { return Ok(()) };
-        let of = Metered { context: &context, task: &task, agent: &agent, execution };
-        self.metered(meter, &of, spent, handle).await
-    }
-
-    /// A message that waited for the end of the run was taken by the run itself.
-    async fn was_heard(&self, task: &TaskId, id: &str) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let open = steps::open(&mut tx, task).await?;
-        let said = open.into_iter().find(|step| step.kind == StepKind::FollowUp && step.id.to_string() == id);
-        if let Some(mut step) = said {
-            step.status = StepStatus::Done;
-            step.outcome = Some(StepOutcome::Ok);
-            step.reason = Some("said to the agent while it worked".to_owned());
-            step.finished_at = Some(self.now());
-            steps::update(&mut tx, &step).await?;
-            self.queue_changed(&mut tx, task).await?;
+            let Some(event) = event else { break };
+            let event = without_the_superseded(event, &mut told, &mut waiting);
+            let heard = match event {
+                RunEvent::Used { sample, carry } => {
+                    let spent = Spent::Counted { sample, carry };
+                    record_spent(&engine, &task, &execution, (&handle, &mut meter), spent).await
+                }
+                RunEvent::Estimated { samples } => {
+                    let spent = Spent::Estimated(samples);
+                    record_spent(&engine, &task, &execution, (&handle, &mut meter), spent).await
+                }
+                event => {
+                    if let RunEvent::Carried { carry } = &event {
+                        meter.carries(carry);
+                    }
+                    // Told once: it waits for a disk that refuses. What was spent is written by its total.
+                    storage::with_patience(&engine, || heard(&engine, &task, &execution, event.clone())).await
+                }
+            };
+            if let Err(error) = heard {
+                tracing::error!(%execution, %error, "failed to write down what a run told");
+            }
         }
-        tx.commit().await?;
-        Ok(())
-    }
-
-    async fn asked(&self, task_id: &TaskId, execution: &ExecutionId, ask: Ask) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let (Some(task), Some(mut row)) =
-            (tasks::get(&mut tx, task_id).await?, executions::get(&mut tx, execution).await?)
-        else {
-            return Ok(());
-        };
-        let approval = Approval {
-            id: self.new_id(),
-            project_id: task.project_id.clone(),
-            task_id: task_id.clone(),
-            // Who asks is told by the row that is stored.
-            raced: None,
-            execution_id: execution.clone(),
-            agent_id: row.execution.agent_id.clone(),
-            kind: ask.kind,
-            ask: ask.id,
-            title: ask.title,
-            detail: ask.detail,
-            options: ask.options,
-            status: ApprovalStatus::Pending,
-            answer: None,
-            note: None,
-            answered_by: None,
-            asked_at: self.now(),
-            answered_at: None,
-        };
-        let (id, title) = (approval.id.clone(), approval.title.clone());
-        if approvals::insert(&mut tx, &approval).await? {
-            row.execution.status = ExecutionStatus::Waiting;
-            executions::update(&mut tx, &row.execution).await?;
-            let facts = json!({ "approval_id": id, "kind": ask.kind });
-            self.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
-            let context = self.context_of(&mut tx, &task).await?;
-            let (kind, cause) = (NotificationKind::AgentAsks, format!("approval:{id}"));
-            self.notify(&mut tx, &context, &task, kind, &title, &cause).await?;
+        // Whatever becomes of the run's own end: what it used is known.
+        if meter.due().is_some()
+            && let Err(error) = cost::meter::write_used(&engine, &mut meter, &execution).await
+        {
+            tracing::error!(%execution, %error, "failed to write down what a run used");
         }
-        tx.commit().await?;
-        Ok(())
-    }
+        meter
+    };
+    Listening(tracker.spawn(async move {
+        // A run that nobody listens to would wait for answers for ever.
+        guarded(listen).await.inspect_err(|_| cancel.cancel())
+    }))
+}
 
-    /// A question of a run is settled; a run that waits for nothing any more goes on.
-    pub(crate) async fn question_settled(
-        &self,
-        tx: &mut forge_store::Tx,
-        task: &TaskId,
-        execution: &ExecutionId,
-    ) -> Result<()> {
-        let (Some(task), Some(mut row)) =
-            (tasks::get(tx, task).await?, executions::get(tx, execution).await?)
-        else {
-            return Ok(());
-        };
-        let waiting = approvals::pending(tx, execution).await?;
-        if row.execution.status == ExecutionStatus::Waiting && waiting == 0 {
-            row.execution.status = ExecutionStatus::Running;
-            executions::update(tx, &row.execution).await?;
+async fn heard(engine: &Engine, task: &TaskId, execution: &ExecutionId, event: RunEvent) -> Result<()> {
+    match event {
+        RunEvent::Session { id, .. } => {
+            let mut tx = engine.store().write().await?;
+            if let Some(mut row) = executions::get(&mut tx, execution).await? {
+                row.execution.session_id = Some(id);
+                executions::update(&mut tx, &row.execution).await?;
+            }
+            tx.commit().await?;
         }
-        let facts = json!({ "waiting": waiting });
-        self.emit(tx, EventType::ApprovalResolved, &task, execution.as_str(), &facts).await
+        RunEvent::Asked(ask) => {
+            asked(engine, task, execution, redacted_ask(engine, task, ask).await?).await?;
+        }
+        RunEvent::Withdrawn { id } => {
+            let mut tx = engine.store().write().await?;
+            if approvals::expire(&mut tx, execution, Some(&id), engine.now()).await? > 0 {
+                question_settled(engine, &mut tx, task, execution).await?;
+            }
+            tx.commit().await?;
+        }
+        // What was spent is counted apart.
+        RunEvent::Used { .. } | RunEvent::Estimated { .. } => {}
+        RunEvent::Carried { carry } => {
+            let mut tx = engine.store().write().await?;
+            executions::set_carry(&mut tx, execution, Some(&carry)).await?;
+            tx.commit().await?;
+        }
+        RunEvent::Heard { id } => was_heard(engine, task, &id).await?,
     }
+    Ok(())
+}
 
-    /// Passes an answer on to the run that waits for it.
-    pub(crate) fn pass_on(&self, approval: &Approval) -> bool {
-        let answer = RunCommand::Answer {
-            ask: approval.ask.clone(),
-            option: approval.answer.clone().unwrap_or_default(),
-            note: approval.note.clone(),
+/// A question without the secrets in its words. What it is answered by stays.
+async fn redacted_ask(engine: &Engine, task: &TaskId, ask: Ask) -> Result<Ask> {
+    let mut conn = engine.store().read().await?;
+    let (_, context) = engine.load(&mut conn, task, None).await?;
+    let redactor = engine.redactor_in(&context);
+    Ok(Ask { title: redactor.string(ask.title), detail: redactor.json(ask.detail), ..ask })
+}
+
+async fn record_spent(
+    engine: &Engine,
+    task: &TaskId,
+    execution: &ExecutionId,
+    (handle, meter): (&Handle, &mut Meter),
+    spent: Spent,
+) -> Result<()> {
+    let (context, task, agent) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = engine.load(&mut conn, task, None).await?;
+        let row = executions::get(&mut conn, execution).await?;
+        let agent = match row {
+            Some(row) => agents::get(&mut conn, &row.execution.agent_id).await?,
+            None => None,
         };
-        self.tell_run(&approval.task_id, &approval.execution_id, answer)
+        (context, task, agent)
+    };
+    let Some(agent) = agent else { return Ok(()) };
+    let of = Metered { context: &context, task: &task, agent: &agent, execution };
+    cost::meter::metered(engine, meter, &of, spent, handle).await
+}
+
+/// A message that waited for the end of the run was taken by the run itself.
+async fn was_heard(engine: &Engine, task: &TaskId, id: &str) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let open = steps::open(&mut tx, task).await?;
+    let said = open.into_iter().find(|step| step.kind == StepKind::FollowUp && step.id.to_string() == id);
+    if let Some(mut step) = said {
+        step.status = StepStatus::Done;
+        step.outcome = Some(StepOutcome::Ok);
+        step.reason = Some("said to the agent while it worked".to_owned());
+        step.finished_at = Some(engine.now());
+        steps::update(&mut tx, &step).await?;
+        super::attachments::queue_changed(engine, &mut tx, task).await?;
     }
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: Ask) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let (Some(task), Some(mut row)) =
+        (tasks::get(&mut tx, task_id).await?, executions::get(&mut tx, execution).await?)
+    else {
+        return Ok(());
+    };
+    let approval = Approval {
+        id: engine.new_id(),
+        project_id: task.project_id.clone(),
+        task_id: task_id.clone(),
+        // Who asks is told by the row that is stored.
+        raced: None,
+        execution_id: execution.clone(),
+        agent_id: row.execution.agent_id.clone(),
+        kind: ask.kind,
+        ask: ask.id,
+        title: ask.title,
+        detail: ask.detail,
+        options: ask.options,
+        status: ApprovalStatus::Pending,
+        answer: None,
+        note: None,
+        answered_by: None,
+        asked_at: engine.now(),
+        answered_at: None,
+    };
+    let (id, title) = (approval.id.clone(), approval.title.clone());
+    if approvals::insert(&mut tx, &approval).await? {
+        row.execution.status = ExecutionStatus::Waiting;
+        executions::update(&mut tx, &row.execution).await?;
+        let facts = json!({ "approval_id": id, "kind": ask.kind });
+        engine.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
+        let context = engine.context_of(&mut tx, &task).await?;
+        let (kind, cause) = (NotificationKind::AgentAsks, format!("approval:{id}"));
+        engine.notify(&mut tx, &context, &task, kind, &title, &cause).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A question of a run is settled; a run that waits for nothing any more goes on.
+pub(crate) async fn question_settled(
+    engine: &Engine,
+    tx: &mut forge_store::Tx,
+    task: &TaskId,
+    execution: &ExecutionId,
+) -> Result<()> {
+    let (Some(task), Some(mut row)) = (tasks::get(tx, task).await?, executions::get(tx, execution).await?)
+    else {
+        return Ok(());
+    };
+    let waiting = approvals::pending(tx, execution).await?;
+    if row.execution.status == ExecutionStatus::Waiting && waiting == 0 {
+        row.execution.status = ExecutionStatus::Running;
+        executions::update(tx, &row.execution).await?;
+    }
+    let facts = json!({ "waiting": waiting });
+    engine.emit(tx, EventType::ApprovalResolved, &task, execution.as_str(), &facts).await
+}
+
+/// Passes an answer on to the run that waits for it.
+pub(crate) fn pass_on(engine: &Engine, approval: &Approval) -> bool {
+    let answer = RunCommand::Answer {
+        ask: approval.ask.clone(),
+        option: approval.answer.clone().unwrap_or_default(),
+        note: approval.note.clone(),
+    };
+    super::tell_run(engine, &approval.task_id, &approval.execution_id, answer)
 }
 
 /// An estimate takes the place of the one before: of those that wait in a row only the last is looked at, however fast

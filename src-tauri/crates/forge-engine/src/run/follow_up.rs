@@ -13,50 +13,53 @@ use crate::{
     steps::{Effect, End, Stepping},
 };
 
-impl Engine {
-    /// Queues a message behind the run that goes on. Returns its step's number.
-    pub(crate) async fn queue_follow_up(&self, tx: &mut Tx, task: &TaskRow, said: Correction) -> Result<i64> {
-        let mut step = StepRow::pending(&task.id, &task.status, StepKind::FollowUp, "work_end");
-        step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
-        step.params = Some(serde_json::to_value(said).map_err(corrupt_step)?);
-        steps::insert(tx, &mut step).await?;
-        self.queue_changed(tx, &task.id).await?;
-        Ok(step.id)
-    }
+/// Queues a message behind the run that goes on. Returns its step's number.
+pub(crate) async fn queue_follow_up(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    said: Correction,
+) -> Result<i64> {
+    let mut step = StepRow::pending(&task.id, &task.status, StepKind::FollowUp, "work_end");
+    step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
+    step.params = Some(serde_json::to_value(said).map_err(corrupt_step)?);
+    steps::insert(tx, &mut step).await?;
+    super::attachments::queue_changed(engine, tx, &task.id).await?;
+    Ok(step.id)
+}
 
-    /// Starts the run that carries what was said. What the last run left is committed first; moving on waits
-    /// until this one is over.
-    pub(crate) async fn follow_up_now(
-        &self,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        effects: &mut Vec<Effect>,
-    ) -> Result<End> {
-        let running = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?;
-        if !running.is_empty() {
-            let message = "your message goes to the agent once its run is over";
-            return Ok(End::wait(WaitReason::WorkspaceLocked, message.to_owned()));
-        }
-        let mut carry = Carry { cause: Some("your message".to_owned()), ..Carry::default() };
-        for mut step in steps::open(tx, &s.task.id).await? {
-            match step.kind {
-                StepKind::FollowUp => {
-                    let said = serde_json::from_value(step.params.clone().unwrap_or_default());
-                    carry.corrections.push(said.map_err(corrupt_step)?);
-                    if step.id == s.step.id {
-                        continue;
-                    }
-                }
-                StepKind::Advance | StepKind::Restart => {}
-                _ => continue,
-            }
-            step.status = StepStatus::Done;
-            step.outcome = Some(StepOutcome::Skipped);
-            step.reason = Some("a message goes to the agent first".to_owned());
-            step.finished_at = Some(self.now());
-            steps::update(tx, &step).await?;
-        }
-        self.re_enter(tx, s, carry, effects).await?;
-        Ok(End::Ok(Some("another run follows".to_owned())))
+/// Starts the run that carries what was said. What the last run left is committed first; moving on waits
+/// until this one is over.
+pub(crate) async fn follow_up_now(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let running = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?;
+    if !running.is_empty() {
+        let message = "your message goes to the agent once its run is over";
+        return Ok(End::wait(WaitReason::WorkspaceLocked, message.to_owned()));
     }
+    let mut carry = Carry { cause: Some("your message".to_owned()), ..Carry::default() };
+    for mut step in steps::open(tx, &s.task.id).await? {
+        match step.kind {
+            StepKind::FollowUp => {
+                let said = serde_json::from_value(step.params.clone().unwrap_or_default());
+                carry.corrections.push(said.map_err(corrupt_step)?);
+                if step.id == s.step.id {
+                    continue;
+                }
+            }
+            StepKind::Advance | StepKind::Restart => {}
+            _ => continue,
+        }
+        step.status = StepStatus::Done;
+        step.outcome = Some(StepOutcome::Skipped);
+        step.reason = Some("a message goes to the agent first".to_owned());
+        step.finished_at = Some(engine.now());
+        steps::update(tx, &step).await?;
+    }
+    super::dispatch::re_enter(engine, tx, s, carry, effects).await?;
+    Ok(End::Ok(Some("another run follows".to_owned())))
 }

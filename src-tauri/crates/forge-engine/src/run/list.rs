@@ -32,7 +32,7 @@ impl Engine {
             let task = tasks::get(&mut conn, &row.task_id).await?;
             let found = seen.remove(&row.marker).unwrap_or_default();
             let execution = execution.map(|row| row.execution);
-            let activity = execution.as_ref().and_then(|_| self.activity_of(&row.task_id));
+            let activity = execution.as_ref().and_then(|_| super::activity_of(self, &row.task_id));
             runs.push(RunInfo {
                 kind: if execution.is_some() { RunKind::Agent } else { RunKind::Script },
                 project_id: task.as_ref().map(|task| task.project_id.clone()),

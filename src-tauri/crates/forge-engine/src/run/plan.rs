@@ -1,6 +1,7 @@
 //! The plan of a task: a file beside its worktree that a planner writes, a person decides on, and the coder
 //! is told.
 
+use crate::review;
 use std::path::{Path, PathBuf};
 
 use forge_git::guard::{Entry, GuardError, Root};
@@ -140,78 +141,78 @@ impl Engine {
         tx.commit().await?;
         self.plan(id).await
     }
+}
 
-    /// The prompt of a run of `agent` for a task, in layers.
-    pub(crate) async fn layers_of(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        (role, agent): (ExecutionRole, Option<&Agent>),
-        corrections: &[Correction],
-    ) -> Result<Vec<Layer>> {
-        let prefix = agent.and_then(|agent| profile_layer(&Profile::of(agent).prompt_prefix?));
-        let mut corrections = corrections.to_vec();
-        if agent.is_some_and(|agent| needs_merge_begun(agent.adapter)) {
-            for correction in &mut corrections {
-                if let Correction::Conflict { begun, .. } = correction {
-                    *begun = true;
-                }
+/// The prompt of a run of `agent` for a task, in layers.
+pub(crate) async fn layers_of(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    (role, agent): (ExecutionRole, Option<&Agent>),
+    corrections: &[Correction],
+) -> Result<Vec<Layer>> {
+    let prefix = agent.and_then(|agent| profile_layer(&Profile::of(agent).prompt_prefix?));
+    let mut corrections = corrections.to_vec();
+    if agent.is_some_and(|agent| needs_merge_begun(agent.adapter)) {
+        for correction in &mut corrections {
+            if let Correction::Conflict { begun, .. } = correction {
+                *begun = true;
             }
         }
-        let reflects = context.settings.inner_loop.reflexion.enabled && role == ExecutionRole::Coder;
-        let first = if reflects { reflexion(&mut corrections).map(|it| it.layer) } else { None };
-        let of_role = self.layers_of_role(context, task, role, &corrections).await?;
-        let redactor = self.redactor_in(context);
-        let all = first.into_iter().chain(prefix).chain(of_role);
-        Ok(all.map(|layer| Layer { text: redactor.string(layer.text), ..layer }).collect())
     }
+    let reflects = context.settings.inner_loop.reflexion.enabled && role == ExecutionRole::Coder;
+    let first = if reflects { reflexion(&mut corrections).map(|it| it.layer) } else { None };
+    let of_role = layers_of_role(engine, context, task, role, &corrections).await?;
+    let redactor = engine.redactor_in(context);
+    let all = first.into_iter().chain(prefix).chain(of_role);
+    Ok(all.map(|layer| Layer { text: redactor.string(layer.text), ..layer }).collect())
+}
 
-    async fn layers_of_role(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        role: ExecutionRole,
-        corrections: &[Correction],
-    ) -> Result<Vec<Layer>> {
-        let workspace = {
-            let mut conn = self.store().read().await?;
-            workspaces::last(&mut conn, &task.id).await?
-        };
-        let plan = match &workspace {
-            Some(workspace) => read_plan(workspace).await?,
-            None => None,
-        };
-        let plan = plan.as_deref().map(|text| head(text, PLAN_IN_PROMPT_BYTES));
-        if role == ExecutionRole::Reviewer {
-            let again = corrections.contains(&Correction::NoVerdict {});
-            let text = self.audit_prompt_of(context, task, workspace.as_ref(), again).await?;
-            return Ok(vec![Layer { kind: LayerKind::Task, text }]);
-        }
-        if role == ExecutionRole::Planner {
-            let file = workspace.as_ref().map(plan_file).unwrap_or_else(|| PathBuf::from(PLAN_FILE));
-            return Ok(planner_layers(PlannerPrompt {
-                number: task.number,
-                title: &task.title,
-                description: &task.description,
-                plan_file: &file.to_string_lossy(),
-                plan,
-                corrections,
-            }));
-        }
-        let checks = context.review_config(task).ci_steps.unwrap_or_default();
-        Ok(coder_layers(CoderPrompt {
+async fn layers_of_role(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    role: ExecutionRole,
+    corrections: &[Correction],
+) -> Result<Vec<Layer>> {
+    let workspace = {
+        let mut conn = engine.store().read().await?;
+        workspaces::last(&mut conn, &task.id).await?
+    };
+    let plan = match &workspace {
+        Some(workspace) => read_plan(workspace).await?,
+        None => None,
+    };
+    let plan = plan.as_deref().map(|text| head(text, PLAN_IN_PROMPT_BYTES));
+    if role == ExecutionRole::Reviewer {
+        let again = corrections.contains(&Correction::NoVerdict {});
+        let text = review::audit::audit_prompt_of(engine, context, task, workspace.as_ref(), again).await?;
+        return Ok(vec![Layer { kind: LayerKind::Task, text }]);
+    }
+    if role == ExecutionRole::Planner {
+        let file = workspace.as_ref().map(plan_file).unwrap_or_else(|| PathBuf::from(PLAN_FILE));
+        return Ok(planner_layers(PlannerPrompt {
             number: task.number,
             title: &task.title,
             description: &task.description,
-            branch: &task_branch(task),
-            target: &context.target_branch(task),
-            checks: &checks,
+            plan_file: &file.to_string_lossy(),
             plan,
-            proposes_lessons: context.captures_knowledge(),
-            leaves_note: context.settings.inner_loop.trajectory.enabled,
             corrections,
-        }))
+        }));
     }
+    let checks = context.review_config(task).ci_steps.unwrap_or_default();
+    Ok(coder_layers(CoderPrompt {
+        number: task.number,
+        title: &task.title,
+        description: &task.description,
+        branch: &task_branch(task),
+        target: &context.target_branch(task),
+        checks: &checks,
+        plan,
+        proposes_lessons: context.captures_knowledge(),
+        leaves_note: context.settings.inner_loop.trajectory.enabled,
+        corrections,
+    }))
 }
 
 /// Whether Forge begins the merge that its agents resolve. The programs with a protocol keep to the worktree, and a

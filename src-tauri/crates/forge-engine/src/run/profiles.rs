@@ -51,7 +51,7 @@ impl Engine {
             created_at: now,
             updated_at: now,
         };
-        self.write_agent(agent, new).await
+        write_agent(self, agent, new).await
     }
 
     /// Changes an agent profile.
@@ -60,41 +60,7 @@ impl Engine {
     /// `NotFound`, `Invalid`, `NameTaken`.
     pub async fn update_agent(&self, id: &AgentId, change: NewAgent) -> Result<Agent> {
         let agent = self.agent(id).await?;
-        self.write_agent(agent, change).await
-    }
-
-    async fn write_agent(&self, mut agent: Agent, change: NewAgent) -> Result<Agent> {
-        agent.name = change.name.unwrap_or(agent.name).trim().to_owned();
-        agent.adapter = change.adapter.unwrap_or(agent.adapter);
-        if let Some(mut config) = change.config {
-            // Who changes a profile was shown placeholders for its secrets.
-            restore_secrets(&mut config, |name| env_value(&agent.config, name));
-            agent.config = config;
-        }
-        agent.model = change.model.unwrap_or(agent.model);
-        agent.max_concurrent = change.max_concurrent.unwrap_or(agent.max_concurrent);
-        agent.paused = change.paused.unwrap_or(agent.paused);
-        agent.updated_at = self.now();
-        validate(&agent)?;
-        let mut tx = self.store().write().await?;
-        if let Some(other) = agents::by_name(&mut tx, &agent.name).await?
-            && other.id != agent.id
-        {
-            return Err(EngineError::conflict(
-                ConflictCode::NameTaken,
-                format!("an agent is called `{}` already", agent.name),
-            ));
-        }
-        agents::put(&mut tx, &agent).await?;
-        self.agent_changed(&mut tx, &agent.id).await?;
-        tx.commit().await?;
-        self.wake_waiting();
-        Ok(agent)
-    }
-
-    async fn agent_changed(&self, tx: &mut Tx, id: &AgentId) -> Result<()> {
-        tx.emit(EventType::AgentChanged, self.now(), None, None, id.as_str(), &json!({})).await?;
-        Ok(())
+        write_agent(self, agent, change).await
     }
 
     /// Removes an agent profile.
@@ -114,7 +80,7 @@ impl Engine {
             return Err(EngineError::conflict(ConflictCode::InUse, message));
         }
         agents::delete(&mut tx, id).await?;
-        self.agent_changed(&mut tx, id).await?;
+        agent_changed(self, &mut tx, id).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -154,11 +120,45 @@ impl Engine {
         kind: AdapterKind,
         config: &Value,
     ) -> Result<Result<Detected, forge_agents::AgentError>> {
-        Ok(match self.refreshed_login().await {
-            Ok(()) => self.detect_program(kind, config).await,
+        Ok(match super::programs::refreshed_login(self).await {
+            Ok(()) => super::programs::detect_program(self, kind, config).await,
             Err(error) => Err(error),
         })
     }
+}
+
+async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Result<Agent> {
+    agent.name = change.name.unwrap_or(agent.name).trim().to_owned();
+    agent.adapter = change.adapter.unwrap_or(agent.adapter);
+    if let Some(mut config) = change.config {
+        // Who changes a profile was shown placeholders for its secrets.
+        restore_secrets(&mut config, |name| env_value(&agent.config, name));
+        agent.config = config;
+    }
+    agent.model = change.model.unwrap_or(agent.model);
+    agent.max_concurrent = change.max_concurrent.unwrap_or(agent.max_concurrent);
+    agent.paused = change.paused.unwrap_or(agent.paused);
+    agent.updated_at = engine.now();
+    validate(&agent)?;
+    let mut tx = engine.store().write().await?;
+    if let Some(other) = agents::by_name(&mut tx, &agent.name).await?
+        && other.id != agent.id
+    {
+        return Err(EngineError::conflict(
+            ConflictCode::NameTaken,
+            format!("an agent is called `{}` already", agent.name),
+        ));
+    }
+    agents::put(&mut tx, &agent).await?;
+    agent_changed(engine, &mut tx, &agent.id).await?;
+    tx.commit().await?;
+    engine.wake_waiting();
+    Ok(agent)
+}
+
+async fn agent_changed(engine: &Engine, tx: &mut Tx, id: &AgentId) -> Result<()> {
+    tx.emit(EventType::AgentChanged, engine.now(), None, None, id.as_str(), &json!({})).await?;
+    Ok(())
 }
 
 fn validate(agent: &Agent) -> Result<()> {

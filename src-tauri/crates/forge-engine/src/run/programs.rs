@@ -79,7 +79,7 @@ impl Engine {
     /// When the profiles cannot be read.
     pub async fn known_programs(&self) -> Result<Vec<KnownProgram>> {
         let agents = self.agents().await?;
-        let refreshed = self.refreshed_login().await;
+        let refreshed = refreshed_login(self).await;
         let looks = KNOWN.iter().map(|known| {
             let (agents, refreshed) = (&agents, &refreshed);
             async move {
@@ -88,7 +88,7 @@ impl Engine {
                     config = json!({ "program": known.program, "args": known.args });
                 }
                 let found = match refreshed {
-                    Ok(()) => self.detect_program(known.adapter, &config).await,
+                    Ok(()) => detect_program(self, known.adapter, &config).await,
                     Err(error) => Err(error.clone()),
                 };
                 let uses = |agent: &&Agent| {
@@ -104,16 +104,6 @@ impl Engine {
         Ok(futures::future::join_all(looks).await)
     }
 
-    /// Looks for a program in a folder of its own.
-    pub(crate) async fn detect_program(
-        &self,
-        kind: AdapterKind,
-        config: &Value,
-    ) -> std::result::Result<Detected, AgentError> {
-        let place = self.probe_place(kind, config).await?;
-        adapter(kind).detect(config, &place).await
-    }
-
     /// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
     ///
     /// # Errors
@@ -123,7 +113,7 @@ impl Engine {
         kind: AdapterKind,
         config: &Value,
     ) -> Result<std::result::Result<Vec<AgentModel>, AgentError>> {
-        if let Err(error) = self.refreshed_login().await {
+        if let Err(error) = refreshed_login(self).await {
             return Ok(Err(error));
         }
         Ok(match self.probe_place(kind, config).await {
@@ -143,63 +133,73 @@ impl Engine {
         let folder = self.data_dir().join(TRIALS).join(&trial);
         let made = tokio::fs::create_dir_all(&folder).await;
         made.map_err(EngineError::io("make a folder for the trial"))?;
-        let tried = self.try_in(&agent, &trial, &folder).await;
+        let tried = try_in(self, &agent, &trial, &folder).await;
         if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
             tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a trial");
         }
         tried
     }
+}
 
-    async fn try_in(&self, agent: &Agent, trial: &str, folder: &std::path::Path) -> Result<Trial> {
-        let (logs, tree) = (folder.join("log"), folder.join("tree"));
-        let prompt_file = folder.join("prompt.md");
-        tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("make a folder for the trial"))?;
-        private_data::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
-        let environment = self.agent_environment(None, agent).await?;
-        let redactor = std::sync::Arc::clone(environment.redactor());
-        let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
-        let launch = Launch {
-            execution_id: trial.to_owned(),
-            log: log.clone(),
-            config: agent.config.clone(),
-            model: agent.model.clone(),
-            prompt: TRIAL_PROMPT.to_owned(),
-            prompt_file: prompt_file.clone(),
-            worktree: tree,
-            given: None,
-            base: environment.base(),
-            env: Vec::new(),
-            shell: vec!["sh".to_owned(), "-c".to_owned()],
-            limits: Limits { wall_clock: Some(TRIAL_TIME), ..Limits::default() },
-            grace: TRIAL_GRACE,
-            session: SessionRequest::New,
-            carry: None,
-            role: ExecutionRole::Drafter,
-            permissions: PermissionMode::ReadOnly,
-            mcp: None,
-            started: Box::new(|_| {}),
-        };
-        let (control, _handle, _told) = Control::new(self.inner.shutdown.child_token());
-        let begun = Instant::now();
-        let outcome = adapter(agent.adapter).run(launch, &control).await;
-        self.close_log(log).await?;
-        let mut ledger = Ledger::default();
-        for sample in &outcome.usage {
-            ledger.add(sample, &std::collections::BTreeMap::new());
-        }
-        let Cost { micro_usd, .. } = ledger.cost();
-        let text = said_in(&logs, trial)?;
-        Ok(Trial { result: outcome.result, text, took: begun.elapsed(), cost_micro_usd: micro_usd })
-    }
+/// Looks for a program in a folder of its own.
+pub(crate) async fn detect_program(
+    engine: &Engine,
+    kind: AdapterKind,
+    config: &Value,
+) -> std::result::Result<Detected, AgentError> {
+    let place = engine.probe_place(kind, config).await?;
+    adapter(kind).detect(config, &place).await
+}
 
-    /// Takes the login shell's environment anew: a program may just have been installed.
-    pub(crate) async fn refreshed_login(&self) -> std::result::Result<(), AgentError> {
-        let taken = self.inner.logins.refresh(&self.inner.login_shell).await;
-        taken.map(drop).map_err(|error| AgentError::Unavailable {
-            program: "the login shell".to_owned(),
-            detail: error.to_string(),
-        })
+async fn try_in(engine: &Engine, agent: &Agent, trial: &str, folder: &std::path::Path) -> Result<Trial> {
+    let (logs, tree) = (folder.join("log"), folder.join("tree"));
+    let prompt_file = folder.join("prompt.md");
+    tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("make a folder for the trial"))?;
+    private_data::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
+    let environment = engine.agent_environment(None, agent).await?;
+    let redactor = std::sync::Arc::clone(environment.redactor());
+    let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
+    let launch = Launch {
+        execution_id: trial.to_owned(),
+        log: log.clone(),
+        config: agent.config.clone(),
+        model: agent.model.clone(),
+        prompt: TRIAL_PROMPT.to_owned(),
+        prompt_file: prompt_file.clone(),
+        worktree: tree,
+        given: None,
+        base: environment.base(),
+        env: Vec::new(),
+        shell: vec!["sh".to_owned(), "-c".to_owned()],
+        limits: Limits { wall_clock: Some(TRIAL_TIME), ..Limits::default() },
+        grace: TRIAL_GRACE,
+        session: SessionRequest::New,
+        carry: None,
+        role: ExecutionRole::Drafter,
+        permissions: PermissionMode::ReadOnly,
+        mcp: None,
+        started: Box::new(|_| {}),
+    };
+    let (control, _handle, _told) = Control::new(engine.inner.shutdown.child_token());
+    let begun = Instant::now();
+    let outcome = adapter(agent.adapter).run(launch, &control).await;
+    super::close_log(engine, log).await?;
+    let mut ledger = Ledger::default();
+    for sample in &outcome.usage {
+        ledger.add(sample, &std::collections::BTreeMap::new());
     }
+    let Cost { micro_usd, .. } = ledger.cost();
+    let text = said_in(&logs, trial)?;
+    Ok(Trial { result: outcome.result, text, took: begun.elapsed(), cost_micro_usd: micro_usd })
+}
+
+/// Takes the login shell's environment anew: a program may just have been installed.
+pub(crate) async fn refreshed_login(engine: &Engine) -> std::result::Result<(), AgentError> {
+    let taken = engine.inner.logins.refresh(&engine.inner.login_shell).await;
+    taken.map(drop).map_err(|error| AgentError::Unavailable {
+        program: "the login shell".to_owned(),
+        detail: error.to_string(),
+    })
 }
 
 fn program_of(agent: &Agent) -> Option<&str> {

@@ -6,6 +6,7 @@
 //! conversation, where the program can: it knows what was meant, and leaves no trace in it. Whoever starts over, or
 //! is another agent than before, starts a conversation of its own. Whoever won a task's race goes on with the entry's.
 
+use crate::race;
 use forge_agents::adapter;
 use forge_model::agent::Agent;
 use forge_model::execution::ExecutionRole;
@@ -15,7 +16,7 @@ use forge_store::table::agents;
 use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
-use crate::{Engine, error::Result, race::is_entry, steps::Stepping, transition::Carry};
+use crate::{error::Result, race::is_entry, steps::Stepping, transition::Carry};
 
 /// The conversation of a run that is to be started.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,63 +39,59 @@ impl Default for Mode {
     }
 }
 
-impl Engine {
-    /// The conversation of the run of `agent` that the step starts. `previous` is the last run in the same role.
-    pub(crate) async fn session_for(
-        &self,
-        tx: &mut Tx,
-        s: &Stepping,
-        agent: &Agent,
-        role: ExecutionRole,
-        previous: Option<&ExecutionRow>,
-        carry: &Carry,
-    ) -> Result<Session> {
-        let can = adapter(agent.adapter).capabilities();
-        let of_coder;
-        let (source, wanted) = match role {
-            ExecutionRole::Coder | ExecutionRole::Planner => {
-                let source = previous.filter(|row| row.execution.agent_id == agent.id);
-                (source, coder_mode(s, carry, source))
-            }
-            // Whose conversation it is would tell who races.
-            ExecutionRole::Reviewer if is_entry(&s.task) => (None, SessionMode::New),
-            ExecutionRole::Reviewer => {
-                of_coder = self.last_work(tx, &s.task.id).await?;
-                (self.alike(tx, of_coder.as_ref(), agent).await?, SessionMode::Fork)
-            }
-            ExecutionRole::Drafter => (None, SessionMode::New),
-        };
-        // What a person cleared by starting over is not gone on with. A pass and a budget that is filled again clear
-        // nothing: who mends what was passed, or tries again, is who did it.
-        let stands = |row: &&ExecutionRow| row.after_transition > s.task.session_boundary;
-        let source = source.filter(stands);
-        let Some((row, from)) = source.and_then(|row| Some((row, row.execution.session_id.clone()?))) else {
-            return Ok(Session::default());
-        };
-        let mode = match wanted {
-            SessionMode::Fork if can.fork => SessionMode::Fork,
-            // A reviewer does not write into the coder's conversation.
-            SessionMode::Fork if role == ExecutionRole::Reviewer => return Ok(Session::default()),
-            SessionMode::Fork | SessionMode::Resume if can.resume => SessionMode::Resume,
-            SessionMode::Fork | SessionMode::Resume | SessionMode::New => return Ok(Session::default()),
-        };
-        Ok(Session { mode: Mode(mode), from: Some(from), carry: row.carry.clone() })
-    }
+/// The conversation of the run of `agent` that the step starts. `previous` is the last run in the same role.
+pub(crate) async fn session_for(
+    tx: &mut Tx,
+    s: &Stepping,
+    agent: &Agent,
+    role: ExecutionRole,
+    previous: Option<&ExecutionRow>,
+    carry: &Carry,
+) -> Result<Session> {
+    let can = adapter(agent.adapter).capabilities();
+    let of_coder;
+    let (source, wanted) = match role {
+        ExecutionRole::Coder | ExecutionRole::Planner => {
+            let source = previous.filter(|row| row.execution.agent_id == agent.id);
+            (source, coder_mode(s, carry, source))
+        }
+        // Whose conversation it is would tell who races.
+        ExecutionRole::Reviewer if is_entry(&s.task) => (None, SessionMode::New),
+        ExecutionRole::Reviewer => {
+            of_coder = race::last_work(tx, &s.task.id).await?;
+            (alike(tx, of_coder.as_ref(), agent).await?, SessionMode::Fork)
+        }
+        ExecutionRole::Drafter => (None, SessionMode::New),
+    };
+    // What a person cleared by starting over is not gone on with. A pass and a budget that is filled again clear
+    // nothing: who mends what was passed, or tries again, is who did it.
+    let stands = |row: &&ExecutionRow| row.after_transition > s.task.session_boundary;
+    let source = source.filter(stands);
+    let Some((row, from)) = source.and_then(|row| Some((row, row.execution.session_id.clone()?))) else {
+        return Ok(Session::default());
+    };
+    let mode = match wanted {
+        SessionMode::Fork if can.fork => SessionMode::Fork,
+        // A reviewer does not write into the coder's conversation.
+        SessionMode::Fork if role == ExecutionRole::Reviewer => return Ok(Session::default()),
+        SessionMode::Fork | SessionMode::Resume if can.resume => SessionMode::Resume,
+        SessionMode::Fork | SessionMode::Resume | SessionMode::New => return Ok(Session::default()),
+    };
+    Ok(Session { mode: Mode(mode), from: Some(from), carry: row.carry.clone() })
+}
 
-    /// The coder's run, when its agent is driven by the same program as `agent`.
-    async fn alike<'r>(
-        &self,
-        tx: &mut Tx,
-        coder: Option<&'r ExecutionRow>,
-        agent: &Agent,
-    ) -> Result<Option<&'r ExecutionRow>> {
-        let Some(row) = coder else { return Ok(None) };
-        let of_coder = agents::get(tx, &row.execution.agent_id).await?;
-        let program = |agent: &Agent| {
-            (agent.adapter, agent.config.get("program").cloned(), agent.config.get("env").cloned())
-        };
-        Ok(of_coder.is_some_and(|other| program(&other) == program(agent)).then_some(row))
-    }
+/// The coder's run, when its agent is driven by the same program as `agent`.
+async fn alike<'r>(
+    tx: &mut Tx,
+    coder: Option<&'r ExecutionRow>,
+    agent: &Agent,
+) -> Result<Option<&'r ExecutionRow>> {
+    let Some(row) = coder else { return Ok(None) };
+    let of_coder = agents::get(tx, &row.execution.agent_id).await?;
+    let program = |agent: &Agent| {
+        (agent.adapter, agent.config.get("program").cloned(), agent.config.get("env").cloned())
+    };
+    Ok(of_coder.is_some_and(|other| program(&other) == program(agent)).then_some(row))
 }
 
 /// What the move that led here asks for. A second run behind the same move goes on with the first one's.

@@ -37,22 +37,6 @@ impl Engine {
         *locked(&self.inner.mcp_url) = url;
     }
 
-    pub(crate) fn mcp_url(&self) -> Option<String> {
-        locked(&self.inner.mcp_url).clone()
-    }
-
-    /// A new token for a run that is about to start.
-    pub(crate) async fn give_token(&self, run: &ExecutionId) -> Result<String> {
-        let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| EngineError::io("make a token")(std::io::Error::other(error)))?;
-        let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
-        let mut tx = self.store().write().await?;
-        executions::set_token_hash(&mut tx, run, &hash(&token)).await?;
-        tx.commit().await?;
-        Ok(token)
-    }
-
     /// What a token reaches; none when it is no run's, or its run is over.
     ///
     /// # Errors
@@ -118,6 +102,22 @@ impl Engine {
             EdgeKind::Trigger | EdgeKind::Reject | EdgeKind::Cascade => *id != scope.task_id && !is_gate,
         }))
     }
+}
+
+pub(crate) fn mcp_url(engine: &Engine) -> Option<String> {
+    locked(&engine.inner.mcp_url).clone()
+}
+
+/// A new token for a run that is about to start.
+pub(crate) async fn give_token(engine: &Engine, run: &ExecutionId) -> Result<String> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| EngineError::io("make a token")(std::io::Error::other(error)))?;
+    let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
+    let mut tx = engine.store().write().await?;
+    executions::set_token_hash(&mut tx, run, &hash(&token)).await?;
+    tx.commit().await?;
+    Ok(token)
 }
 
 fn hash(token: &str) -> String {

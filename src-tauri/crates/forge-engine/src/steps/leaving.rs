@@ -1,6 +1,7 @@
 //! Guards of a state that the engine, or an agent that has ended, is about to send a task out of: they look at the
 //! worktree, so they are asked before the transaction that decides, and only when it would send the task on.
 
+use crate::{review, run};
 use forge_model::actor::Cause;
 use forge_model::budget::BudgetKind;
 use forge_model::prompt::Correction;
@@ -75,7 +76,8 @@ impl Engine {
             (found, Leave::Freely) => return Ok(End::Found(found)),
             (Found::Plan(_), Leave::Refused(trouble)) => {
                 let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-                return self.send_back_in_place(s, correction, "a guard refused", trouble).await;
+                return run::finish::send_back_in_place(self, s, correction, "a guard refused", trouble)
+                    .await;
             }
             (Found::Plan(_), Leave::Aside(aside)) => return Ok(End::go(aside.instead_of(&mv))),
             (Found::Audit(audited, _), Leave::Refused(trouble)) => (audited, self.refused(s, trouble).await?),
@@ -97,9 +99,11 @@ impl Engine {
         let mut tried = s.again();
         let end = match found {
             Found::Audit(audited, _) => {
-                self.decide_audit(&mut tx, &mut tried, audited.as_ref().clone(), None).await?
+                review::audit::decide_audit(self, &mut tx, &mut tried, audited.as_ref().clone(), None).await?
             }
-            Found::Plan(planner) => self.decide_plan(&mut tx, &mut tried, planner.clone()).await?,
+            Found::Plan(planner) => {
+                run::finish::decide_plan(self, &mut tx, &mut tried, planner.clone()).await?
+            }
         };
         drop(tx);
         Ok(goes(end).filter(|mv| mv.trigger == "accept"))

@@ -1,6 +1,7 @@
 //! What runs each step, and what it needs for that: one entry for each kind and action, so that a new one without an
 //! entry does not compile.
 
+use crate::{fix, hook, knowledge, merge, pull_request, race, review, run, subtask, workspace};
 use forge_model::project::WorkMode;
 use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
@@ -60,32 +61,48 @@ pub(crate) fn spec_of(step: &StepRow) -> StepSpec {
                 Ok(End::ok())
             })
         }),
-        StepKind::Admit => instant(|engine, tx, s, effects| Box::pin(engine.admit(tx, s, effects))),
-        StepKind::Restart => instant(|engine, tx, s, effects| Box::pin(engine.restart(tx, s, effects))),
+        StepKind::Admit => {
+            instant(|engine, tx, s, effects| Box::pin(run::dispatch::admit(engine, tx, s, effects)))
+        }
+        StepKind::Restart => {
+            instant(|engine, tx, s, effects| Box::pin(run::dispatch::restart(engine, tx, s, effects)))
+        }
         StepKind::FollowUp => {
-            instant(|engine, tx, s, effects| Box::pin(engine.follow_up_now(tx, s, effects)))
+            instant(|engine, tx, s, effects| Box::pin(run::follow_up::follow_up_now(engine, tx, s, effects)))
         }
         StepKind::PrepareWorkspace => {
-            acting(|engine, s, cancel| Box::pin(engine.prepare_workspace(s, cancel)))
+            acting(|engine, s, cancel| Box::pin(workspace::prepare::prepare_workspace(engine, s, cancel)))
         }
         // A hook that nobody waits for runs beside the agent, on purpose.
-        StepKind::Hook => {
-            locking(|s| is_blocking(&s.step), |engine, s, cancel| Box::pin(engine.run_hook(s, cancel)))
+        StepKind::Hook => locking(
+            |s| is_blocking(&s.step),
+            |engine, s, cancel| Box::pin(hook::step::run_hook(engine, s, cancel)),
+        ),
+        StepKind::CommitWork => locking(ALWAYS, |engine, s, _| Box::pin(run::finish::commit_work(engine, s))),
+        StepKind::Capture => {
+            locking(ALWAYS, |engine, s, cancel| Box::pin(review::capture::capture(engine, s, cancel)))
         }
-        StepKind::CommitWork => locking(ALWAYS, |engine, s, _| Box::pin(engine.commit_work(s))),
-        StepKind::Capture => locking(ALWAYS, |engine, s, cancel| Box::pin(engine.capture(s, cancel))),
-        StepKind::Advance => locking(is_at_gate, |engine, s, cancel| Box::pin(engine.advance(s, cancel))),
-        StepKind::BlockDependents => acting(|engine, s, _| Box::pin(engine.block_dependents(s))),
-        StepKind::Race => acting(|engine, s, _| Box::pin(engine.run_race(s))),
-        StepKind::Promote => acting(|engine, s, _| Box::pin(engine.promote(s))),
-        StepKind::EndRace => {
-            locking(|s| accepts(&s.step), |engine, s, cancel| Box::pin(engine.end_race(s, cancel)))
+        StepKind::Advance => {
+            locking(is_at_gate, |engine, s, cancel| Box::pin(run::finish::advance(engine, s, cancel)))
         }
-        StepKind::VerifyFix => locking(ALWAYS, |engine, s, cancel| Box::pin(engine.verify_fix(s, cancel))),
+        StepKind::BlockDependents => {
+            acting(|engine, s, _| Box::pin(subtask::relatives::block_dependents(engine, s)))
+        }
+        StepKind::Race => acting(|engine, s, _| Box::pin(race::step::run_race(engine, s))),
+        StepKind::Promote => acting(|engine, s, _| Box::pin(race::step::promote(engine, s))),
+        StepKind::EndRace => locking(
+            |s| accepts(&s.step),
+            |engine, s, cancel| Box::pin(race::step::end_race(engine, s, cancel)),
+        ),
+        StepKind::VerifyFix => {
+            locking(ALWAYS, |engine, s, cancel| Box::pin(fix::step::verify_fix(engine, s, cancel)))
+        }
         StepKind::Debrief => acting(|engine, s, _| {
-            Box::pin(async move { engine.or_not_kept(engine.debrief_task(s).await).await })
+            Box::pin(
+                async move { engine.or_not_kept(knowledge::debrief::debrief_task(engine, s).await).await },
+            )
         }),
-        StepKind::Cleanup => acting(|engine, s, _| Box::pin(engine.clean_up_now(s))),
+        StepKind::Cleanup => acting(|engine, s, _| Box::pin(workspace::cleanup::clean_up_now(engine, s))),
         StepKind::Action => match step.action {
             Some(action) => spec_of_action(action),
             None => instant(|_, _, _, _| {
@@ -98,40 +115,56 @@ pub(crate) fn spec_of(step: &StepRow) -> StepSpec {
 
 fn spec_of_action(action: Action) -> StepSpec {
     match action {
-        Action::RunCiSteps => locking(ALWAYS, |engine, s, cancel| Box::pin(engine.run_checks(s, cancel))),
+        Action::RunCiSteps => {
+            locking(ALWAYS, |engine, s, cancel| Box::pin(review::checks::run_checks(engine, s, cancel)))
+        }
         Action::RunMerge => acting(|engine, s, cancel| match s.context.project.work_mode {
-            WorkMode::PullRequest => Box::pin(engine.run_pull_request(s, cancel)),
-            WorkMode::DirectCommit => Box::pin(engine.run_merge(s, cancel)),
+            WorkMode::PullRequest => Box::pin(pull_request::step::run_pull_request(engine, s, cancel)),
+            WorkMode::DirectCommit => Box::pin(merge::step::run_merge(engine, s, cancel)),
         }),
         // What is to be learned holds nobody up, unless its hook says so.
         Action::KnowledgeInject => acting(|engine, s, _| {
-            Box::pin(async move { engine.or_not_kept(engine.inject_knowledge(s).await).await })
+            Box::pin(
+                async move { engine.or_not_kept(knowledge::step::inject_knowledge(engine, s).await).await },
+            )
         }),
         Action::KnowledgeCapture => acting(|engine, s, _| {
-            Box::pin(async move { engine.or_not_kept(engine.capture_knowledge(s).await).await })
+            Box::pin(
+                async move { engine.or_not_kept(knowledge::step::capture_knowledge(engine, s).await).await },
+            )
         }),
-        Action::CleanupWorkspaceNow => acting(|engine, s, _| Box::pin(engine.clean_up_now(s))),
-        Action::ScheduleWorkspaceCleanup => acting(|engine, s, _| Box::pin(engine.schedule_cleanup(s))),
-        Action::RunBeforeWorkHooks => instant(|engine, tx, s, _| Box::pin(engine.announce_hooks(tx, s))),
+        Action::CleanupWorkspaceNow => {
+            acting(|engine, s, _| Box::pin(workspace::cleanup::clean_up_now(engine, s)))
+        }
+        Action::ScheduleWorkspaceCleanup => {
+            acting(|engine, s, _| Box::pin(workspace::cleanup::schedule_cleanup(engine, s)))
+        }
+        Action::RunBeforeWorkHooks => instant(|_, tx, s, _| Box::pin(hook::step::announce_hooks(tx, s))),
         Action::DispatchRoleAgent => {
-            instant(|engine, tx, s, effects| Box::pin(engine.dispatch(tx, s, effects)))
+            instant(|engine, tx, s, effects| Box::pin(run::dispatch::dispatch(engine, tx, s, effects)))
         }
-        Action::CheckRetryBudget => instant(|engine, tx, s, _| Box::pin(engine.show_budget(tx, s))),
-        Action::AutoCascadeOnReviewPass => instant(|engine, tx, s, _| Box::pin(engine.decide_review(tx, s))),
+        Action::CheckRetryBudget => instant(|_, tx, s, _| Box::pin(review::decision::show_budget(tx, s))),
+        Action::AutoCascadeOnReviewPass => {
+            instant(|engine, tx, s, _| Box::pin(review::decision::decide_review(engine, tx, s)))
+        }
         Action::AutoCascadeOnUnassignedRole => {
-            instant(|engine, tx, s, _| Box::pin(engine.pass_unassigned(tx, s)))
+            instant(|_, tx, s, _| Box::pin(review::decision::pass_unassigned(tx, s)))
         }
-        Action::AutoCascadeOnMergeResult => instant(|engine, tx, s, _| Box::pin(engine.decide_merge(tx, s))),
-        Action::PublishTaskBlocked => instant(|engine, tx, s, _| Box::pin(engine.publish_blocked(tx, s))),
-        Action::SatisfyDependents => {
-            instant(|engine, tx, s, effects| Box::pin(engine.satisfy_dependents(tx, s, effects)))
+        Action::AutoCascadeOnMergeResult => {
+            instant(|engine, tx, s, _| Box::pin(review::decision::decide_merge(engine, tx, s)))
         }
-        Action::PropagateDoneToSubtasks => {
-            instant(|engine, tx, s, effects| Box::pin(engine.close_ordered_children(tx, s, false, effects)))
+        Action::PublishTaskBlocked => {
+            instant(|engine, tx, s, _| Box::pin(review::decision::publish_blocked(engine, tx, s)))
         }
-        Action::CancelPendingSubtasks => {
-            instant(|engine, tx, s, effects| Box::pin(engine.close_ordered_children(tx, s, true, effects)))
-        }
+        Action::SatisfyDependents => instant(|engine, tx, s, effects| {
+            Box::pin(subtask::relatives::satisfy_dependents(engine, tx, s, effects))
+        }),
+        Action::PropagateDoneToSubtasks => instant(|engine, tx, s, effects| {
+            Box::pin(subtask::relatives::close_ordered_children(engine, tx, s, false, effects))
+        }),
+        Action::CancelPendingSubtasks => instant(|engine, tx, s, effects| {
+            Box::pin(subtask::relatives::close_ordered_children(engine, tx, s, true, effects))
+        }),
         Action::DependencyGate
         | Action::RequireCleanWorktree
         | Action::RequirePlanComplete

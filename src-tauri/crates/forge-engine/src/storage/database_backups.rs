@@ -21,47 +21,6 @@ const BEHIND_MS: i64 = 2 * ONE_DAY_MS;
 const SPARE_BYTES: u64 = 256 * 1024 * 1024;
 
 impl Engine {
-    /// Copies the database once a day from now on.
-    pub(crate) fn keep_database_copied(&self) {
-        if self.inner.config.work != Work::All {
-            return;
-        }
-        self.keep_going(async |engine: Self| {
-            loop {
-                let failed = engine.copy_if_due().await.err().map(|error| error.to_string());
-                if let Some(error) = &failed {
-                    tracing::warn!(%error, "failed to make the daily copy of the database; trying again in an hour");
-                }
-                *locked(&engine.inner.copy_failure) = failed;
-                if !engine.pause(LOOK_EVERY).await {
-                    return;
-                }
-            }
-        });
-    }
-
-    async fn copy_if_due(&self) -> Result<()> {
-        let newest = self.database_backups().await?.into_iter().next();
-        // A copy from the future was made by a clock that was wrong: it says nothing.
-        let age = newest.map(|backup| self.now().since(backup.created_at)).filter(|age| *age >= 0);
-        if age.is_some_and(|age| age < ONE_DAY_MS) {
-            return Ok(());
-        }
-        let needed = self.database_bytes().saturating_add(SPARE_BYTES);
-        if self.disk_space().is_some_and(|space| space.free < needed) {
-            let reason = format!("a copy needs {} MiB of free space", needed.div_ceil(1024 * 1024));
-            return Err(EngineError::io("copy the database")(std::io::Error::new(
-                std::io::ErrorKind::StorageFull,
-                reason,
-            )));
-        }
-        tokio::select! {
-            () = self.inner.shutdown.cancelled() => {}
-            copied = self.store().back_up(BackupReason::Daily) => drop(copied?),
-        }
-        Ok(())
-    }
-
     /// The copies of the database, newest first.
     ///
     /// # Errors
@@ -167,6 +126,47 @@ impl Engine {
     pub async fn newest_good_backup(data_dir: &Path) -> Result<Option<Backup>, StartError> {
         Ok(backups::newest_good(data_dir).await.map_err(forge_store::OpenError::from)?)
     }
+}
+
+/// Copies the database once a day from now on.
+pub(crate) fn keep_database_copied(engine: &Engine) {
+    if engine.inner.config.work != Work::All {
+        return;
+    }
+    engine.keep_going(async |engine: Engine| {
+        loop {
+            let failed = copy_if_due(&engine).await.err().map(|error| error.to_string());
+            if let Some(error) = &failed {
+                tracing::warn!(%error, "failed to make the daily copy of the database; trying again in an hour");
+            }
+            *locked(&engine.inner.copy_failure) = failed;
+            if !engine.pause(LOOK_EVERY).await {
+                return;
+            }
+        }
+    });
+}
+
+async fn copy_if_due(engine: &Engine) -> Result<()> {
+    let newest = engine.database_backups().await?.into_iter().next();
+    // A copy from the future was made by a clock that was wrong: it says nothing.
+    let age = newest.map(|backup| engine.now().since(backup.created_at)).filter(|age| *age >= 0);
+    if age.is_some_and(|age| age < ONE_DAY_MS) {
+        return Ok(());
+    }
+    let needed = engine.database_bytes().saturating_add(SPARE_BYTES);
+    if engine.disk_space().is_some_and(|space| space.free < needed) {
+        let reason = format!("a copy needs {} MiB of free space", needed.div_ceil(1024 * 1024));
+        return Err(EngineError::io("copy the database")(std::io::Error::new(
+            std::io::ErrorKind::StorageFull,
+            reason,
+        )));
+    }
+    tokio::select! {
+        () = engine.inner.shutdown.cancelled() => {}
+        copied = engine.store().back_up(BackupReason::Daily) => drop(copied?),
+    }
+    Ok(())
 }
 
 /// Whether a start failed because the database is damaged or gone, which a copy mends.

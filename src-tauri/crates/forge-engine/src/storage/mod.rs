@@ -124,8 +124,8 @@ impl Engine {
             let outcome = tokio::time::timeout(PROBE_PATIENCE, self.store().probe(self.now().0)).await;
             *probed = Some(Instant::now());
             match outcome {
-                Ok(Ok(())) => self.storage_works(),
-                Ok(Err(error)) => self.storage_fails(&error),
+                Ok(Ok(())) => storage_works(self),
+                Ok(Err(error)) => storage_fails(self, &error),
                 // A long transaction is not a disk that refuses.
                 Err(_) => tracing::warn!("a probe of the database waited too long for its turn"),
             }
@@ -171,174 +171,178 @@ impl Engine {
         });
     }
 
-    fn storage_works(&self) {
-        let mut was_failing = false;
-        let low = self.disk_space().is_some_and(|space| is_low(space.free, space.total));
-        self.inner.storage.health.send_if_modified(|health| {
-            was_failing = health.failure.take().is_some();
-            std::mem::replace(&mut health.low, low) != low || was_failing
-        });
-        if was_failing {
-            tracing::info!("the database takes writes again");
-            self.resume_work();
-        }
-    }
-
-    fn storage_fails(&self, error: &StoreError) {
-        let Some(trouble) = error.trouble() else {
-            tracing::error!(%error, "failed to probe the database");
-            return;
-        };
-        let out_of_space = self.disk_space().is_some_and(|space| space.free < NOTHING_LEFT);
-        let trouble =
-            if trouble == StorageTrouble::Io && out_of_space { StorageTrouble::Full } else { trouble };
-        let detail = error.to_string();
-        self.inner.storage.health.send_if_modified(|health| {
-            if health.failure.as_ref().is_some_and(|known| known.trouble == trouble) {
-                return false;
-            }
-            tracing::error!(%trouble, %detail, "the database takes no writes; {}", trouble.remedy());
-            health.failure = Some(StorageFailure { trouble, detail: detail.clone(), since: self.now() });
-            true
-        });
-    }
-
-    /// Has everything looked at that may have been given up.
-    pub(crate) fn resume_work(&self) {
-        if self.inner.config.work == Work::Nothing {
-            return;
-        }
-        let engine = self.clone();
-        self.in_background(async move {
-            let open = async { steps::tasks_with_open(&mut *engine.store().read().await?).await };
-            match open.await {
-                Ok(open) => open.iter().for_each(|task| engine.kick(task)),
-                Err(error) => tracing::error!(%error, "failed to look for pending work"),
-            }
-            engine.wake_waiting();
-        });
-    }
-
-    /// Whether an error passes with the trouble of the disk, so that what failed is worth another try then.
-    pub(crate) async fn passes_with_storage(&self, error: &EngineError) -> bool {
-        match error {
-            EngineError::Store(error) => error.trouble().is_some_and(StorageTrouble::passes),
-            EngineError::Storage(failure) => failure.trouble.passes(),
-            // Where the disk of the data folder is in order, another one is the trouble: a person must see that.
-            other => {
-                other.storage_trouble().is_some()
-                    && (self.probe_storage().await.failure.is_some_and(|failure| failure.trouble.passes())
-                        || self.disk_space().is_some_and(|space| space.free < NOTHING_LEFT))
-            }
-        }
-    }
-
-    /// Tries until it succeeds, fails for a reason of its own, or the engine stops; waits for the disk in between.
-    pub(crate) async fn with_patience<T, F, Fut>(&self, attempt: F) -> Result<T>
-    where
-        F: FnMut() -> Fut,
-        Fut: Future<Output = Result<T>>,
-    {
-        self.with_patience_until(&self.inner.shutdown, attempt).await
-    }
-
-    /// The same until `cancel` fires.
-    pub(crate) async fn with_patience_until<T, F, Fut>(
-        &self,
-        cancel: &CancellationToken,
-        mut attempt: F,
-    ) -> Result<T>
-    where
-        F: FnMut() -> Fut,
-        Fut: Future<Output = Result<T>>,
-    {
-        let mut pause = FIRST_PAUSE;
-        loop {
-            match attempt().await {
-                Err(error) if self.passes_with_storage(&error).await => {
-                    tracing::debug!(%error, "waiting for the disk");
-                    if !self.wait_for_storage(&mut pause, cancel).await {
-                        return Err(error);
-                    }
-                }
-                done => return done,
-            }
-        }
-    }
-
-    /// Waits a moment, then until the database takes writes; false when `cancel` fires first.
-    pub(crate) async fn wait_for_storage(&self, pause: &mut Duration, cancel: &CancellationToken) -> bool {
-        let mut health = self.inner.storage.health.subscribe();
-        self.suspect_storage();
-        let again = async {
-            tokio::time::sleep(*pause).await;
-            // The sender lives as long as the engine does.
-            let _ = health.wait_for(|health| health.failure.is_none()).await;
-        };
-        tokio::select! {
-            () = cancel.cancelled() => return false,
-            () = self.inner.shutdown.cancelled() => return false,
-            () = again => {}
-        }
-        *pause = (*pause * 2).min(LONGEST_PAUSE);
-        true
-    }
-
     /// The pause before a task's work is tried again for the first time.
     pub(crate) const fn first_pause() -> Duration {
         FIRST_PAUSE
     }
+}
 
-    /// Follows free space from now on.
-    pub(crate) fn watch_space(&self) {
-        self.keep_going(async |engine: Self| {
-            loop {
-                let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
-                let changed = engine
-                    .inner
-                    .storage
-                    .health
-                    .send_if_modified(|health| std::mem::replace(&mut health.low, low) != low);
-                if changed && low {
-                    tracing::warn!("little space is left on the disk of the data folder");
-                }
-                if !engine.pause(LOOK_EVERY).await {
-                    return;
+fn storage_works(engine: &Engine) {
+    let mut was_failing = false;
+    let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
+    engine.inner.storage.health.send_if_modified(|health| {
+        was_failing = health.failure.take().is_some();
+        std::mem::replace(&mut health.low, low) != low || was_failing
+    });
+    if was_failing {
+        tracing::info!("the database takes writes again");
+        resume_work(engine);
+    }
+}
+
+fn storage_fails(engine: &Engine, error: &StoreError) {
+    let Some(trouble) = error.trouble() else {
+        tracing::error!(%error, "failed to probe the database");
+        return;
+    };
+    let out_of_space = engine.disk_space().is_some_and(|space| space.free < NOTHING_LEFT);
+    let trouble = if trouble == StorageTrouble::Io && out_of_space { StorageTrouble::Full } else { trouble };
+    let detail = error.to_string();
+    engine.inner.storage.health.send_if_modified(|health| {
+        if health.failure.as_ref().is_some_and(|known| known.trouble == trouble) {
+            return false;
+        }
+        tracing::error!(%trouble, %detail, "the database takes no writes; {}", trouble.remedy());
+        health.failure = Some(StorageFailure { trouble, detail: detail.clone(), since: engine.now() });
+        true
+    });
+}
+
+/// Has everything looked at that may have been given up.
+pub(crate) fn resume_work(engine: &Engine) {
+    if engine.inner.config.work == Work::Nothing {
+        return;
+    }
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let open = async { steps::tasks_with_open(&mut *engine.store().read().await?).await };
+        match open.await {
+            Ok(open) => open.iter().for_each(|task| engine.kick(task)),
+            Err(error) => tracing::error!(%error, "failed to look for pending work"),
+        }
+        engine.wake_waiting();
+    });
+}
+
+/// Whether an error passes with the trouble of the disk, so that what failed is worth another try then.
+pub(crate) async fn passes_with_storage(engine: &Engine, error: &EngineError) -> bool {
+    match error {
+        EngineError::Store(error) => error.trouble().is_some_and(StorageTrouble::passes),
+        EngineError::Storage(failure) => failure.trouble.passes(),
+        // Where the disk of the data folder is in order, another one is the trouble: a person must see that.
+        other => {
+            other.storage_trouble().is_some()
+                && (engine.probe_storage().await.failure.is_some_and(|failure| failure.trouble.passes())
+                    || engine.disk_space().is_some_and(|space| space.free < NOTHING_LEFT))
+        }
+    }
+}
+
+/// Tries until it succeeds, fails for a reason of its own, or the engine stops; waits for the disk in between.
+pub(crate) async fn with_patience<T, F, Fut>(engine: &Engine, attempt: F) -> Result<T>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T>>,
+{
+    with_patience_until(engine, &engine.inner.shutdown, attempt).await
+}
+
+/// The same until `cancel` fires.
+pub(crate) async fn with_patience_until<T, F, Fut>(
+    engine: &Engine,
+    cancel: &CancellationToken,
+    mut attempt: F,
+) -> Result<T>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T>>,
+{
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match attempt().await {
+            Err(error) if passes_with_storage(engine, &error).await => {
+                tracing::debug!(%error, "waiting for the disk");
+                if !wait_for_storage(engine, &mut pause, cancel).await {
+                    return Err(error);
                 }
             }
-        });
+            done => return done,
+        }
     }
+}
 
-    /// Checks the content of the database. A short check is waited for; a long one goes on beside the work, which ends
-    /// at the first damage that it finds. Gives what it found in time.
-    pub(crate) async fn check_content(&self) -> Option<String> {
-        let engine = self.clone();
-        let check = self.inner.tracker.spawn(async move {
-            let begun = Instant::now();
-            let checked = tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return None,
-                checked = engine.store().check() => checked,
-            };
-            tracing::info!(ms = begun.elapsed().as_millis(), "checked the content of the database");
-            match checked {
-                Ok(None) => None,
-                Ok(Some(detail)) => {
-                    engine.storage_fails(&StoreError::Damaged { detail: detail.clone() });
-                    Some(detail)
-                }
-                Err(error) => {
-                    tracing::error!(%error, "failed to check the content of the database");
-                    None
-                }
+/// Waits a moment, then until the database takes writes; false when `cancel` fires first.
+pub(crate) async fn wait_for_storage(
+    engine: &Engine,
+    pause: &mut Duration,
+    cancel: &CancellationToken,
+) -> bool {
+    let mut health = engine.inner.storage.health.subscribe();
+    engine.suspect_storage();
+    let again = async {
+        tokio::time::sleep(*pause).await;
+        // The sender lives as long as the engine does.
+        let _ = health.wait_for(|health| health.failure.is_none()).await;
+    };
+    tokio::select! {
+        () = cancel.cancelled() => return false,
+        () = engine.inner.shutdown.cancelled() => return false,
+        () = again => {}
+    }
+    *pause = (*pause * 2).min(LONGEST_PAUSE);
+    true
+}
+
+/// Follows free space from now on.
+pub(crate) fn watch_space(engine: &Engine) {
+    engine.keep_going(async |engine: Engine| {
+        loop {
+            let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
+            let changed = engine
+                .inner
+                .storage
+                .health
+                .send_if_modified(|health| std::mem::replace(&mut health.low, low) != low);
+            if changed && low {
+                tracing::warn!("little space is left on the disk of the data folder");
             }
-        });
-        tokio::time::timeout(CHECK_PATIENCE, check).await.ok()?.ok()?
-    }
+            if !engine.pause(LOOK_EVERY).await {
+                return;
+            }
+        }
+    });
+}
 
-    /// Says that work of a task goes on once the disk takes writes.
-    pub(crate) fn say_waits_for_disk(&self, task: &TaskId, error: &EngineError) {
-        tracing::warn!(%task, %error, "a task waits for the disk");
-    }
+/// Checks the content of the database. A short check is waited for; a long one goes on beside the work, which ends
+/// at the first damage that it finds. Gives what it found in time.
+pub(crate) async fn check_content(engine: &Engine) -> Option<String> {
+    let tracker = &engine.inner.tracker;
+    let engine = engine.clone();
+    let check = tracker.spawn(async move {
+        let begun = Instant::now();
+        let checked = tokio::select! {
+            () = engine.inner.shutdown.cancelled() => return None,
+            checked = engine.store().check() => checked,
+        };
+        tracing::info!(ms = begun.elapsed().as_millis(), "checked the content of the database");
+        match checked {
+            Ok(None) => None,
+            Ok(Some(detail)) => {
+                storage_fails(&engine, &StoreError::Damaged { detail: detail.clone() });
+                Some(detail)
+            }
+            Err(error) => {
+                tracing::error!(%error, "failed to check the content of the database");
+                None
+            }
+        }
+    });
+    tokio::time::timeout(CHECK_PATIENCE, check).await.ok()?.ok()?
+}
+
+/// Says that work of a task goes on once the disk takes writes.
+pub(crate) fn say_waits_for_disk(task: &TaskId, error: &EngineError) {
+    tracing::warn!(%task, %error, "a task waits for the disk");
 }
 
 impl EngineError {

@@ -27,61 +27,6 @@ fn ms_between(from: Instant, to: Instant) -> i64 {
 }
 
 impl Engine {
-    /// Looks at both clocks, now and from now on: every half an hour, and at each jump of the wall clock, so that
-    /// between two marks both clocks go alike. A disk that refuses the first mark keeps nobody from starting.
-    ///
-    /// # Errors
-    /// When the time cannot be recorded, and not for a reason that passes.
-    pub(crate) async fn observe_time(&self) -> Result<()> {
-        let is_marked = match self.mark_time().await {
-            Ok(()) => true,
-            Err(error) if self.passes_with_storage(&error).await => {
-                tracing::warn!(%error, "failed to record the time at start; trying again");
-                self.suspect_storage();
-                false
-            }
-            Err(error) => return Err(error),
-        };
-        let jumps = self.inner.clock_jumps.subscribe();
-        self.keep_going(move |engine: Self| {
-            let mut jumps = jumps.clone();
-            async move {
-                let mut waits = is_marked;
-                loop {
-                    if waits {
-                        tokio::select! {
-                            goes_on = engine.pause(LOOK_EVERY) => if !goes_on { return },
-                            // The sender lives as long as the engine.
-                            _ = jumps.changed() => {}
-                        }
-                    }
-                    waits = true;
-                    if let Err(error) = engine.with_patience(|| engine.mark_time()).await {
-                        tracing::warn!(%error, "failed to record the time that passed");
-                    }
-                    if engine.inner.shutdown.is_cancelled() {
-                        return;
-                    }
-                }
-            }
-        });
-        Ok(())
-    }
-
-    async fn mark_time(&self) -> Result<()> {
-        let (now, at) = (self.now(), Instant::now());
-        let ran_ms = ms_between(*locked(&self.inner.marked), at);
-        let mut tx = self.store().write().await?;
-        let observed_ms = match clock::last(&mut tx).await? {
-            Some(last) => last.observed_ms.saturating_add(observed_since(last, now, ran_ms)),
-            None => 0,
-        };
-        clock::put(&mut tx, Mark { observed_ms, wall: now }, KEPT_MS).await?;
-        tx.commit().await?;
-        *locked(&self.inner.marked) = at;
-        Ok(())
-    }
-
     /// How much observed time has surely passed, in milliseconds, since the wall clock showed this time; none before
     /// anything was observed.
     ///
@@ -94,18 +39,73 @@ impl Engine {
         let latest = clock::latest_moment_of(&mut conn, made).await?;
         Ok(latest.map(|latest| now.saturating_sub(latest.min(now))))
     }
+}
 
-    /// What was made at or before this time is surely older than so many days of observed time; none while the engine
-    /// has not observed that many.
-    pub(crate) async fn older_than(&self, days: u32) -> Result<Option<Timestamp>> {
-        let mut conn = self.store().read().await?;
-        let Some(last) = clock::last(&mut conn).await? else { return Ok(None) };
-        let then = last.observed_ms - i64::from(days) * DAY_MS;
-        let wall = clock::earliest_wall_since(&mut conn, then).await?;
-        // Never later than the wall clock says itself.
-        let plain = self.now().plus_ms(-i64::from(days) * DAY_MS);
-        Ok(wall.map(|wall| wall.plus_ms(-BETWEEN_MARKS_MS).min(plain)))
-    }
+/// Looks at both clocks, now and from now on: every half an hour, and at each jump of the wall clock, so that
+/// between two marks both clocks go alike. A disk that refuses the first mark keeps nobody from starting.
+///
+/// # Errors
+/// When the time cannot be recorded, and not for a reason that passes.
+pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
+    let is_marked = match mark_time(engine).await {
+        Ok(()) => true,
+        Err(error) if super::passes_with_storage(engine, &error).await => {
+            tracing::warn!(%error, "failed to record the time at start; trying again");
+            engine.suspect_storage();
+            false
+        }
+        Err(error) => return Err(error),
+    };
+    let jumps = engine.inner.clock_jumps.subscribe();
+    engine.keep_going(move |engine: Engine| {
+        let mut jumps = jumps.clone();
+        async move {
+            let mut waits = is_marked;
+            loop {
+                if waits {
+                    tokio::select! {
+                        goes_on = engine.pause(LOOK_EVERY) => if !goes_on { return },
+                        // The sender lives as long as the engine.
+                        _ = jumps.changed() => {}
+                    }
+                }
+                waits = true;
+                if let Err(error) = super::with_patience(&engine, || mark_time(&engine)).await {
+                    tracing::warn!(%error, "failed to record the time that passed");
+                }
+                if engine.inner.shutdown.is_cancelled() {
+                    return;
+                }
+            }
+        }
+    });
+    Ok(())
+}
+
+async fn mark_time(engine: &Engine) -> Result<()> {
+    let (now, at) = (engine.now(), Instant::now());
+    let ran_ms = ms_between(*locked(&engine.inner.marked), at);
+    let mut tx = engine.store().write().await?;
+    let observed_ms = match clock::last(&mut tx).await? {
+        Some(last) => last.observed_ms.saturating_add(observed_since(last, now, ran_ms)),
+        None => 0,
+    };
+    clock::put(&mut tx, Mark { observed_ms, wall: now }, KEPT_MS).await?;
+    tx.commit().await?;
+    *locked(&engine.inner.marked) = at;
+    Ok(())
+}
+
+/// What was made at or before this time is surely older than so many days of observed time; none while the engine
+/// has not observed that many.
+pub(crate) async fn older_than(engine: &Engine, days: u32) -> Result<Option<Timestamp>> {
+    let mut conn = engine.store().read().await?;
+    let Some(last) = clock::last(&mut conn).await? else { return Ok(None) };
+    let then = last.observed_ms - i64::from(days) * DAY_MS;
+    let wall = clock::earliest_wall_since(&mut conn, then).await?;
+    // Never later than the wall clock says itself.
+    let plain = engine.now().plus_ms(-i64::from(days) * DAY_MS);
+    Ok(wall.map(|wall| wall.plus_ms(-BETWEEN_MARKS_MS).min(plain)))
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
         (config.observer, config.work) = (Some(Arc::clone(&disk) as Arc<dyn Observer>), Work::Nothing);
         let engine = Engine::start(config).await.unwrap();
         disk.0.store(true, Ordering::Release);
-        engine.observe_time().await.expect("the start was refused");
+        observe_time(&engine).await.expect("the start was refused");
         assert_eq!(engine.observed_age(engine.now()).await.unwrap(), None);
         disk.0.store(false, Ordering::Release);
         until("a record", async || engine.observed_age(engine.now()).await.unwrap().is_some()).await;
@@ -180,7 +180,7 @@ mod tests {
         let mut config = EngineConfig::new(dir.path().to_owned());
         (config.clock, config.work) = (Arc::clone(&clock) as Arc<dyn Clock>, Work::Nothing);
         let engine = Engine::start(config).await.unwrap();
-        engine.observe_time().await.unwrap();
+        observe_time(&engine).await.unwrap();
         for (ms, earliest) in [(DAY_MS, DAY_MS), (2000 * DAY_MS + 1000, DAY_MS)] {
             clock.now.store(ms, Ordering::Release);
             clock.jumped.notify_one();

@@ -29,73 +29,71 @@ pub(crate) struct OldLog {
 /// When each closed task of a project was closed, by the name of its folder of logs, and whose logs these are.
 type Closed = HashMap<String, (Timestamp, Vec<TaskId>)>;
 
-impl Engine {
-    /// The logs that may go within bounds, and how many there are; none when the engine stops meanwhile.
-    pub(crate) async fn old_logs(&self, bounds: Bounds) -> Result<Option<(Vec<OldLog>, Counts)>> {
-        let (mut old, mut counts) = (Vec::new(), Counts::default());
-        for project in self.projects().await? {
-            let closed = {
-                let mut conn = self.store().read().await?;
-                let context = self.context(&mut conn, &project.id).await?;
-                let closed = context.workflow.states.iter().filter(|state| state.is_terminal());
-                let states: Vec<&str> = closed.map(|state| state.name.as_str()).collect();
-                tasks::closed(&mut conn, &project.id, &states).await?
-            };
-            let closed: Closed = closed
-                .into_iter()
-                .filter(|task| !task.owners().any(|owner| self.is_attended(owner)))
-                .map(|task| (task.id.to_string(), (task.since, task.owners().cloned().collect())))
-                .collect();
-            let folder = self.inner.config.data_dir.join("logs").join(project.id.as_str());
-            let stopping = self.inner.shutdown.clone();
-            let looked = tokio::task::spawn_blocking(move || look(&folder, &closed, bounds, &stopping));
-            let looked = looked.await.map_err(io::Error::other).and_then(|looked| looked);
-            let Some((found, more)) = looked.map_err(EngineError::io("look for old logs"))? else {
-                return Ok(None);
-            };
-            old.extend(found);
-            counts = counts.plus(more);
-        }
-        Ok(Some((old, counts)))
+/// The logs that may go within bounds, and how many there are; none when the engine stops meanwhile.
+pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(Vec<OldLog>, Counts)>> {
+    let (mut old, mut counts) = (Vec::new(), Counts::default());
+    for project in engine.projects().await? {
+        let closed = {
+            let mut conn = engine.store().read().await?;
+            let context = engine.context(&mut conn, &project.id).await?;
+            let closed = context.workflow.states.iter().filter(|state| state.is_terminal());
+            let states: Vec<&str> = closed.map(|state| state.name.as_str()).collect();
+            tasks::closed(&mut conn, &project.id, &states).await?
+        };
+        let closed: Closed = closed
+            .into_iter()
+            .filter(|task| !task.owners().any(|owner| engine.is_attended(owner)))
+            .map(|task| (task.id.to_string(), (task.since, task.owners().cloned().collect())))
+            .collect();
+        let folder = engine.inner.config.data_dir.join("logs").join(project.id.as_str());
+        let stopping = engine.inner.shutdown.clone();
+        let looked = tokio::task::spawn_blocking(move || look(&folder, &closed, bounds, &stopping));
+        let looked = looked.await.map_err(io::Error::other).and_then(|looked| looked);
+        let Some((found, more)) = looked.map_err(EngineError::io("look for old logs"))? else {
+            return Ok(None);
+        };
+        old.extend(found);
+        counts = counts.plus(more);
     }
+    Ok(Some((old, counts)))
+}
 
-    /// Compresses logs.
-    pub(crate) async fn compress_logs(&self, old: Vec<OldLog>) {
-        for path in old.into_iter().flat_map(|log| log.paths).filter(|path| path.is_dir()) {
-            if self.inner.shutdown.is_cancelled() {
-                return;
+/// Compresses logs.
+pub(crate) async fn compress_logs(engine: &Engine, old: Vec<OldLog>) {
+    for path in old.into_iter().flat_map(|log| log.paths).filter(|path| path.is_dir()) {
+        if engine.inner.shutdown.is_cancelled() {
+            return;
+        }
+        let (folder, stopping) = (path.clone(), engine.inner.shutdown.clone());
+        let packed =
+            tokio::task::spawn_blocking(move || pack_logs(&folder, || !stopping.is_cancelled())).await;
+        match packed.map_err(io::Error::other).and_then(|packed| packed) {
+            Ok(0) => {}
+            Ok(files) => {
+                tracing::info!(path = %path.display(), files, "compressed the logs of a closed task");
             }
-            let (folder, stopping) = (path.clone(), self.inner.shutdown.clone());
-            let packed =
-                tokio::task::spawn_blocking(move || pack_logs(&folder, || !stopping.is_cancelled())).await;
-            match packed.map_err(io::Error::other).and_then(|packed| packed) {
-                Ok(0) => {}
-                Ok(files) => {
-                    tracing::info!(path = %path.display(), files, "compressed the logs of a closed task");
-                }
-                Err(error) => tracing::warn!(path = %path.display(), %error, "failed to compress old logs"),
-            }
+            Err(error) => tracing::warn!(path = %path.display(), %error, "failed to compress old logs"),
         }
     }
+}
 
-    /// Removes logs, unless somebody works on their task again.
-    pub(crate) async fn remove_logs(&self, old: Vec<OldLog>) {
-        for OldLog { owners, paths } in old {
-            if self.inner.shutdown.is_cancelled() {
-                return;
-            }
-            if owners.iter().any(|owner| self.is_attended(owner)) {
-                continue;
-            }
-            for path in paths {
-                let shown = path.display().to_string();
-                let removed = tokio::task::spawn_blocking(move || remove(&path)).await;
-                match removed.map_err(io::Error::other).and_then(|removed| removed) {
-                    Ok(()) => {
-                        tracing::info!(path = %shown, "removed logs of a task that was closed long ago");
-                    }
-                    Err(error) => tracing::warn!(%error, path = %shown, "failed to remove old logs"),
+/// Removes logs, unless somebody works on their task again.
+pub(crate) async fn remove_logs(engine: &Engine, old: Vec<OldLog>) {
+    for OldLog { owners, paths } in old {
+        if engine.inner.shutdown.is_cancelled() {
+            return;
+        }
+        if owners.iter().any(|owner| engine.is_attended(owner)) {
+            continue;
+        }
+        for path in paths {
+            let shown = path.display().to_string();
+            let removed = tokio::task::spawn_blocking(move || remove(&path)).await;
+            match removed.map_err(io::Error::other).and_then(|removed| removed) {
+                Ok(()) => {
+                    tracing::info!(path = %shown, "removed logs of a task that was closed long ago");
                 }
+                Err(error) => tracing::warn!(%error, path = %shown, "failed to remove old logs"),
             }
         }
     }

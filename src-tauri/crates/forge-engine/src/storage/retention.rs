@@ -1,6 +1,7 @@
 //! What is deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
 //! ([`crate::storage::observed_time`]); a deletion of more than half of anything waits for a person.
 
+use crate::workspace;
 use std::{path::Path, time::Duration};
 
 use forge_model::retention::{Bounds, Counts, Deletion, decide};
@@ -57,7 +58,7 @@ impl Engine {
         let value = serde_json::to_value(wanted)
             .map_err(|error| EngineError::io("write the setting")(error.into()))?;
         self.set_app_setting(SETTING, &value).await?;
-        self.storage_changed();
+        storage_changed(self);
         self.inner.sweep.notify_one();
         Ok(())
     }
@@ -80,27 +81,9 @@ impl Engine {
             return Err(EngineError::not_found("question", kind));
         }
         tx.commit().await?;
-        self.storage_changed();
+        storage_changed(self);
         self.inner.sweep.notify_one();
         Ok(())
-    }
-
-    /// Looks for what is old, now and then, and when a person says so.
-    pub(crate) fn keep_retention(&self) {
-        self.keep_going(async |engine: Self| {
-            loop {
-                if let Err(error) = engine.sweep().await {
-                    tracing::warn!(%error, "failed to look for what is old; tomorrow again");
-                }
-                let goes_on = tokio::select! {
-                    goes_on = engine.pause(LOOK_EVERY) => goes_on,
-                    () = engine.inner.sweep.notified() => true,
-                };
-                if !goes_on {
-                    return;
-                }
-            }
-        });
     }
 
     /// Deletes what is old, as far as it may, and compresses logs.
@@ -110,85 +93,12 @@ impl Engine {
     pub async fn sweep(&self) -> Result<()> {
         let _turn = self.inner.sweeping.lock().await;
         let swept = [
-            self.sweep_logs().await,
-            self.compress_old_logs().await,
-            self.sweep_events().await,
-            self.prune_backups().await,
+            sweep_logs(self).await,
+            compress_old_logs(self).await,
+            sweep_events(self).await,
+            workspace::backups::prune_backups(self).await,
         ];
         swept.into_iter().collect()
-    }
-
-    /// What is known of a deletion of a kind of things that were made up to a time, and the bounds that follow from it.
-    pub(crate) async fn question_of(&self, kind: &str, until: Timestamp) -> Result<Asked> {
-        let known = retention::get(&mut *self.store().read().await?, kind).await?;
-        Ok(Asked { kind: kind.to_owned(), bounds: Bounds::new(known.as_ref(), until), known })
-    }
-
-    /// Whether what may go within the bounds is to be deleted now. Asks a person where the rules say so.
-    pub(crate) async fn may_delete(&self, asked: &Asked, counts: Counts) -> Result<bool> {
-        let Asked { kind, known, bounds } = asked;
-        let decided = decide(known.as_ref(), counts);
-        if matches!(decided, Deletion::None | Deletion::Do) {
-            return Ok(decided == Deletion::Do);
-        }
-        let mut tx = self.store().write().await?;
-        if retention::get(&mut tx, kind).await? != *known {
-            // Answered meanwhile: the sweep that the answer asks for decides.
-            return Ok(false);
-        }
-        if let Deletion::Ask(doomed) = decided {
-            retention::ask(&mut tx, (kind, doomed, counts.total), bounds.until, self.now()).await?;
-        } else {
-            retention::forget(&mut tx, kind).await?;
-        }
-        tx.commit().await?;
-        self.storage_changed();
-        if let Deletion::Ask(doomed) = decided
-            && known.as_ref().is_none_or(|question| question.answer.is_some())
-        {
-            let total = counts.total;
-            tracing::warn!(kind, doomed, total, "more than half would be deleted: a person is asked first");
-        }
-        Ok(decided == Deletion::DoAndForget)
-    }
-
-    async fn sweep_logs(&self) -> Result<()> {
-        let days = self.retention().await?.logs_days;
-        let Some(until) = self.older_than(days).await?.filter(|_| days > 0) else { return Ok(()) };
-        let asked = self.question_of(LOGS, until).await?;
-        let Some((old, counts)) = self.old_logs(asked.bounds).await? else { return Ok(()) };
-        if !self.may_delete(&asked, counts).await? {
-            return Ok(());
-        }
-        self.remove_logs(old).await;
-        self.storage_changed();
-        Ok(())
-    }
-
-    async fn compress_old_logs(&self) -> Result<()> {
-        let Some(until) = self.older_than(COMPRESSED_AFTER_DAYS).await? else { return Ok(()) };
-        if let Some((old, _)) = self.old_logs(Bounds::new(None, until)).await? {
-            self.compress_logs(old).await;
-            self.storage_changed();
-        }
-        Ok(())
-    }
-
-    async fn sweep_events(&self) -> Result<()> {
-        let days = self.retention().await?.events_days;
-        let old = self.older_than(days).await?.filter(|_| days > 0);
-        let beyond = retention::beyond(&mut *self.store().read().await?, EVENTS_KEPT).await?;
-        let Some(until) = old.max(beyond) else { return Ok(()) };
-        let asked = self.question_of(EVENTS, until).await?;
-        let counts = retention::count_events(&mut *self.store().read().await?, asked.bounds).await?;
-        if !self.may_delete(&asked, counts).await? {
-            return Ok(());
-        }
-        let mut tx = self.store().write().await?;
-        let removed = retention::remove_events(&mut tx, asked.bounds).await?;
-        tx.commit().await?;
-        tracing::info!(removed, "removed old events");
-        Ok(())
     }
 
     /// How many events are kept.
@@ -203,11 +113,106 @@ impl Engine {
     /// The size of all logs; none when the engine stops meanwhile.
     pub async fn logs_bytes(&self) -> Option<u64> {
         let folder: &Path = self.data_dir();
-        self.space_of(vec![folder.join("logs")]).await
+        workspace::disk::space_of(self, vec![folder.join("logs")]).await
     }
+}
 
-    /// Tells windows that what they show of storage is out of date.
-    pub(crate) fn storage_changed(&self) {
-        self.inner.storage.touch();
+/// Looks for what is old, now and then, and when a person says so.
+pub(crate) fn keep_retention(engine: &Engine) {
+    engine.keep_going(async |engine: Engine| {
+        loop {
+            if let Err(error) = engine.sweep().await {
+                tracing::warn!(%error, "failed to look for what is old; tomorrow again");
+            }
+            let goes_on = tokio::select! {
+                goes_on = engine.pause(LOOK_EVERY) => goes_on,
+                () = engine.inner.sweep.notified() => true,
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    });
+}
+
+/// What is known of a deletion of a kind of things that were made up to a time, and the bounds that follow from it.
+pub(crate) async fn question_of(engine: &Engine, kind: &str, until: Timestamp) -> Result<Asked> {
+    let known = retention::get(&mut *engine.store().read().await?, kind).await?;
+    Ok(Asked { kind: kind.to_owned(), bounds: Bounds::new(known.as_ref(), until), known })
+}
+
+/// Whether what may go within the bounds is to be deleted now. Asks a person where the rules say so.
+pub(crate) async fn may_delete(engine: &Engine, asked: &Asked, counts: Counts) -> Result<bool> {
+    let Asked { kind, known, bounds } = asked;
+    let decided = decide(known.as_ref(), counts);
+    if matches!(decided, Deletion::None | Deletion::Do) {
+        return Ok(decided == Deletion::Do);
     }
+    let mut tx = engine.store().write().await?;
+    if retention::get(&mut tx, kind).await? != *known {
+        // Answered meanwhile: the sweep that the answer asks for decides.
+        return Ok(false);
+    }
+    if let Deletion::Ask(doomed) = decided {
+        retention::ask(&mut tx, (kind, doomed, counts.total), bounds.until, engine.now()).await?;
+    } else {
+        retention::forget(&mut tx, kind).await?;
+    }
+    tx.commit().await?;
+    storage_changed(engine);
+    if let Deletion::Ask(doomed) = decided
+        && known.as_ref().is_none_or(|question| question.answer.is_some())
+    {
+        let total = counts.total;
+        tracing::warn!(kind, doomed, total, "more than half would be deleted: a person is asked first");
+    }
+    Ok(decided == Deletion::DoAndForget)
+}
+
+async fn sweep_logs(engine: &Engine) -> Result<()> {
+    let days = engine.retention().await?.logs_days;
+    let Some(until) = super::observed_time::older_than(engine, days).await?.filter(|_| days > 0) else {
+        return Ok(());
+    };
+    let asked = question_of(engine, LOGS, until).await?;
+    let Some((old, counts)) = super::old_logs::old_logs(engine, asked.bounds).await? else { return Ok(()) };
+    if !may_delete(engine, &asked, counts).await? {
+        return Ok(());
+    }
+    super::old_logs::remove_logs(engine, old).await;
+    storage_changed(engine);
+    Ok(())
+}
+
+async fn compress_old_logs(engine: &Engine) -> Result<()> {
+    let Some(until) = super::observed_time::older_than(engine, COMPRESSED_AFTER_DAYS).await? else {
+        return Ok(());
+    };
+    if let Some((old, _)) = super::old_logs::old_logs(engine, Bounds::new(None, until)).await? {
+        super::old_logs::compress_logs(engine, old).await;
+        storage_changed(engine);
+    }
+    Ok(())
+}
+
+async fn sweep_events(engine: &Engine) -> Result<()> {
+    let days = engine.retention().await?.events_days;
+    let old = super::observed_time::older_than(engine, days).await?.filter(|_| days > 0);
+    let beyond = retention::beyond(&mut *engine.store().read().await?, EVENTS_KEPT).await?;
+    let Some(until) = old.max(beyond) else { return Ok(()) };
+    let asked = question_of(engine, EVENTS, until).await?;
+    let counts = retention::count_events(&mut *engine.store().read().await?, asked.bounds).await?;
+    if !may_delete(engine, &asked, counts).await? {
+        return Ok(());
+    }
+    let mut tx = engine.store().write().await?;
+    let removed = retention::remove_events(&mut tx, asked.bounds).await?;
+    tx.commit().await?;
+    tracing::info!(removed, "removed old events");
+    Ok(())
+}
+
+/// Tells windows that what they show of storage is out of date.
+pub(crate) fn storage_changed(engine: &Engine) {
+    engine.inner.storage.touch();
 }

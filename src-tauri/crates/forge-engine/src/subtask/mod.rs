@@ -7,6 +7,7 @@
 pub(crate) mod relatives;
 pub(crate) mod turns;
 
+use crate::run;
 use std::collections::{HashMap, VecDeque};
 
 use forge_model::actor::{Actor, Cause};
@@ -60,182 +61,168 @@ pub(crate) fn is_closed(context: &ProjectContext, task: &TaskRow) -> bool {
     context.workflow.state(&task.status).is_some_and(State::is_terminal)
 }
 
-impl Engine {
-    /// Looks at what a new task says about its parent; what is wrong is added to the findings.
-    pub(crate) async fn new_part(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        new: &NewTask,
-        findings: &mut Vec<Finding>,
-    ) -> Result<Part> {
-        let mut wrong =
-            |path: &str, message: String| findings.push(Finding { path: path.to_owned(), message });
-        let Some(id) = &new.parent_id else {
-            if new.execution_mode == Some(ExecutionMode::OrderedTurn) {
-                wrong(
-                    "execution_mode",
-                    "only a subtask can be worked on in turns: name its parent".to_owned(),
-                );
-            }
+/// Looks at what a new task says about its parent; what is wrong is added to the findings.
+pub(crate) async fn new_part(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    new: &NewTask,
+    findings: &mut Vec<Finding>,
+) -> Result<Part> {
+    let mut wrong = |path: &str, message: String| findings.push(Finding { path: path.to_owned(), message });
+    let Some(id) = &new.parent_id else {
+        if new.execution_mode == Some(ExecutionMode::OrderedTurn) {
+            wrong("execution_mode", "only a subtask can be worked on in turns: name its parent".to_owned());
+        }
+        if new.subtask_order.is_some() {
+            wrong("subtask_order", "only ordered subtasks have an order".to_owned());
+        }
+        return Ok(Part::default());
+    };
+    let parent = tasks::get(tx, id).await?.filter(|parent| parent.project_id == context.project.id);
+    let Some(parent) = parent else {
+        wrong("parent_id", format!("no task `{id}` in this project"));
+        return Ok(Part::default());
+    };
+    if parent.parent_id.is_some() {
+        wrong("parent_id", format!("#{} is a subtask itself; subtasks have none", parent.number));
+    }
+    if is_closed(context, &parent) {
+        wrong("parent_id", format!("#{} is closed", parent.number));
+    }
+    let mode = new.execution_mode.unwrap_or(ExecutionMode::Independent);
+    let mut order = None;
+    match mode {
+        ExecutionMode::Independent => {
             if new.subtask_order.is_some() {
                 wrong("subtask_order", "only ordered subtasks have an order".to_owned());
             }
-            return Ok(Part::default());
-        };
-        let parent = tasks::get(tx, id).await?.filter(|parent| parent.project_id == context.project.id);
-        let Some(parent) = parent else {
-            wrong("parent_id", format!("no task `{id}` in this project"));
-            return Ok(Part::default());
-        };
-        if parent.parent_id.is_some() {
-            wrong("parent_id", format!("#{} is a subtask itself; subtasks have none", parent.number));
         }
-        if is_closed(context, &parent) {
-            wrong("parent_id", format!("#{} is closed", parent.number));
+        ExecutionMode::RaceEntry => {
+            wrong("execution_mode", "entries of races are made by their race".to_owned());
         }
-        let mode = new.execution_mode.unwrap_or(ExecutionMode::Independent);
-        let mut order = None;
-        match mode {
-            ExecutionMode::Independent => {
-                if new.subtask_order.is_some() {
-                    wrong("subtask_order", "only ordered subtasks have an order".to_owned());
-                }
+        ExecutionMode::OrderedTurn => {
+            let kind = context.workflow.state(&parent.status).map(|state| state.kind);
+            let before_review =
+                matches!(kind, Some(StateKind::Backlog | StateKind::Initial | StateKind::Active));
+            if context.workflow.work_state().is_none() {
+                wrong("execution_mode", "the workflow has no state in which somebody works".to_owned());
+            } else if !before_review && !is_closed(context, &parent) {
+                wrong(
+                    "execution_mode",
+                    format!("#{} is in {}: its turns are over", parent.number, parent.status),
+                );
             }
-            ExecutionMode::RaceEntry => {
-                wrong("execution_mode", "entries of races are made by their race".to_owned());
-            }
-            ExecutionMode::OrderedTurn => {
-                let kind = context.workflow.state(&parent.status).map(|state| state.kind);
-                let before_review =
-                    matches!(kind, Some(StateKind::Backlog | StateKind::Initial | StateKind::Active));
-                if context.workflow.work_state().is_none() {
-                    wrong("execution_mode", "the workflow has no state in which somebody works".to_owned());
-                } else if !before_review && !is_closed(context, &parent) {
-                    wrong(
-                        "execution_mode",
-                        format!("#{} is in {}: its turns are over", parent.number, parent.status),
-                    );
-                }
-                let last = tasks::children(tx, id).await?.iter().filter_map(|part| part.subtask_order).max();
-                order = Some(new.subtask_order.unwrap_or(last.map_or(1, |last| last.saturating_add(1))));
-            }
+            let last = tasks::children(tx, id).await?.iter().filter_map(|part| part.subtask_order).max();
+            order = Some(new.subtask_order.unwrap_or(last.map_or(1, |last| last.saturating_add(1))));
         }
-        Ok(Part { parent: Some(id.clone()), mode: Some(mode), order })
     }
+    Ok(Part { parent: Some(id.clone()), mode: Some(mode), order })
+}
 
-    /// Refuses what was just written when a task would have to be done before itself. A parent is done after
-    /// its ordered parts, each of them after the one before it and after what its parent waits for.
-    pub(crate) async fn require_no_cycle(
-        &self,
-        tx: &mut Tx,
-        project: &ProjectId,
-        changed: &TaskId,
-    ) -> Result<()> {
-        let needs = Needs::read(tx, project).await?;
-        let starts = std::iter::once(changed).chain(needs.parts_of(changed));
-        let Some(cycle) = starts.into_iter().find_map(|start| needs.cycle(start)) else { return Ok(()) };
-        let mut names = Vec::with_capacity(cycle.len());
-        for id in &cycle {
-            let task = tasks::get(tx, id).await?;
-            names.push(task.map_or_else(|| id.to_string(), |task| format!("#{}", task.number)));
-        }
-        let first = names.last().cloned().unwrap_or_default();
-        Err(EngineError::Conflict {
-            code: ConflictCode::DependencyCycle,
-            message: format!("that would be a cycle: {first} waits for {}", names.join(", which waits for ")),
-            details: json!({ "cycle": cycle }),
-        })
+/// Refuses what was just written when a task would have to be done before itself. A parent is done after
+/// its ordered parts, each of them after the one before it and after what its parent waits for.
+pub(crate) async fn require_no_cycle(tx: &mut Tx, project: &ProjectId, changed: &TaskId) -> Result<()> {
+    let needs = Needs::read(tx, project).await?;
+    let starts = std::iter::once(changed).chain(needs.parts_of(changed));
+    let Some(cycle) = starts.into_iter().find_map(|start| needs.cycle(start)) else { return Ok(()) };
+    let mut names = Vec::with_capacity(cycle.len());
+    for id in &cycle {
+        let task = tasks::get(tx, id).await?;
+        names.push(task.map_or_else(|| id.to_string(), |task| format!("#{}", task.number)));
     }
+    let first = names.last().cloned().unwrap_or_default();
+    Err(EngineError::Conflict {
+        code: ConflictCode::DependencyCycle,
+        message: format!("that would be a cycle: {first} waits for {}", names.join(", which waits for ")),
+        details: json!({ "cycle": cycle }),
+    })
+}
 
-    /// Refuses moves that an ordered part cannot make.
-    pub(crate) async fn check_part_move(
-        &self,
-        conn: &mut SqliteConnection,
-        context: &ProjectContext,
-        task: &TaskRow,
-        to: &str,
-    ) -> Result<()> {
-        let Some(parent) = task.parent_id.as_ref().filter(|_| is_ordered(task)) else { return Ok(()) };
-        let managed = |message: String| EngineError::conflict(ConflictCode::SubtaskManagedByParent, message);
-        let target = context.workflow.state(to);
-        let works = context.workflow.work_state().is_some_and(|work| work.name == to);
-        if !works && !target.is_some_and(|state| state.is_terminal() || state.kind == StateKind::Initial) {
-            return Err(managed(format!(
-                "an ordered subtask is open, at work or closed; {to} is its parent's business"
-            )));
-        }
-        let Some(parent) = tasks::get(conn, parent).await? else { return Ok(()) };
-        if is_closed(context, task) && is_closed(context, &parent) {
-            return Err(managed(format!("its parent #{} is closed: open that again first", parent.number)));
-        }
-        if works && let Some(why) = self.turn_obstacle(conn, context, &parent).await? {
-            return Err(EngineError::conflict(ConflictCode::ParentWorkspaceRequired, why));
-        }
-        Ok(())
+/// Refuses moves that an ordered part cannot make.
+pub(crate) async fn check_part_move(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+    to: &str,
+) -> Result<()> {
+    let Some(parent) = task.parent_id.as_ref().filter(|_| is_ordered(task)) else { return Ok(()) };
+    let managed = |message: String| EngineError::conflict(ConflictCode::SubtaskManagedByParent, message);
+    let target = context.workflow.state(to);
+    let works = context.workflow.work_state().is_some_and(|work| work.name == to);
+    if !works && !target.is_some_and(|state| state.is_terminal() || state.kind == StateKind::Initial) {
+        return Err(managed(format!(
+            "an ordered subtask is open, at work or closed; {to} is its parent's business"
+        )));
     }
+    let Some(parent) = tasks::get(conn, parent).await? else { return Ok(()) };
+    if is_closed(context, task) && is_closed(context, &parent) {
+        return Err(managed(format!("its parent #{} is closed: open that again first", parent.number)));
+    }
+    if works && let Some(why) = turn_obstacle(conn, context, &parent).await? {
+        return Err(EngineError::conflict(ConflictCode::ParentWorkspaceRequired, why));
+    }
+    Ok(())
+}
 
-    /// Why no turn can be run on a parent: it has no coder agent, or no worktree. A workflow without roles has
-    /// neither, and needs neither.
-    pub(crate) async fn turn_obstacle(
-        &self,
-        conn: &mut SqliteConnection,
-        context: &ProjectContext,
-        parent: &TaskRow,
-    ) -> Result<Option<String>> {
-        let Some(role) = context.work_role() else { return Ok(None) };
-        let holder = roles::holder(conn, &parent.id, role).await?;
-        if holder.is_none_or(|holder| holder.kind != HolderKind::Agent) {
-            return Ok(Some(format!("no agent holds the role {role} of its parent #{}", parent.number)));
-        }
-        let workspace = workspaces::last(conn, &parent.id).await?;
-        let present = workspace.is_some_and(|w| w.status == WorkspaceStatus::Active);
-        Ok((!present).then(|| format!("its parent #{} has no worktree: start that first", parent.number)))
+/// Why no turn can be run on a parent: it has no coder agent, or no worktree. A workflow without roles has
+/// neither, and needs neither.
+pub(crate) async fn turn_obstacle(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    parent: &TaskRow,
+) -> Result<Option<String>> {
+    let Some(role) = context.work_role() else { return Ok(None) };
+    let holder = roles::holder(conn, &parent.id, role).await?;
+    if holder.is_none_or(|holder| holder.kind != HolderKind::Agent) {
+        return Ok(Some(format!("no agent holds the role {role} of its parent #{}", parent.number)));
     }
+    let workspace = workspaces::last(conn, &parent.id).await?;
+    let present = workspace.is_some_and(|w| w.status == WorkspaceStatus::Active);
+    Ok((!present).then(|| format!("its parent #{} has no worktree: start that first", parent.number)))
+}
 
-    /// Before an ordered part is moved by hand: keeps its parent still, and ends the turn that is the part's.
-    pub(crate) async fn stop_turn_of(&self, task: &TaskRow) -> Result<Option<StoppedTurn>> {
-        let Some(parent) = task.parent_id.clone().filter(|_| is_ordered(task)) else { return Ok(None) };
-        let hold = self.hold(&parent).await;
-        let running = {
-            let mut conn = self.store().read().await?;
-            executions::open(&mut conn, Some(std::slice::from_ref(&parent))).await?
-        };
-        let turn = running.into_iter().find(|row| row.execution.subtask_id.as_ref() == Some(&task.id));
-        if turn.is_some() {
-            self.stop_run(&parent).await;
-        }
-        Ok(Some(StoppedTurn { parent, execution: turn.map(|row| row.execution.id), _hold: hold }))
+/// Before an ordered part is moved by hand: keeps its parent still, and ends the turn that is the part's.
+pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Option<StoppedTurn>> {
+    let Some(parent) = task.parent_id.clone().filter(|_| is_ordered(task)) else { return Ok(None) };
+    let hold = engine.hold(&parent).await;
+    let running = {
+        let mut conn = engine.store().read().await?;
+        executions::open(&mut conn, Some(std::slice::from_ref(&parent))).await?
+    };
+    let turn = running.into_iter().find(|row| row.execution.subtask_id.as_ref() == Some(&task.id));
+    if turn.is_some() {
+        run::stop_run(engine, &parent).await;
     }
+    Ok(Some(StoppedTurn { parent, execution: turn.map(|row| row.execution.id), _hold: hold }))
+}
 
-    /// After the part was moved: what the stopped turn left is committed, and the sequence goes on.
-    pub(crate) async fn go_on_after(&self, tx: &mut Tx, stopped: &StoppedTurn) -> Result<()> {
-        let Some(execution) = &stopped.execution else { return Ok(()) };
-        let Some(parent) = tasks::get(tx, &stopped.parent).await? else { return Ok(()) };
-        self.append_work_steps(tx, &parent, execution, &[StepKind::CommitWork, StepKind::Advance]).await
-    }
+/// After the part was moved: what the stopped turn left is committed, and the sequence goes on.
+pub(crate) async fn go_on_after(tx: &mut Tx, stopped: &StoppedTurn) -> Result<()> {
+    let Some(execution) = &stopped.execution else { return Ok(()) };
+    let Some(parent) = tasks::get(tx, &stopped.parent).await? else { return Ok(()) };
+    run::append_work_steps(tx, &parent, execution, &[StepKind::CommitWork, StepKind::Advance]).await
+}
 
-    /// A parent that leaves its work takes the turn that was on with it: the part is open again.
-    pub(crate) async fn put_turn_back(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        parent: &TaskRow,
-        left: &str,
-    ) -> Result<()> {
-        let work = context.workflow.work_state().map(|state| state.name.as_str());
-        let Some(initial) = context.workflow.initial().filter(|_| work == Some(left) && !is_ordered(parent))
-        else {
-            return Ok(());
-        };
-        for mut part in open_parts(tx, context, &parent.id).await? {
-            if part.status == left {
-                let mv = Move::by_engine(&initial.name, "parent", Actor::System { cause: Cause::Workflow });
-                Box::pin(self.apply(tx, context, &mut part, mv)).await?;
-            }
+/// A parent that leaves its work takes the turn that was on with it: the part is open again.
+pub(crate) async fn put_turn_back(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    parent: &TaskRow,
+    left: &str,
+) -> Result<()> {
+    let work = context.workflow.work_state().map(|state| state.name.as_str());
+    let Some(initial) = context.workflow.initial().filter(|_| work == Some(left) && !is_ordered(parent))
+    else {
+        return Ok(());
+    };
+    for mut part in open_parts(tx, context, &parent.id).await? {
+        if part.status == left {
+            let mv = Move::by_engine(&initial.name, "parent", Actor::System { cause: Cause::Workflow });
+            Box::pin(engine.apply(tx, context, &mut part, mv)).await?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// What must be done before what.

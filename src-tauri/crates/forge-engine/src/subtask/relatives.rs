@@ -1,5 +1,6 @@
 //! What a task's end does to others: dependents, ordered subtasks.
 
+use crate::run;
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
 use forge_model::task::ExecutionMode;
@@ -18,92 +19,91 @@ use crate::{
     transition::Move,
 };
 
-impl Engine {
-    /// Tells each dependent whose last prerequisite this was.
-    pub(crate) async fn satisfy_dependents(
-        &self,
-        tx: &mut Tx,
-        s: &Stepping,
-        effects: &mut Vec<Effect>,
-    ) -> Result<End> {
-        let dependents = dependencies::dependents(tx, &s.task.id).await?;
-        if dependents.is_empty() {
-            return Ok(End::skipped("nothing depends on it"));
-        }
-        let mut free = 0;
-        for id in &dependents {
-            let Some(dependent) = tasks::get(tx, id).await? else { continue };
-            if open_prerequisites(tx, &s.context, id).await?.is_empty() {
-                free += 1;
-                self.emit(tx, EventType::TaskDependencySatisfied, &dependent, id.as_str(), &Value::Null)
-                    .await?;
-                effects.push(Effect::Kick(id.clone()));
-                // An ordered part's turn is its parent's.
-                effects.extend(
-                    dependent
-                        .parent_id
-                        .filter(|_| dependent.execution_mode == ExecutionMode::OrderedTurn)
-                        .map(Effect::Kick),
-                );
-            }
-        }
-        effects.push(Effect::WakeWaiting);
-        Ok(End::Ok(Some(format!("{free} of {} dependents are free", dependents.len()))))
+/// Tells each dependent whose last prerequisite this was.
+pub(crate) async fn satisfy_dependents(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &Stepping,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let dependents = dependencies::dependents(tx, &s.task.id).await?;
+    if dependents.is_empty() {
+        return Ok(End::skipped("nothing depends on it"));
     }
+    let mut free = 0;
+    for id in &dependents {
+        let Some(dependent) = tasks::get(tx, id).await? else { continue };
+        if open_prerequisites(tx, &s.context, id).await?.is_empty() {
+            free += 1;
+            engine
+                .emit(tx, EventType::TaskDependencySatisfied, &dependent, id.as_str(), &Value::Null)
+                .await?;
+            effects.push(Effect::Kick(id.clone()));
+            // An ordered part's turn is its parent's.
+            effects.extend(
+                dependent
+                    .parent_id
+                    .filter(|_| dependent.execution_mode == ExecutionMode::OrderedTurn)
+                    .map(Effect::Kick),
+            );
+        }
+    }
+    effects.push(Effect::WakeWaiting);
+    Ok(End::Ok(Some(format!("{free} of {} dependents are free", dependents.len()))))
+}
 
-    /// Closes the open ordered parts of a task: done with it, or cancelled with it.
-    pub(crate) async fn close_ordered_children(
-        &self,
-        tx: &mut Tx,
-        s: &Stepping,
-        cancel: bool,
-        effects: &mut Vec<Effect>,
-    ) -> Result<End> {
-        let open = open_parts(tx, &s.context, &s.task.id).await?;
-        if open.is_empty() {
-            return Ok(End::skipped("no ordered subtasks are open"));
-        }
-        let count = open.len();
-        for mut child in open {
-            let to = if cancel { &s.context.workflow.cancellation_state } else { &s.task.status };
-            let mut mv = Move::cascade(to, "parent", Cause::Workflow, &s.transition);
-            // A part's end is no further link of its parent's chain.
-            mv.depth = 0;
-            self.apply(tx, &s.context, &mut child, mv).await?;
-            effects.push(Effect::Kick(child.id));
-        }
-        Ok(End::Ok(Some(format!("{count} subtasks closed"))))
+/// Closes the open ordered parts of a task: done with it, or cancelled with it.
+pub(crate) async fn close_ordered_children(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &Stepping,
+    cancel: bool,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let open = open_parts(tx, &s.context, &s.task.id).await?;
+    if open.is_empty() {
+        return Ok(End::skipped("no ordered subtasks are open"));
     }
+    let count = open.len();
+    for mut child in open {
+        let to = if cancel { &s.context.workflow.cancellation_state } else { &s.task.status };
+        let mut mv = Move::cascade(to, "parent", Cause::Workflow, &s.transition);
+        // A part's end is no further link of its parent's chain.
+        mv.depth = 0;
+        engine.apply(tx, &s.context, &mut child, mv).await?;
+        effects.push(Effect::Kick(child.id));
+    }
+    Ok(End::Ok(Some(format!("{count} subtasks closed"))))
+}
 
-    /// Blocks the open tasks that wait for this cancelled one, and ends their runs.
-    pub(crate) async fn block_dependents(&self, s: &Stepping) -> Result<End> {
-        let dependents = dependencies::dependents(&mut *self.store().read().await?, &s.task.id).await?;
-        let mut count = 0;
-        for id in dependents {
-            let _hold = self.hold(&id).await;
-            let concerned = {
-                let mut conn = self.store().read().await?;
-                let dependent = tasks::get(&mut conn, &id).await?;
-                dependent.is_some_and(|dependent| is_concerned(&s.context, &dependent))
-            };
-            if !concerned {
-                continue;
-            }
-            self.stop_run(&id).await;
-            let mut tx = self.store().write().await?;
-            let Some(mut dependent) = tasks::get(&mut tx, &id).await? else { continue };
-            if !is_concerned(&s.context, &dependent) {
-                continue;
-            }
-            let trouble = prerequisite_cancelled(&s.task);
-            self.block(&mut tx, &s.context, &mut dependent, trouble, Cause::Workflow).await?;
-            tx.commit().await?;
-            self.point("dependent.blocked");
-            count += 1;
+/// Blocks the open tasks that wait for this cancelled one, and ends their runs.
+pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<End> {
+    let dependents = dependencies::dependents(&mut *engine.store().read().await?, &s.task.id).await?;
+    let mut count = 0;
+    for id in dependents {
+        let _hold = engine.hold(&id).await;
+        let concerned = {
+            let mut conn = engine.store().read().await?;
+            let dependent = tasks::get(&mut conn, &id).await?;
+            dependent.is_some_and(|dependent| is_concerned(&s.context, &dependent))
+        };
+        if !concerned {
+            continue;
         }
-        self.wake_waiting();
-        Ok(End::Ok(Some(format!("{count} dependents are blocked"))))
+        run::stop_run(engine, &id).await;
+        let mut tx = engine.store().write().await?;
+        let Some(mut dependent) = tasks::get(&mut tx, &id).await? else { continue };
+        if !is_concerned(&s.context, &dependent) {
+            continue;
+        }
+        let trouble = prerequisite_cancelled(&s.task);
+        engine.block(&mut tx, &s.context, &mut dependent, trouble, Cause::Workflow).await?;
+        tx.commit().await?;
+        engine.point("dependent.blocked");
+        count += 1;
     }
+    engine.wake_waiting();
+    Ok(End::Ok(Some(format!("{count} dependents are blocked"))))
 }
 
 /// Whether a cancelled prerequisite blocks a task. An ordered part's own turn finds it out, and a task that a

@@ -4,6 +4,7 @@
 //! run is recorded; what it did to the branch is recorded on the part together with the part's end, so a kill
 //! at any point leaves a turn that is to be run, or one that is over.
 
+use crate::{run, workspace};
 use std::path::Path;
 
 use forge_git::GitError;
@@ -42,76 +43,6 @@ struct Intent {
 }
 
 impl Engine {
-    /// What follows a run when ordered subtasks are open: the turn of the next one. None when there is none.
-    pub(crate) async fn next_turn(&self, s: &Stepping) -> Result<Option<End>> {
-        if s.context.workflow.work_state().is_none_or(|work| work.name != s.task.status) {
-            return Ok(None);
-        }
-        let mut conn = self.store().read().await?;
-        let Some(next) = open_parts(&mut conn, &s.context, &s.task.id).await?.into_iter().next() else {
-            return Ok(None);
-        };
-        let name = named(std::slice::from_ref(&next));
-        if let Some(why) = self.turn_obstacle(&mut conn, &s.context, &s.task).await? {
-            let mut trouble =
-                Trouble::new(AnnotationType::SubtaskPaused, format!("{name} cannot begin: {why}"));
-            trouble.details = json!({ "code": "PARENT_WORKSPACE_REQUIRED", "subtask_id": next.id });
-            return Ok(Some(End::Block(trouble)));
-        }
-        if next.held {
-            return Ok(Some(End::wait(WaitReason::Held, format!("{name} is on hold"))));
-        }
-        let open = open_prerequisites(&mut conn, &s.context, &next.id).await?;
-        if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
-            let message = format!("{name} waits for #{}, which was cancelled", gone.number);
-            let mut trouble = Trouble::new(AnnotationType::SubtaskPaused, message);
-            trouble.details = json!({ "subtask_id": next.id, "prerequisite": gone.id });
-            return Ok(Some(End::Block(trouble)));
-        }
-        if !open.is_empty() {
-            let message = format!("{name} waits for {}", named(&open));
-            return Ok(Some(End::wait(WaitReason::DependencyOpen, message)));
-        }
-        drop(conn);
-        let carry = Carry {
-            cause: Some(format!("subtask #{}", next.number)),
-            subtask_turn: true,
-            ..Carry::default()
-        };
-        self.run_once_more(s, carry).await.map(Some)
-    }
-
-    /// The part whose turn a run is to be: the first open one, which is at work from now on. Without one the
-    /// parent goes on.
-    pub(crate) async fn begin_turn(&self, tx: &mut Tx, s: &Stepping) -> Result<Option<TaskRow>> {
-        let Some(mut part) = open_parts(tx, &s.context, &s.task.id).await?.into_iter().next() else {
-            let last = executions::last(tx, &s.task.id).await?;
-            forge_store::table::slots::release(tx, &s.task.id).await?;
-            if let Some(last) = last {
-                // What a failed turn left belongs to the task's work like what any other run leaves.
-                let follow = [StepKind::CommitWork, StepKind::Advance];
-                self.append_work_steps(tx, &s.task, &last.execution.id, &follow).await?;
-            }
-            return Ok(None);
-        };
-        if part.status != s.task.status {
-            let mv = Move::by_engine(&s.task.status, "turn", Actor::System { cause: Cause::Workflow });
-            self.apply(tx, &s.context, &mut part, mv).await?;
-        }
-        Ok(Some(part))
-    }
-
-    /// Whether a run that is repeated is a part's turn that is not over.
-    pub(crate) async fn is_open_turn(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        last: Option<&ExecutionRow>,
-    ) -> Result<bool> {
-        let Some(id) = last.and_then(|row| row.execution.subtask_id.as_ref()) else { return Ok(false) };
-        Ok(tasks::get(tx, id).await?.is_some_and(|part| !is_closed(context, &part)))
-    }
-
     /// Whether a run that is repeated was a part's turn that did not end well. When that part was closed since, the
     /// sequence goes on with the next part: the parent's own turn was over before any part's began.
     pub(crate) fn is_failed_turn(last: Option<&ExecutionRow>) -> bool {
@@ -119,136 +50,203 @@ impl Engine {
             row.execution.subtask_id.is_some() && row.execution.status != ExecutionStatus::Finished
         })
     }
+}
 
-    /// Commits what a turn left and ends its part. A tree that cannot be committed pauses the sequence.
-    pub(crate) async fn commit_turn(
-        &self,
-        s: &Stepping,
-        mut execution: Execution,
-        workspace: &Workspace,
-        part: &TaskId,
-    ) -> Result<End> {
-        let Some(part) = tasks::get(&mut *self.store().read().await?, part).await? else {
-            return Ok(End::skipped("the subtask is gone"));
-        };
-        if part.commit_result.is_some() && is_closed(&s.context, &part) {
-            return Ok(End::Ok(Some("committed before".to_owned())));
-        }
-        let worktree = Path::new(&workspace.path);
-        let repo = self.repo(&s.context).await?;
-        if let Settled::Open(trouble) = self.settle_worktree(s, &repo, workspace).await? {
-            return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
-        }
-        let seen = repo.uncommitted(worktree).await?;
-        if let Some(end) = self.refuse_embedded(s, &repo, workspace, &seen, Some(&execution)).await? {
-            return Ok(end);
-        }
-        let before = self.before_turn(s, &part, &execution).await?;
-        let base = before.clone().unwrap_or_else(|| workspace.base_commit.clone());
-        let marked = repo.conflict_markers(worktree, &repo.changed_paths(worktree, &base).await?).await?;
-        if !marked.is_empty() {
-            let message = format!("conflict markers are left in {}", marked.join(", "));
-            return Ok(End::Block(paused(&part, &execution, &message, &json!({ "files": marked }))));
-        }
-        let Some(intent) = self.intend(s, repo.head(worktree).await?).await? else {
-            return Ok(End::Interrupted);
-        };
-        let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
-        let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
-        let message = self.redacted_in(&s.context, message);
-        let prefix = backup_prefix(&s.task);
-        match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
-            Err(GitError::CommitRefused { output }) => {
-                let message = "the repository's hooks refuse the commit";
-                return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));
-            }
-            other => drop(other?),
-        }
-        self.point("turn.committed");
-        let after = repo.head(worktree).await?;
-        let kind = if after != intent.head {
-            CommitResultKind::ForgeCommit
-        } else if before.as_ref().is_some_and(|before| *before != after) {
-            CommitResultKind::AgentCommitRange
-        } else {
-            CommitResultKind::NoDiff
-        };
-        let result = CommitResult { kind, before, after: Some(after.clone()) };
-        execution.after_commit = Some(after);
-        let stat = self.measure(s, &repo, worktree, workspace).await?;
-        let mut tx = self.store().write().await?;
-        executions::update(&mut tx, &execution).await?;
-        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
-            task.diff_stat = Some(stat);
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-        }
-        let closed = self.end_part(&mut tx, &s.context, &part.id, result).await?;
-        tx.commit().await?;
-        self.point("turn.recorded");
-        if closed {
-            self.act(vec![Effect::Kick(part.id)]);
-        }
-        Ok(End::Ok(Some(format!("#{}: {kind}", part.number))))
+/// What follows a run when ordered subtasks are open: the turn of the next one. None when there is none.
+pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<End>> {
+    if s.context.workflow.work_state().is_none_or(|work| work.name != s.task.status) {
+        return Ok(None);
     }
+    let mut conn = engine.store().read().await?;
+    let Some(next) = open_parts(&mut conn, &s.context, &s.task.id).await?.into_iter().next() else {
+        return Ok(None);
+    };
+    let name = named(std::slice::from_ref(&next));
+    if let Some(why) = super::turn_obstacle(&mut conn, &s.context, &s.task).await? {
+        let mut trouble = Trouble::new(AnnotationType::SubtaskPaused, format!("{name} cannot begin: {why}"));
+        trouble.details = json!({ "code": "PARENT_WORKSPACE_REQUIRED", "subtask_id": next.id });
+        return Ok(Some(End::Block(trouble)));
+    }
+    if next.held {
+        return Ok(Some(End::wait(WaitReason::Held, format!("{name} is on hold"))));
+    }
+    let open = open_prerequisites(&mut conn, &s.context, &next.id).await?;
+    if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
+        let message = format!("{name} waits for #{}, which was cancelled", gone.number);
+        let mut trouble = Trouble::new(AnnotationType::SubtaskPaused, message);
+        trouble.details = json!({ "subtask_id": next.id, "prerequisite": gone.id });
+        return Ok(Some(End::Block(trouble)));
+    }
+    if !open.is_empty() {
+        let message = format!("{name} waits for {}", named(&open));
+        return Ok(Some(End::wait(WaitReason::DependencyOpen, message)));
+    }
+    drop(conn);
+    let carry =
+        Carry { cause: Some(format!("subtask #{}", next.number)), subtask_turn: true, ..Carry::default() };
+    run::finish::run_once_more(engine, s, carry).await.map(Some)
+}
 
-    /// Writes how a part's turn was committed, and that it is done unless a person closed it. Says whether.
-    async fn end_part(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        id: &TaskId,
-        result: CommitResult,
-    ) -> Result<bool> {
-        let Some(mut part) = tasks::get(tx, id).await? else { return Ok(false) };
-        part.commit_result = Some(result);
-        if is_closed(context, &part) {
-            tasks::update(tx, &mut part, self.now()).await?;
-            let facts = json!({ "commit_result": part.commit_result });
-            self.emit(tx, EventType::TaskUpdated, &part, id.as_str(), &facts).await?;
-            return Ok(false);
+/// The part whose turn a run is to be: the first open one, which is at work from now on. Without one the
+/// parent goes on.
+pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Result<Option<TaskRow>> {
+    let Some(mut part) = open_parts(tx, &s.context, &s.task.id).await?.into_iter().next() else {
+        let last = executions::last(tx, &s.task.id).await?;
+        forge_store::table::slots::release(tx, &s.task.id).await?;
+        if let Some(last) = last {
+            // What a failed turn left belongs to the task's work like what any other run leaves.
+            let follow = [StepKind::CommitWork, StepKind::Advance];
+            run::append_work_steps(tx, &s.task, &last.execution.id, &follow).await?;
         }
-        let Some(done) = done_state(context) else { return Ok(false) };
-        let mv = Move::by_engine(&done, "turn", Actor::System { cause: Cause::Workflow });
-        self.apply(tx, context, &mut part, mv).await?;
-        Ok(true)
+        return Ok(None);
+    };
+    if part.status != s.task.status {
+        let mv = Move::by_engine(&s.task.status, "turn", Actor::System { cause: Cause::Workflow });
+        engine.apply(tx, &s.context, &mut part, mv).await?;
     }
+    Ok(Some(part))
+}
 
-    /// The branch's commit before the part's first run, counted from when it was last opened.
-    async fn before_turn(
-        &self,
-        s: &Stepping,
-        part: &TaskRow,
-        execution: &Execution,
-    ) -> Result<Option<String>> {
-        let mut conn = self.store().read().await?;
-        let is_terminal = |name: &str| {
-            s.context.workflow.state(name).is_some_and(|state| state.kind == StateKind::Terminal)
-        };
-        let moves = transitions::list(&mut conn, &part.id).await?;
-        let opened = moves.iter().rev().find(|row| is_terminal(&row.from)).map_or(0, |row| row.seq);
-        let first = executions::list(&mut conn, &s.task.id)
-            .await?
-            .into_iter()
-            .find(|row| row.execution.subtask_id.as_ref() == Some(&part.id) && row.after_transition > opened);
-        Ok(first.and_then(|row| row.execution.before_commit).or_else(|| execution.before_commit.clone()))
+/// Whether a run that is repeated is a part's turn that is not over.
+pub(crate) async fn is_open_turn(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    last: Option<&ExecutionRow>,
+) -> Result<bool> {
+    let Some(id) = last.and_then(|row| row.execution.subtask_id.as_ref()) else { return Ok(false) };
+    Ok(tasks::get(tx, id).await?.is_some_and(|part| !is_closed(context, &part)))
+}
+
+/// Commits what a turn left and ends its part. A tree that cannot be committed pauses the sequence.
+pub(crate) async fn commit_turn(
+    engine: &Engine,
+    s: &Stepping,
+    mut execution: Execution,
+    workspace: &Workspace,
+    part: &TaskId,
+) -> Result<End> {
+    let Some(part) = tasks::get(&mut *engine.store().read().await?, part).await? else {
+        return Ok(End::skipped("the subtask is gone"));
+    };
+    if part.commit_result.is_some() && is_closed(&s.context, &part) {
+        return Ok(End::Ok(Some("committed before".to_owned())));
     }
-
-    /// Writes down where the branch is before Forge commits; after a kill, what was written then. None when
-    /// the step is no longer wanted.
-    async fn intend(&self, s: &Stepping, head: String) -> Result<Option<Intent>> {
-        let mut tx = self.store().write().await?;
-        let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
-        let Some(mut step) = current else { return Ok(None) };
-        if let Some(written) = step.params.clone() {
-            return Ok(Some(serde_json::from_value(written).map_err(crate::run::dispatch::corrupt_step)?));
+    let worktree = Path::new(&workspace.path);
+    let repo = engine.repo(&s.context).await?;
+    if let Settled::Open(trouble) = workspace::half_done::settle_worktree(engine, s, &repo, workspace).await?
+    {
+        return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
+    }
+    let seen = repo.uncommitted(worktree).await?;
+    if let Some(end) =
+        workspace::nested::refuse_embedded(engine, s, &repo, workspace, &seen, Some(&execution)).await?
+    {
+        return Ok(end);
+    }
+    let before = before_turn(engine, s, &part, &execution).await?;
+    let base = before.clone().unwrap_or_else(|| workspace.base_commit.clone());
+    let marked = repo.conflict_markers(worktree, &repo.changed_paths(worktree, &base).await?).await?;
+    if !marked.is_empty() {
+        let message = format!("conflict markers are left in {}", marked.join(", "));
+        return Ok(End::Block(paused(&part, &execution, &message, &json!({ "files": marked }))));
+    }
+    let Some(intent) = intend(engine, s, repo.head(worktree).await?).await? else {
+        return Ok(End::Interrupted);
+    };
+    let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
+    let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
+    let message = engine.redacted_in(&s.context, message);
+    let prefix = backup_prefix(&s.task);
+    match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
+        Err(GitError::CommitRefused { output }) => {
+            let message = "the repository's hooks refuse the commit";
+            return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));
         }
-        let intent = Intent { head };
-        step.params = Some(serde_json::to_value(&intent).map_err(crate::run::dispatch::corrupt_step)?);
-        steps::update(&mut tx, &step).await?;
-        tx.commit().await?;
-        self.point("turn.intended");
-        Ok(Some(intent))
+        other => drop(other?),
     }
+    engine.point("turn.committed");
+    let after = repo.head(worktree).await?;
+    let kind = if after != intent.head {
+        CommitResultKind::ForgeCommit
+    } else if before.as_ref().is_some_and(|before| *before != after) {
+        CommitResultKind::AgentCommitRange
+    } else {
+        CommitResultKind::NoDiff
+    };
+    let result = CommitResult { kind, before, after: Some(after.clone()) };
+    execution.after_commit = Some(after);
+    let stat = run::finish::measure(s, &repo, worktree, workspace).await?;
+    let mut tx = engine.store().write().await?;
+    executions::update(&mut tx, &execution).await?;
+    if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+        task.diff_stat = Some(stat);
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+    }
+    let closed = end_part(engine, &mut tx, &s.context, &part.id, result).await?;
+    tx.commit().await?;
+    engine.point("turn.recorded");
+    if closed {
+        engine.act(vec![Effect::Kick(part.id)]);
+    }
+    Ok(End::Ok(Some(format!("#{}: {kind}", part.number))))
+}
+
+/// Writes how a part's turn was committed, and that it is done unless a person closed it. Says whether.
+async fn end_part(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    id: &TaskId,
+    result: CommitResult,
+) -> Result<bool> {
+    let Some(mut part) = tasks::get(tx, id).await? else { return Ok(false) };
+    part.commit_result = Some(result);
+    if is_closed(context, &part) {
+        tasks::update(tx, &mut part, engine.now()).await?;
+        let facts = json!({ "commit_result": part.commit_result });
+        engine.emit(tx, EventType::TaskUpdated, &part, id.as_str(), &facts).await?;
+        return Ok(false);
+    }
+    let Some(done) = done_state(context) else { return Ok(false) };
+    let mv = Move::by_engine(&done, "turn", Actor::System { cause: Cause::Workflow });
+    engine.apply(tx, context, &mut part, mv).await?;
+    Ok(true)
+}
+
+/// The branch's commit before the part's first run, counted from when it was last opened.
+async fn before_turn(
+    engine: &Engine,
+    s: &Stepping,
+    part: &TaskRow,
+    execution: &Execution,
+) -> Result<Option<String>> {
+    let mut conn = engine.store().read().await?;
+    let is_terminal =
+        |name: &str| s.context.workflow.state(name).is_some_and(|state| state.kind == StateKind::Terminal);
+    let moves = transitions::list(&mut conn, &part.id).await?;
+    let opened = moves.iter().rev().find(|row| is_terminal(&row.from)).map_or(0, |row| row.seq);
+    let first = executions::list(&mut conn, &s.task.id)
+        .await?
+        .into_iter()
+        .find(|row| row.execution.subtask_id.as_ref() == Some(&part.id) && row.after_transition > opened);
+    Ok(first.and_then(|row| row.execution.before_commit).or_else(|| execution.before_commit.clone()))
+}
+
+/// Writes down where the branch is before Forge commits; after a kill, what was written then. None when
+/// the step is no longer wanted.
+async fn intend(engine: &Engine, s: &Stepping, head: String) -> Result<Option<Intent>> {
+    let mut tx = engine.store().write().await?;
+    let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
+    let Some(mut step) = current else { return Ok(None) };
+    if let Some(written) = step.params.clone() {
+        return Ok(Some(serde_json::from_value(written).map_err(run::dispatch::corrupt_step)?));
+    }
+    let intent = Intent { head };
+    step.params = Some(serde_json::to_value(&intent).map_err(run::dispatch::corrupt_step)?);
+    steps::update(&mut tx, &step).await?;
+    tx.commit().await?;
+    engine.point("turn.intended");
+    Ok(Some(intent))
 }
 
 /// Where a part goes when its turn is over: where merged tasks go, else the first state of closed tasks.

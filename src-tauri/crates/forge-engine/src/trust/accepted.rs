@@ -16,47 +16,49 @@ use crate::{
     trust::trouble_of_trust,
 };
 
-impl Engine {
-    /// Has git run only what the repository names now, unless that was settled before. To be called before an agent
-    /// starts: nothing that it plants counts then.
-    pub(crate) async fn require_accepted(&self, context: &ProjectContext, repo: &Repo) -> Result<()> {
-        if repo.accepted().is_none() {
-            let now = repo.fingerprint().await?;
-            self.store_accepted(context, &now).await?;
-            repo.accept(now);
-        }
-        Ok(())
+/// Has git run only what the repository names now, unless that was settled before. To be called before an agent
+/// starts: nothing that it plants counts then.
+pub(crate) async fn require_accepted(engine: &Engine, context: &ProjectContext, repo: &Repo) -> Result<()> {
+    if repo.accepted().is_none() {
+        let now = repo.fingerprint().await?;
+        store_accepted(engine, context, &now).await?;
+        repo.accept(now);
     }
+    Ok(())
+}
 
-    /// Has an opened repository hold to what was accepted of it.
-    pub(crate) async fn recall_accepted(&self, path: &str, repo: &Repo) -> Result<()> {
-        let stored = accepted::get(&mut *self.store().read().await?, path).await?;
-        if let Some(files) = stored {
-            repo.accept(Fingerprint { files: files.into_iter().map(from_row).collect() });
-        }
-        Ok(())
+/// Has an opened repository hold to what was accepted of it.
+pub(crate) async fn recall_accepted(engine: &Engine, path: &str, repo: &Repo) -> Result<()> {
+    let stored = accepted::get(&mut *engine.store().read().await?, path).await?;
+    if let Some(files) = stored {
+        repo.accept(Fingerprint { files: files.into_iter().map(from_row).collect() });
     }
+    Ok(())
+}
 
-    /// Records what Forge itself changed among the accepted files.
-    pub(crate) async fn keep_own_changes(&self, context: &ProjectContext, repo: &Repo) -> Result<()> {
-        let Some(now) = repo.accepted() else { return Ok(()) };
-        let stored = accepted::get(&mut *self.store().read().await?, &context.project.repo_path).await?;
-        let rows: Vec<AcceptedFile> = now.files.iter().cloned().map(to_row).collect();
-        if stored.as_ref() == Some(&rows) { Ok(()) } else { self.store_accepted(context, &now).await }
-    }
+/// Records what Forge itself changed among the accepted files.
+pub(crate) async fn keep_own_changes(engine: &Engine, context: &ProjectContext, repo: &Repo) -> Result<()> {
+    let Some(now) = repo.accepted() else { return Ok(()) };
+    let stored = accepted::get(&mut *engine.store().read().await?, &context.project.repo_path).await?;
+    let rows: Vec<AcceptedFile> = now.files.iter().cloned().map(to_row).collect();
+    if stored.as_ref() == Some(&rows) { Ok(()) } else { store_accepted(engine, context, &now).await }
+}
 
-    pub(crate) async fn store_accepted(&self, context: &ProjectContext, now: &Fingerprint) -> Result<()> {
-        let rows: Vec<AcceptedFile> = now.files.iter().cloned().map(to_row).collect();
-        let mut tx = self.store().write().await?;
-        accepted::put(&mut tx, &context.project.repo_path, &rows, self.now()).await?;
-        tx.commit().await?;
-        Ok(())
-    }
+pub(crate) async fn store_accepted(
+    engine: &Engine,
+    context: &ProjectContext,
+    now: &Fingerprint,
+) -> Result<()> {
+    let rows: Vec<AcceptedFile> = now.files.iter().cloned().map(to_row).collect();
+    let mut tx = engine.store().write().await?;
+    accepted::put(&mut tx, &context.project.repo_path, &rows, engine.now()).await?;
+    tx.commit().await?;
+    Ok(())
+}
 
-    /// Where things are kept that were moved out of a task's worktree, or out of its repository.
-    pub(crate) fn kept_folder(&self, task: &TaskRow) -> PathBuf {
-        self.data_dir().join("kept").join(task.project_id.as_str()).join(task.id.as_str())
-    }
+/// Where things are kept that were moved out of a task's worktree, or out of its repository.
+pub(crate) fn kept_folder(engine: &Engine, task: &TaskRow) -> PathBuf {
+    engine.data_dir().join("kept").join(task.project_id.as_str()).join(task.id.as_str())
 }
 
 /// What a failure means for a task; `otherwise` is its kind when the error does not say.

@@ -1,5 +1,6 @@
 //! A person's word about startup files: what they are, and that programs may start with them.
 
+use crate::project;
 use forge_model::actor::{Actor, Via};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::task::AnnotationType;
@@ -27,8 +28,8 @@ impl Engine {
     /// # Errors
     /// `NotFound`, git's errors.
     pub async fn trust_listing(&self, project: &ProjectId, task: Option<&TaskId>) -> Result<TrustListing> {
-        let (context, task) = self.trust_scope(project, task).await?;
-        let (commit, judgement) = self.judge_scope(&context, task.as_ref()).await?;
+        let (context, task) = trust_scope(self, project, task).await?;
+        let (commit, judgement) = judge_scope(self, &context, task.as_ref()).await?;
         Ok(TrustListing {
             trusted: judgement.is_trusted(),
             commit,
@@ -48,156 +49,155 @@ impl Engine {
         contents: &[TrustedContent],
     ) -> Result<()> {
         require_person(&actor)?;
-        let (context, task) = self.trust_scope(project, task).await?;
-        let (_, mut judgement) = self.judge_scope(&context, None).await?;
+        let (context, task) = trust_scope(self, project, task).await?;
+        let (_, mut judgement) = judge_scope(self, &context, None).await?;
         if let Some(task) = &task {
-            judgement.add(self.judge_task(&context, task).await?);
+            judgement.add(judge_task(self, &context, task).await?);
         }
-        self.accept_contents(&context, &judgement, contents).await?;
-        self.go_on_with_trust(actor, &context).await
+        accept_contents(self, &context, &judgement, contents).await?;
+        go_on_with_trust(self, actor, &context).await
     }
+}
 
-    /// Takes the offer of a task that waits for trust: exactly the contents that it tells of.
-    pub(crate) async fn trust_files_of(&self, actor: Actor, id: &TaskId) -> Result<()> {
-        require_person(&actor)?;
-        let (task, context) = self.load_own(&mut *self.store().read().await?, id, None).await?;
-        let judgement = self.judge_task(&context, &task).await?;
-        let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
-        let digest = judgement.digest();
-        if !judgement.is_trusted() && shown != Some(digest.as_str()) {
-            // The task shows what is to be trusted now.
-            let files = judgement.shown(judgement.open());
-            let trouble = trouble_of_trust(&crate::trust::Untrusted { digest, files });
-            let mut tx = self.store().write().await?;
-            let (mut task, _) = self.load_own(&mut tx, id, None).await?;
-            if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
-                task.error_annotation = Some(trouble.annotation(&from, self.now()));
-                tasks::update(&mut tx, &mut task, self.now()).await?;
-            }
-            tx.commit().await?;
-            let paths: Vec<String> = judgement.open().map(|it| it.path.clone()).collect();
-            return Err(changed(&paths));
-        }
-        let open = judgement.open();
-        let contents: Vec<TrustedContent> =
-            open.map(|it| TrustedContent { path: it.path.clone(), sha256: it.sha256.clone() }).collect();
-        self.accept_contents(&context, &judgement, &contents).await?;
-        self.go_on_with_trust(actor, &context).await
-    }
-
-    async fn trust_scope(
-        &self,
-        project: &ProjectId,
-        task: Option<&TaskId>,
-    ) -> Result<(std::sync::Arc<ProjectContext>, Option<TaskRow>)> {
-        let mut conn = self.store().read().await?;
-        let context = self.context(&mut conn, project).await?;
-        let Some(id) = task else { return Ok((context, None)) };
-        let row = tasks::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
-        let row = row.ok_or_else(|| EngineError::not_found("task", id))?;
-        Ok((context, Some(row)))
-    }
-
-    /// What is looked at, with the commit that it starts on.
-    async fn judge_scope(
-        &self,
-        context: &ProjectContext,
-        task: Option<&TaskRow>,
-    ) -> Result<(String, Judgement)> {
-        let repo = self.repo(context).await?;
-        if let Some(task) = task {
-            let start = self.start_of_task(context, &repo, task, None).await?;
-            let commit = start.commits.into_iter().next().unwrap_or_default();
-            return Ok((commit, self.judge_task(context, task).await?));
-        }
-        let start = self.start_of_project(context, &repo).await?;
-        let mut judgement = self.judge_start(context, &repo, &start).await?;
-        for task in self.waiting_for_trust(context).await? {
-            judgement.add(self.judge_task(context, &task).await?);
-        }
-        Ok((start.commits.into_iter().next().unwrap_or_default(), judgement))
-    }
-
-    /// A task's startup files, with those in its worktree, compared with what was accepted.
-    async fn judge_task(&self, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
-        let repo = self.repo(context).await?;
-        let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
-        // One that waits for trust before its set-up is not active yet.
-        let made = workspace.filter(is_present);
-        let start = self.start_of_task(context, &repo, task, made.as_ref()).await?;
-        self.judge_start(context, &repo, &start).await
-    }
-
-    async fn waiting_for_trust(&self, context: &ProjectContext) -> Result<Vec<TaskRow>> {
-        let filter = Filter { project: Some(context.project.id.clone()), ..Filter::default() };
-        let all = tasks::list(&mut *self.store().read().await?, &filter, u32::MAX).await?;
-        Ok(all.into_iter().filter(waits_for_trust).collect())
-    }
-
-    async fn accept_contents(
-        &self,
-        context: &ProjectContext,
-        judgement: &Judgement,
-        contents: &[TrustedContent],
-    ) -> Result<()> {
-        let mut rows = Vec::new();
-        let mut others = Vec::new();
-        for content in contents {
-            let is_meant =
-                |path: &str, sha256: &Option<String>| path == content.path && *sha256 == content.sha256;
-            let judged = judgement.judged.iter().find(|it| is_meant(&it.path, &it.sha256));
-            match judged {
-                Some(judged) if judged.state == TrustState::Accepted => {}
-                Some(judged) => {
-                    let placed = judgement.placed(judged);
-                    rows.push(TrustRow {
-                        path: judged.path.clone(),
-                        sha256: judged.sha256.clone(),
-                        commit: placed.and_then(|placed| placed.commit.clone()),
-                        content: placed
-                            .map(|placed| placed.file.content.clone())
-                            .filter(|content| content.len() <= KEPT_BYTES),
-                    });
-                }
-                // What is accepted already may have been accepted by somebody else meanwhile.
-                None if judgement.accepted.iter().any(|row| is_meant(&row.path, &row.sha256)) => {}
-                None => others.push(content.path.clone()),
-            }
-        }
-        if !others.is_empty() {
-            return Err(changed(&others));
-        }
-        let mut tx = self.store().write().await?;
-        for row in &rows {
-            trust::put(&mut tx, &context.project.id, row, self.now()).await?;
-        }
-        if let Some(project) = projects::get(&mut tx, &context.project.id).await?.filter(|_| !rows.is_empty())
-        {
-            self.project_changed(&mut tx, &project.project, "trust").await?;
+/// Takes the offer of a task that waits for trust: exactly the contents that it tells of.
+pub(crate) async fn trust_files_of(engine: &Engine, actor: Actor, id: &TaskId) -> Result<()> {
+    require_person(&actor)?;
+    let (task, context) = engine.load_own(&mut *engine.store().read().await?, id, None).await?;
+    let judgement = judge_task(engine, &context, &task).await?;
+    let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
+    let digest = judgement.digest();
+    if !judgement.is_trusted() && shown != Some(digest.as_str()) {
+        // The task shows what is to be trusted now.
+        let files = judgement.shown(judgement.open());
+        let trouble = trouble_of_trust(&crate::trust::Untrusted { digest, files });
+        let mut tx = engine.store().write().await?;
+        let (mut task, _) = engine.load_own(&mut tx, id, None).await?;
+        if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
+            task.error_annotation = Some(trouble.annotation(&from, engine.now()));
+            tasks::update(&mut tx, &mut task, engine.now()).await?;
         }
         tx.commit().await?;
-        Ok(())
+        let paths: Vec<String> = judgement.open().map(|it| it.path.clone()).collect();
+        return Err(changed(&paths));
     }
+    let open = judgement.open();
+    let contents: Vec<TrustedContent> =
+        open.map(|it| TrustedContent { path: it.path.clone(), sha256: it.sha256.clone() }).collect();
+    accept_contents(engine, &context, &judgement, &contents).await?;
+    go_on_with_trust(engine, actor, &context).await
+}
 
-    /// Tries again what waited for trust and has it now.
-    async fn go_on_with_trust(&self, actor: Actor, context: &ProjectContext) -> Result<()> {
-        for waiting in self.waiting_for_trust(context).await? {
-            if !self.judge_task(context, &waiting).await?.is_trusted() {
-                continue;
-            }
-            let _hold = self.hold(&waiting.id).await;
-            let mut tx = self.store().write().await?;
-            let (mut task, context) = self.load(&mut tx, &waiting.id, None).await?;
-            if !waits_for_trust(&task) {
-                continue;
-            }
-            let annotation = task.error_annotation.clone();
-            self.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
-            tx.commit().await?;
-        }
-        self.wake_waiting();
-        Ok(())
+async fn trust_scope(
+    engine: &Engine,
+    project: &ProjectId,
+    task: Option<&TaskId>,
+) -> Result<(std::sync::Arc<ProjectContext>, Option<TaskRow>)> {
+    let mut conn = engine.store().read().await?;
+    let context = engine.context(&mut conn, project).await?;
+    let Some(id) = task else { return Ok((context, None)) };
+    let row = tasks::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
+    let row = row.ok_or_else(|| EngineError::not_found("task", id))?;
+    Ok((context, Some(row)))
+}
+
+/// What is looked at, with the commit that it starts on.
+async fn judge_scope(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: Option<&TaskRow>,
+) -> Result<(String, Judgement)> {
+    let repo = engine.repo(context).await?;
+    if let Some(task) = task {
+        let start = super::start_of_task(engine, context, &repo, task, None).await?;
+        let commit = start.commits.into_iter().next().unwrap_or_default();
+        return Ok((commit, judge_task(engine, context, task).await?));
     }
+    let start = super::start_of_project(context, &repo).await?;
+    let mut judgement = super::judge_start(engine, context, &repo, &start).await?;
+    for task in waiting_for_trust(engine, context).await? {
+        judgement.add(judge_task(engine, context, &task).await?);
+    }
+    Ok((start.commits.into_iter().next().unwrap_or_default(), judgement))
+}
+
+/// A task's startup files, with those in its worktree, compared with what was accepted.
+async fn judge_task(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
+    let repo = engine.repo(context).await?;
+    let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+    // One that waits for trust before its set-up is not active yet.
+    let made = workspace.filter(is_present);
+    let start = super::start_of_task(engine, context, &repo, task, made.as_ref()).await?;
+    super::judge_start(engine, context, &repo, &start).await
+}
+
+async fn waiting_for_trust(engine: &Engine, context: &ProjectContext) -> Result<Vec<TaskRow>> {
+    let filter = Filter { project: Some(context.project.id.clone()), ..Filter::default() };
+    let all = tasks::list(&mut *engine.store().read().await?, &filter, u32::MAX).await?;
+    Ok(all.into_iter().filter(waits_for_trust).collect())
+}
+
+async fn accept_contents(
+    engine: &Engine,
+    context: &ProjectContext,
+    judgement: &Judgement,
+    contents: &[TrustedContent],
+) -> Result<()> {
+    let mut rows = Vec::new();
+    let mut others = Vec::new();
+    for content in contents {
+        let is_meant =
+            |path: &str, sha256: &Option<String>| path == content.path && *sha256 == content.sha256;
+        let judged = judgement.judged.iter().find(|it| is_meant(&it.path, &it.sha256));
+        match judged {
+            Some(judged) if judged.state == TrustState::Accepted => {}
+            Some(judged) => {
+                let placed = judgement.placed(judged);
+                rows.push(TrustRow {
+                    path: judged.path.clone(),
+                    sha256: judged.sha256.clone(),
+                    commit: placed.and_then(|placed| placed.commit.clone()),
+                    content: placed
+                        .map(|placed| placed.file.content.clone())
+                        .filter(|content| content.len() <= KEPT_BYTES),
+                });
+            }
+            // What is accepted already may have been accepted by somebody else meanwhile.
+            None if judgement.accepted.iter().any(|row| is_meant(&row.path, &row.sha256)) => {}
+            None => others.push(content.path.clone()),
+        }
+    }
+    if !others.is_empty() {
+        return Err(changed(&others));
+    }
+    let mut tx = engine.store().write().await?;
+    for row in &rows {
+        trust::put(&mut tx, &context.project.id, row, engine.now()).await?;
+    }
+    if let Some(project) = projects::get(&mut tx, &context.project.id).await?.filter(|_| !rows.is_empty()) {
+        project::command::project_changed(engine, &mut tx, &project.project, "trust").await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Tries again what waited for trust and has it now.
+async fn go_on_with_trust(engine: &Engine, actor: Actor, context: &ProjectContext) -> Result<()> {
+    for waiting in waiting_for_trust(engine, context).await? {
+        if !judge_task(engine, context, &waiting).await?.is_trusted() {
+            continue;
+        }
+        let _hold = engine.hold(&waiting.id).await;
+        let mut tx = engine.store().write().await?;
+        let (mut task, context) = engine.load(&mut tx, &waiting.id, None).await?;
+        if !waits_for_trust(&task) {
+            continue;
+        }
+        let annotation = task.error_annotation.clone();
+        engine.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        tx.commit().await?;
+    }
+    engine.wake_waiting();
+    Ok(())
 }
 
 /// Trust is a person's word: no agent gives it, whichever token it has.

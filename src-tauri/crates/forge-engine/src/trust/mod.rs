@@ -8,6 +8,7 @@ pub(crate) mod accepted;
 pub(crate) mod command;
 pub(crate) mod repositories;
 
+use crate::race;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use forge_git::{GitError, Repo, StartupFile, changed_lines};
@@ -167,101 +168,99 @@ impl Judgement {
     }
 }
 
-impl Engine {
-    /// Refuses to start a program with files that a person has not trusted.
-    pub(crate) async fn require_trust(
-        &self,
-        context: &ProjectContext,
-        repo: &Repo,
-        start: &Start,
-    ) -> Result<()> {
-        let judgement = self.judge_start(context, repo, start).await?;
-        if judgement.is_trusted() {
-            return Ok(());
-        }
-        let files = judgement.shown(judgement.open());
-        Err(EngineError::TrustRequired(Box::new(Untrusted { digest: judgement.digest(), files })))
+/// Refuses to start a program with files that a person has not trusted.
+pub(crate) async fn require_trust(
+    engine: &Engine,
+    context: &ProjectContext,
+    repo: &Repo,
+    start: &Start,
+) -> Result<()> {
+    let judgement = judge_start(engine, context, repo, start).await?;
+    if judgement.is_trusted() {
+        return Ok(());
     }
+    let files = judgement.shown(judgement.open());
+    Err(EngineError::TrustRequired(Box::new(Untrusted { digest: judgement.digest(), files })))
+}
 
-    /// The same for a program of a task, in its worktree once that is made.
-    pub(crate) async fn require_trust_of(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        made: Option<&Workspace>,
-    ) -> Result<()> {
-        let repo = self.repo(context).await?;
-        let start = self.start_of_task(context, &repo, task, made).await?;
-        self.require_trust(context, &repo, &start).await
-    }
+/// The same for a program of a task, in its worktree once that is made.
+pub(crate) async fn require_trust_of(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    made: Option<&Workspace>,
+) -> Result<()> {
+    let repo = engine.repo(context).await?;
+    let start = start_of_task(engine, context, &repo, task, made).await?;
+    require_trust(engine, context, &repo, &start).await
+}
 
-    /// The same for a program of a project, beside its tasks, in the user's own checkout.
-    pub(crate) async fn require_trust_of_project(&self, context: &ProjectContext) -> Result<()> {
-        let repo = self.repo(context).await?;
-        let start = self.start_of_project(context, &repo).await?;
-        self.require_trust(context, &repo, &start).await
-    }
+/// The same for a program of a project, beside its tasks, in the user's own checkout.
+pub(crate) async fn require_trust_of_project(engine: &Engine, context: &ProjectContext) -> Result<()> {
+    let repo = engine.repo(context).await?;
+    let start = start_of_project(context, &repo).await?;
+    require_trust(engine, context, &repo, &start).await
+}
 
-    /// What programs of a project start with: what tasks start on, and what the user's checkout holds, on whichever
-    /// branch that is, since scripts without a worktree run there.
-    pub(crate) async fn start_of_project(&self, context: &ProjectContext, repo: &Repo) -> Result<Start> {
-        let default_commit = branch_tip(repo, &context.project.default_branch).await?;
-        let target = branch_tip(repo, &context.usual_target()).await?;
-        let mut commits: Vec<String> = target.into_iter().chain(default_commit.clone()).collect();
-        commits.dedup();
-        let worktree = (!repo.is_bare()).then(|| repo.root().to_owned());
-        Ok(Start { commits, worktree, default_commit, ..Start::default() })
-    }
+/// What programs of a project start with: what tasks start on, and what the user's checkout holds, on whichever
+/// branch that is, since scripts without a worktree run there.
+pub(crate) async fn start_of_project(context: &ProjectContext, repo: &Repo) -> Result<Start> {
+    let default_commit = branch_tip(repo, &context.project.default_branch).await?;
+    let target = branch_tip(repo, &context.usual_target()).await?;
+    let mut commits: Vec<String> = target.into_iter().chain(default_commit.clone()).collect();
+    commits.dedup();
+    let worktree = (!repo.is_bare()).then(|| repo.root().to_owned());
+    Ok(Start { commits, worktree, default_commit, ..Start::default() })
+}
 
-    /// What programs of a task start with: its branch, or where that will begin, and the worktree that was made.
-    pub(crate) async fn start_of_task(
-        &self,
-        context: &ProjectContext,
-        repo: &Repo,
-        task: &TaskRow,
-        made: Option<&Workspace>,
-    ) -> Result<Start> {
-        let (last, raced) = {
-            let mut conn = self.store().read().await?;
-            (workspaces::last(&mut conn, &task.id).await?, self.race_base(&mut conn, task).await?)
-        };
-        let tip = match (branch_tip(repo, &task_branch(task)).await?, raced) {
-            (Some(tip), _) => Some(tip),
-            (None, Some(base)) => Some(base),
-            (None, None) => branch_tip(repo, &context.target_branch(task)).await?,
-        };
-        let base = match last.map(|workspace| workspace.base_commit) {
-            Some(base) => repo.resolve(&base).await?,
-            None => None,
-        };
-        Ok(Start {
-            commits: tip.into_iter().collect(),
-            worktree: made.map(|workspace| PathBuf::from(&workspace.path)),
-            base,
-            default_commit: branch_tip(repo, &context.project.default_branch).await?,
-            task: Some(task.id.clone()),
-        })
-    }
+/// What programs of a task start with: its branch, or where that will begin, and the worktree that was made.
+pub(crate) async fn start_of_task(
+    engine: &Engine,
+    context: &ProjectContext,
+    repo: &Repo,
+    task: &TaskRow,
+    made: Option<&Workspace>,
+) -> Result<Start> {
+    let (last, raced) = {
+        let mut conn = engine.store().read().await?;
+        (workspaces::last(&mut conn, &task.id).await?, race::race_base(&mut conn, task).await?)
+    };
+    let tip = match (branch_tip(repo, &task_branch(task)).await?, raced) {
+        (Some(tip), _) => Some(tip),
+        (None, Some(base)) => Some(base),
+        (None, None) => branch_tip(repo, &context.target_branch(task)).await?,
+    };
+    let base = match last.map(|workspace| workspace.base_commit) {
+        Some(base) => repo.resolve(&base).await?,
+        None => None,
+    };
+    Ok(Start {
+        commits: tip.into_iter().collect(),
+        worktree: made.map(|workspace| PathBuf::from(&workspace.path)),
+        base,
+        default_commit: branch_tip(repo, &context.project.default_branch).await?,
+        task: Some(task.id.clone()),
+    })
+}
 
-    /// Compares what a program would start with with what was accepted.
-    pub(crate) async fn judge_start(
-        &self,
-        context: &ProjectContext,
-        repo: &Repo,
-        start: &Start,
-    ) -> Result<Judgement> {
-        let accepted = trust::list(&mut *self.store().read().await?, &context.project.id).await?;
-        let found = found_at(repo, start).await?;
-        let earlier = earlier_files(repo, start, &accepted).await?;
-        let present: Vec<(&str, &str)> =
-            found.iter().map(|it| (it.file.path.as_str(), it.file.sha256.as_str())).collect();
-        let known: Vec<TrustedContent> = accepted
-            .iter()
-            .map(|row| TrustedContent { path: row.path.clone(), sha256: row.sha256.clone() })
-            .collect();
-        let judged = judge(&known, &present, &earlier);
-        Ok(Judgement { found, judged, accepted })
-    }
+/// Compares what a program would start with with what was accepted.
+pub(crate) async fn judge_start(
+    engine: &Engine,
+    context: &ProjectContext,
+    repo: &Repo,
+    start: &Start,
+) -> Result<Judgement> {
+    let accepted = trust::list(&mut *engine.store().read().await?, &context.project.id).await?;
+    let found = found_at(repo, start).await?;
+    let earlier = earlier_files(repo, start, &accepted).await?;
+    let present: Vec<(&str, &str)> =
+        found.iter().map(|it| (it.file.path.as_str(), it.file.sha256.as_str())).collect();
+    let known: Vec<TrustedContent> = accepted
+        .iter()
+        .map(|row| TrustedContent { path: row.path.clone(), sha256: row.sha256.clone() })
+        .collect();
+    let judged = judge(&known, &present, &earlier);
+    Ok(Judgement { found, judged, accepted })
 }
 
 /// Every content that a program would start with, once.

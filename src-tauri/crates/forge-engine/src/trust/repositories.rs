@@ -1,5 +1,6 @@
 //! A person's word about a repository whose configuration changed, and about repositories inside a worktree.
 
+use crate::{run, workspace};
 use std::path::Path;
 
 use forge_git::{GitError, RepositoryChange};
@@ -44,7 +45,7 @@ impl Engine {
         let repo = self.repo(&context).await?;
         if let Some(change) = repo.changed_since_accepted().await? {
             match accept {
-                Some(shown) => self.accept_as_shown(&context, change, shown).await?,
+                Some(shown) => accept_as_shown(self, &context, change, shown).await?,
                 None => {
                     let at = format!("repository-{}", self.now().0);
                     let aside = self.data_dir().join("kept").join(project.as_str()).join(at);
@@ -52,114 +53,120 @@ impl Engine {
                 }
             }
         }
-        self.go_on_in_repository(actor, &context).await
+        go_on_in_repository(self, actor, &context).await
     }
+}
 
-    async fn accept_as_shown(
-        &self,
-        context: &ProjectContext,
-        change: RepositoryChange,
-        shown: &str,
-    ) -> Result<()> {
-        let repo = self.repo(context).await?;
-        let now = repo.fingerprint().await?;
-        if change.digest != shown || now.digest() != shown {
-            let path = repo.root().to_owned();
-            return Err(GitError::RepositoryChanged { path, change: Box::new(change) }.into());
-        }
-        self.store_accepted(context, &now).await?;
-        // Opened anew: where hooks are may be another folder now.
-        self.repos().remove(Path::new(&context.project.repo_path));
-        Ok(())
+async fn accept_as_shown(
+    engine: &Engine,
+    context: &ProjectContext,
+    change: RepositoryChange,
+    shown: &str,
+) -> Result<()> {
+    let repo = engine.repo(context).await?;
+    let now = repo.fingerprint().await?;
+    if change.digest != shown || now.digest() != shown {
+        let path = repo.root().to_owned();
+        return Err(GitError::RepositoryChanged { path, change: Box::new(change) }.into());
     }
+    super::accepted::store_accepted(engine, context, &now).await?;
+    // Opened anew: where hooks are may be another folder now.
+    engine.repos().remove(Path::new(&context.project.repo_path));
+    Ok(())
+}
 
-    /// Tries again what the changed configuration stopped, in every project of the repository.
-    async fn go_on_in_repository(&self, actor: Actor, context: &ProjectContext) -> Result<()> {
-        let waiting: Vec<TaskId> = {
-            let mut conn = self.store().read().await?;
-            let mut waiting = Vec::new();
-            for row in projects::list(&mut conn).await? {
-                if row.project.repo_path != context.project.repo_path {
-                    continue;
-                }
-                let filter = Filter { project: Some(row.project.id), ..Filter::default() };
-                let all = tasks::list(&mut conn, &filter, u32::MAX).await?;
-                waiting.extend(all.into_iter().filter(waits_for_repository).map(|task| task.id));
-            }
-            waiting
-        };
-        for id in waiting {
-            let _hold = self.hold(&id).await;
-            let mut tx = self.store().write().await?;
-            let (mut task, context) = self.load(&mut tx, &id, None).await?;
-            if !waits_for_repository(&task) {
+/// Tries again what the changed configuration stopped, in every project of the repository.
+async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectContext) -> Result<()> {
+    let waiting: Vec<TaskId> = {
+        let mut conn = engine.store().read().await?;
+        let mut waiting = Vec::new();
+        for row in projects::list(&mut conn).await? {
+            if row.project.repo_path != context.project.repo_path {
                 continue;
             }
-            let annotation = task.error_annotation.clone();
-            self.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
-            tx.commit().await?;
+            let filter = Filter { project: Some(row.project.id), ..Filter::default() };
+            let all = tasks::list(&mut conn, &filter, u32::MAX).await?;
+            waiting.extend(all.into_iter().filter(waits_for_repository).map(|task| task.id));
         }
-        self.wake_waiting();
-        Ok(())
-    }
-
-    /// Takes the offer of a task that waits for a word about its repository.
-    pub(crate) async fn settle_repository_of(&self, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
-        let (task, _) = self.load_own(&mut *self.store().read().await?, id, None).await?;
-        let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
-        let accept = (verb == Verb::AcceptRepository).then(|| shown.unwrap_or_default());
-        let settled = self.settle_repository(actor, &task.project_id, accept).await;
-        if let Err(EngineError::Git(error @ GitError::RepositoryChanged { .. })) = settled {
-            // It changed again: the task shows what is to be accepted now.
-            let error = EngineError::Git(error);
-            let mut tx = self.store().write().await?;
-            let (mut task, _) = self.load_own(&mut tx, id, None).await?;
-            if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
-                let trouble = crate::trust::accepted::trouble_of(&error, AnnotationType::RepositoryChanged);
-                task.error_annotation = Some(trouble.annotation(&from, self.now()));
-                tasks::update(&mut tx, &mut task, self.now()).await?;
-            }
-            tx.commit().await?;
-            return Err(error);
+        waiting
+    };
+    for id in waiting {
+        let _hold = engine.hold(&id).await;
+        let mut tx = engine.store().write().await?;
+        let (mut task, context) = engine.load(&mut tx, &id, None).await?;
+        if !waits_for_repository(&task) {
+            continue;
         }
-        settled
-    }
-
-    /// Adds the files of the embedded repositories that a task tells of, or has git overlook them; then tries again.
-    pub(crate) async fn settle_embedded(&self, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
-        let _hold = self.hold(id).await;
-        self.stop_run(id).await;
-        let (task, context, workspace) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = self.load_own(&mut conn, id, None).await?;
-            let workspace = workspaces::last(&mut conn, id).await?;
-            (task, context, workspace)
-        };
-        let workspace = workspace.filter(|it| Path::new(&it.path).is_dir()).ok_or_else(|| {
-            EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
-        })?;
-        let repo = self.repo(&context).await?;
-        let lock = self.lock_workspace_now(id, &workspace, &format!("embedded-{}", workspace.id))?;
-        let worktree = Path::new(&workspace.path);
-        let seen = repo.uncommitted(worktree).await?;
-        for found in repo.embedded_repositories(worktree, &seen, &workspace.base_commit).await? {
-            if verb == Verb::AddEmbedded {
-                let (prefix, aside) = (backup_prefix(&task), self.kept_folder(&task));
-                repo.absorb_embedded(worktree, &found.path, &prefix, &aside).await?;
-            } else {
-                repo.ignore_embedded(worktree, &found.path).await?;
-            }
-        }
-        self.keep_own_changes(&context, &repo).await?;
-        drop(lock);
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, None).await?;
         let annotation = task.error_annotation.clone();
-        self.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+        engine.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
-        self.wake_waiting();
-        Ok(())
     }
+    engine.wake_waiting();
+    Ok(())
+}
+
+/// Takes the offer of a task that waits for a word about its repository.
+pub(crate) async fn settle_repository_of(
+    engine: &Engine,
+    actor: Actor,
+    id: &TaskId,
+    verb: Verb,
+) -> Result<()> {
+    let (task, _) = engine.load_own(&mut *engine.store().read().await?, id, None).await?;
+    let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
+    let accept = (verb == Verb::AcceptRepository).then(|| shown.unwrap_or_default());
+    let settled = engine.settle_repository(actor, &task.project_id, accept).await;
+    if let Err(EngineError::Git(error @ GitError::RepositoryChanged { .. })) = settled {
+        // It changed again: the task shows what is to be accepted now.
+        let error = EngineError::Git(error);
+        let mut tx = engine.store().write().await?;
+        let (mut task, _) = engine.load_own(&mut tx, id, None).await?;
+        if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
+            let trouble = crate::trust::accepted::trouble_of(&error, AnnotationType::RepositoryChanged);
+            task.error_annotation = Some(trouble.annotation(&from, engine.now()));
+            tasks::update(&mut tx, &mut task, engine.now()).await?;
+        }
+        tx.commit().await?;
+        return Err(error);
+    }
+    settled
+}
+
+/// Adds the files of the embedded repositories that a task tells of, or has git overlook them; then tries again.
+pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
+    let _hold = engine.hold(id).await;
+    run::stop_run(engine, id).await;
+    let (task, context, workspace) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = engine.load_own(&mut conn, id, None).await?;
+        let workspace = workspaces::last(&mut conn, id).await?;
+        (task, context, workspace)
+    };
+    let workspace = workspace.filter(|it| Path::new(&it.path).is_dir()).ok_or_else(|| {
+        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
+    })?;
+    let repo = engine.repo(&context).await?;
+    let lock =
+        workspace::lock::lock_workspace_now(engine, id, &workspace, &format!("embedded-{}", workspace.id))?;
+    let worktree = Path::new(&workspace.path);
+    let seen = repo.uncommitted(worktree).await?;
+    for found in repo.embedded_repositories(worktree, &seen, &workspace.base_commit).await? {
+        if verb == Verb::AddEmbedded {
+            let (prefix, aside) = (backup_prefix(&task), super::accepted::kept_folder(engine, &task));
+            repo.absorb_embedded(worktree, &found.path, &prefix, &aside).await?;
+        } else {
+            repo.ignore_embedded(worktree, &found.path).await?;
+        }
+    }
+    super::accepted::keep_own_changes(engine, &context, &repo).await?;
+    drop(lock);
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = engine.load_own(&mut tx, id, None).await?;
+    let annotation = task.error_annotation.clone();
+    engine.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+    tx.commit().await?;
+    engine.wake_waiting();
+    Ok(())
 }
 
 fn waits_for_repository(task: &tasks::TaskRow) -> bool {

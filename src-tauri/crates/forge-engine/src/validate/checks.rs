@@ -1,6 +1,7 @@
 //! The checks of a call, in their order: files, their form, contracts, commands. All of them are made, whatever
 //! fails; what cannot be told from a text is told as unknown.
 
+use crate::run;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
@@ -28,108 +29,106 @@ const KEPT_BYTES: usize = 16 * 1024;
 /// From the gentle signal to the kill of a command.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Engine {
-    /// Makes the checks of a call; none when they were stopped.
-    pub(super) async fn make_checks(
-        &self,
-        call: &Call,
-        cancel: &CancellationToken,
-    ) -> Result<Option<Vec<CheckResult>>> {
-        let mut results = tokio::select! {
-            results = self.look_at_texts(call) => results?,
-            () = cancel.cancelled() => return Ok(None),
-        };
-        let (environment, env) =
-            (self.validate_environment(call.at.context.as_deref()).await, self.command_env(call));
-        for (index, command) in call.input.commands.iter().enumerate() {
-            let marker = format!("{MARKER}{}-{index}", call.id);
-            match self.run_validation_command(call, command, marker, (&environment, &env), cancel).await {
-                Some(result) => results.push(CheckResult::Command(result)),
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(results))
-    }
-
-    /// Files, their form, and contracts.
-    async fn look_at_texts(&self, call: &Call) -> Result<Vec<CheckResult>> {
-        let root = Folder::new(call.at.cwd.clone());
-        let root = Arc::new(root.map_err(EngineError::io(format!("read {}", call.at.cwd.display())))?);
-        let limit = self.inner.config.source_check_limit;
-        let mut results = Vec::new();
-        let mut forms = Vec::new();
-        for file in &call.input.files {
-            let check = check_file(&call.at.cwd, file).await;
-            if check.passed {
-                forms.extend(check_form(&root, &call.at.cwd, file, limit).await);
-            }
-            results.push(CheckResult::FileCheck(check));
-        }
-        results.extend(forms.into_iter().map(CheckResult::SyntaxCheck));
-        for pair in &call.input.contract_checks {
-            results.push(CheckResult::ContractCheck(check_contract(&root, &call.at.cwd, pair, limit).await));
-        }
-        Ok(results)
-    }
-
-    /// What commands are told besides what they inherit.
-    fn command_env(&self, call: &Call) -> Vec<(String, String)> {
-        match (&call.at.context, &call.at.task) {
-            (Some(context), Some((task, workspace))) => self.task_env(context, task, Some(workspace)),
-            (Some(context), None) => Self::project_env(context),
-            (None, _) => Vec::new(),
+/// Makes the checks of a call; none when they were stopped.
+pub(super) async fn make_checks(
+    engine: &Engine,
+    call: &Call,
+    cancel: &CancellationToken,
+) -> Result<Option<Vec<CheckResult>>> {
+    let mut results = tokio::select! {
+        results = look_at_texts(engine, call) => results?,
+        () = cancel.cancelled() => return Ok(None),
+    };
+    let (environment, env) =
+        (engine.validate_environment(call.at.context.as_deref()).await, command_env(engine, call));
+    for (index, command) in call.input.commands.iter().enumerate() {
+        let marker = format!("{MARKER}{}-{index}", call.id);
+        match run_validation_command(engine, call, command, marker, (&environment, &env), cancel).await {
+            Some(result) => results.push(CheckResult::Command(result)),
+            None => return Ok(None),
         }
     }
+    Ok(Some(results))
+}
 
-    /// Runs one command to its end; none when it was stopped.
-    async fn run_validation_command(
-        &self,
-        call: &Call,
-        command: &str,
-        marker: String,
-        (environment, env): (&ProgramEnvironment, &[(String, String)]),
-        cancel: &CancellationToken,
-    ) -> Option<CommandCheck> {
-        let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
-            .base(environment.base())
-            .envs(env.iter().cloned())
-            .timeout(self.inner.config.validate_command_limit)
-            .grace(GRACE);
-        let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
-        let mut output = Diagnosing::new(HeadTail::new(KEPT_BYTES));
-        let finished =
-            self.run_recorded_for(&owner, process, cancel, (&mut output, environment.redactor())).await;
-        let (kept, diagnoses) = output.finish(&call.at.cwd, finished.as_ref().ok()).await;
-        let said = kept.into_strings();
-        let blank = CommandCheck {
-            passed: false,
-            command: command.to_owned(),
-            exit_code: None,
-            signal: None,
-            timed_out: false,
-            stdout: said.stdout,
-            stderr: said.stderr,
-            duration_ms: 0,
-            diagnoses,
-        };
-        match finished {
-            Ok(Finished { cancelled: true, .. }) => None,
-            Ok(finished) => {
-                let (exit_code, signal) = match finished.exit {
-                    Exit::Code(code) => (Some(code), None),
-                    Exit::Signal(signal) => (None, Some(signal)),
-                };
-                Some(CommandCheck {
-                    passed: finished.is_success(),
-                    exit_code,
-                    signal,
-                    timed_out: finished.timed_out,
-                    duration_ms: u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX),
-                    ..blank
-                })
-            }
-            Err(error) => Some(CommandCheck { stderr: whole(&error), ..blank }),
+/// Files, their form, and contracts.
+async fn look_at_texts(engine: &Engine, call: &Call) -> Result<Vec<CheckResult>> {
+    let root = Folder::new(call.at.cwd.clone());
+    let root = Arc::new(root.map_err(EngineError::io(format!("read {}", call.at.cwd.display())))?);
+    let limit = engine.inner.config.source_check_limit;
+    let mut results = Vec::new();
+    let mut forms = Vec::new();
+    for file in &call.input.files {
+        let check = check_file(&call.at.cwd, file).await;
+        if check.passed {
+            forms.extend(check_form(&root, &call.at.cwd, file, limit).await);
         }
+        results.push(CheckResult::FileCheck(check));
+    }
+    results.extend(forms.into_iter().map(CheckResult::SyntaxCheck));
+    for pair in &call.input.contract_checks {
+        results.push(CheckResult::ContractCheck(check_contract(&root, &call.at.cwd, pair, limit).await));
+    }
+    Ok(results)
+}
+
+/// What commands are told besides what they inherit.
+fn command_env(engine: &Engine, call: &Call) -> Vec<(String, String)> {
+    match (&call.at.context, &call.at.task) {
+        (Some(context), Some((task, workspace))) => run::task_env(engine, context, task, Some(workspace)),
+        (Some(context), None) => Engine::project_env(context),
+        (None, _) => Vec::new(),
+    }
+}
+
+/// Runs one command to its end; none when it was stopped.
+async fn run_validation_command(
+    engine: &Engine,
+    call: &Call,
+    command: &str,
+    marker: String,
+    (environment, env): (&ProgramEnvironment, &[(String, String)]),
+    cancel: &CancellationToken,
+) -> Option<CommandCheck> {
+    let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
+        .base(environment.base())
+        .envs(env.iter().cloned())
+        .timeout(engine.inner.config.validate_command_limit)
+        .grace(GRACE);
+    let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
+    let mut output = Diagnosing::new(HeadTail::new(KEPT_BYTES));
+    let finished =
+        run::run_recorded_for(engine, &owner, process, cancel, (&mut output, environment.redactor())).await;
+    let (kept, diagnoses) = output.finish(&call.at.cwd, finished.as_ref().ok()).await;
+    let said = kept.into_strings();
+    let blank = CommandCheck {
+        passed: false,
+        command: command.to_owned(),
+        exit_code: None,
+        signal: None,
+        timed_out: false,
+        stdout: said.stdout,
+        stderr: said.stderr,
+        duration_ms: 0,
+        diagnoses,
+    };
+    match finished {
+        Ok(Finished { cancelled: true, .. }) => None,
+        Ok(finished) => {
+            let (exit_code, signal) = match finished.exit {
+                Exit::Code(code) => (Some(code), None),
+                Exit::Signal(signal) => (None, Some(signal)),
+            };
+            Some(CommandCheck {
+                passed: finished.is_success(),
+                exit_code,
+                signal,
+                timed_out: finished.timed_out,
+                duration_ms: u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX),
+                ..blank
+            })
+        }
+        Err(error) => Some(CommandCheck { stderr: whole(&error), ..blank }),
     }
 }
 

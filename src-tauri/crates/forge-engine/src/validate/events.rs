@@ -26,37 +26,40 @@ use crate::{
 const LOGS: &str = "logs";
 const ENDING: &str = ".jsonl";
 
-impl Engine {
-    /// Adds a line to the log of a call's run.
-    pub(super) async fn log_validation(&self, call: &Call, kind: LogEventKind, data: Value) -> Result<()> {
-        let Some(context) = &call.at.context else { return Ok(()) };
-        let event = LogEvent {
-            at: self.now(),
-            kind,
-            module_id: call.input.module_id.clone(),
-            run_id: call.input.run_id.clone(),
-            task_id: call.at.task_id().cloned(),
-            data: self.redactor_in(context).json(data),
-        };
-        // A time as text begins with its day.
-        let day = || event.at.to_string().chars().take(10).collect();
-        let name: String = event.run_id.clone().unwrap_or_else(day);
-        let root = PathBuf::from(&context.project.repo_path);
-        let path = format!("{FOLDER}/{LOGS}/{name}{ENDING}");
-        let doing = format!("write {path}");
-        let written = tokio::task::spawn_blocking(move || {
-            let mut line = serde_json::to_vec(&event)?;
-            line.push(b'\n');
-            let place = place_for(&root, &path)?;
-            let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(place)?;
-            let mut file = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error)?;
-            if is_torn(&mut file)? {
-                line.insert(0, b'\n');
-            }
-            file.write_all(&line)
-        });
-        written.await.map_err(io::Error::other).and_then(|done| done).map_err(EngineError::io(doing))
-    }
+/// Adds a line to the log of a call's run.
+pub(super) async fn log_validation(
+    engine: &Engine,
+    call: &Call,
+    kind: LogEventKind,
+    data: Value,
+) -> Result<()> {
+    let Some(context) = &call.at.context else { return Ok(()) };
+    let event = LogEvent {
+        at: engine.now(),
+        kind,
+        module_id: call.input.module_id.clone(),
+        run_id: call.input.run_id.clone(),
+        task_id: call.at.task_id().cloned(),
+        data: engine.redactor_in(context).json(data),
+    };
+    // A time as text begins with its day.
+    let day = || event.at.to_string().chars().take(10).collect();
+    let name: String = event.run_id.clone().unwrap_or_else(day);
+    let root = PathBuf::from(&context.project.repo_path);
+    let path = format!("{FOLDER}/{LOGS}/{name}{ENDING}");
+    let doing = format!("write {path}");
+    let written = tokio::task::spawn_blocking(move || {
+        let mut line = serde_json::to_vec(&event)?;
+        line.push(b'\n');
+        let place = place_for(&root, &path)?;
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(place)?;
+        let mut file = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error)?;
+        if is_torn(&mut file)? {
+            line.insert(0, b'\n');
+        }
+        file.write_all(&line)
+    });
+    written.await.map_err(io::Error::other).and_then(|done| done).map_err(EngineError::io(doing))
 }
 
 /// Whether a log ends in the middle of a line, as a kill can leave it.

@@ -5,12 +5,13 @@
 //! not wait for each other's checks. A caller that goes away ends what runs, and nothing is counted. Once checks are
 //! made, their report is given, also where the attempt cannot be written down: then its number is 0, and it says why.
 
-mod attempts;
-mod checks;
-mod events;
-mod place;
-mod running;
+pub(crate) mod attempts;
+pub(crate) mod checks;
+pub(crate) mod events;
+pub(crate) mod place;
+pub(crate) mod running;
 
+use crate::{hook, read};
 use forge_model::event::EventType;
 use forge_model::redact::Redactor;
 use forge_model::validate::{
@@ -47,13 +48,13 @@ impl Engine {
     /// # Errors
     /// `Invalid` with every field that is wrong; `NotFound` for the project; `Cancelled`.
     pub async fn validate(&self, input: ValidateInput) -> Result<ValidateReport> {
-        let (at, input) = self.validated_at(input).await?;
+        let (at, input) = place::validated_at(self, input).await?;
         let call = Call { at, input, id: self.inner.config.ids.new_id() };
         let cancel = self.inner.shutdown.child_token();
         let ends_with_the_caller = cancel.clone().drop_guard();
         let known = self.inner.validations.know(&call, cancel.clone());
         let engine = self.clone();
-        let running = self.inner.tracker.spawn(async move { engine.run_validation(&call, &cancel).await });
+        let running = self.inner.tracker.spawn(async move { run_validation(&engine, &call, &cancel).await });
         let report =
             running.await.map_err(|error| EngineError::io("validate")(std::io::Error::other(error)))?;
         drop((known, ends_with_the_caller));
@@ -76,7 +77,7 @@ impl Engine {
         module: &str,
         run: Option<&str>,
     ) -> Result<IterationState> {
-        self.module(project, module, run).await?.read().await
+        module_at(self, project, module, run).await?.read().await
     }
 
     /// Forgets the attempts of a module.
@@ -89,7 +90,7 @@ impl Engine {
         module: &str,
         run: Option<&str>,
     ) -> Result<IterationState> {
-        let module = self.module(project, module, run).await?;
+        let module = module_at(self, project, module, run).await?;
         module.forget().await?;
         module.read().await
     }
@@ -105,132 +106,138 @@ impl Engine {
         module: Option<String>,
         limit: usize,
     ) -> Result<LogEvents> {
-        let context = self.project_at(project).await?;
+        let context = place::project_at(self, project).await?;
         place::check_ids(module.as_deref(), run.as_deref())?;
         events::latest(context, run, module, limit).await
     }
+}
 
-    async fn module(&self, project: &WhichProject, module: &str, run: Option<&str>) -> Result<Module> {
-        place::check_ids(Some(module), run)?;
-        let context = self.project_at(project).await?;
-        Ok(Module::new(&context, module, run))
+async fn module_at(
+    engine: &Engine,
+    project: &WhichProject,
+    module: &str,
+    run: Option<&str>,
+) -> Result<Module> {
+    place::check_ids(Some(module), run)?;
+    let context = place::project_at(engine, project).await?;
+    Ok(Module::new(&context, module, run))
+}
+
+/// Makes the checks of a call and counts the attempt; none when it was stopped.
+pub(crate) async fn run_validation(
+    engine: &Engine,
+    call: &Call,
+    cancel: &CancellationToken,
+) -> Result<Option<ValidateReport>> {
+    let Some(context) = call.at.context.clone() else {
+        // Only a folder that is none belongs to no project.
+        return Ok(Some(missing(&call.at)));
+    };
+    if !call.input.commands.is_empty() && call.at.missing.is_none() {
+        let (task, workspace) = call.at.task.as_ref().map(|(task, space)| (task, space)).unzip();
+        hook::script::require_trust_of_script(engine, &context, task, workspace).await?;
     }
+    let mut notes = Notes::default();
+    // What git would see is not written.
+    notes.keeps =
+        notes.tried("it is not counted", read::exports::keep_out_of_git(engine, &context).await).is_some();
+    let called = json!({ "tool": "validate", "input": call.input });
+    note_validation(engine, call, LogEventKind::ToolCall, called, &mut notes).await;
+    let begun = engine.now();
+    let report = match &call.at.missing {
+        Some(_) => Some(missing(&call.at)),
+        None => match checks::make_checks(engine, call, cancel).await? {
+            Some(results) => Some(count(engine, call, &context, results, &mut notes).await),
+            None => None,
+        },
+    };
+    let verdict = match &report {
+        None => json!({ "cancelled": true }),
+        Some(report) => verdict_of(report),
+    };
+    let took = engine.now().since(begun);
+    let mut data = verdict.clone();
+    data["durationMs"] = json!(took);
+    note_validation(engine, call, LogEventKind::Validate, data, &mut notes).await;
+    if report.is_some() {
+        notes.tried("nobody is told", tell_validated(engine, call, verdict).await);
+    }
+    Ok(report.map(|report| ValidateReport { notice: notes.into_notice(), ..report }))
+}
 
-    /// Makes the checks of a call and counts the attempt; none when it was stopped.
-    pub(crate) async fn run_validation(
-        &self,
-        call: &Call,
-        cancel: &CancellationToken,
-    ) -> Result<Option<ValidateReport>> {
-        let Some(context) = call.at.context.clone() else {
-            // Only a folder that is none belongs to no project.
-            return Ok(Some(missing(&call.at)));
+/// Counts an attempt, unless its checks say nothing.
+async fn count(
+    engine: &Engine,
+    call: &Call,
+    context: &ProjectContext,
+    results: Vec<CheckResult>,
+    notes: &mut Notes,
+) -> ValidateReport {
+    let cwd = call.at.cwd.to_string_lossy();
+    let Some(facts) = judge(&results, &cwd) else {
+        return ValidateReport {
+            passed: false,
+            score: 0.0,
+            results,
+            attempt: 0,
+            measures: Measures::uncounted(Recommendation::Retry),
+            notice: None,
         };
-        if !call.input.commands.is_empty() && call.at.missing.is_none() {
-            let (task, workspace) = call.at.task.as_ref().map(|(task, space)| (task, space)).unzip();
-            self.require_trust_of_script(&context, task, workspace).await?;
+    };
+    engine.point("validate.checked");
+    let redactor = engine.redactor_in(context);
+    let by_itself = measure(&[], &facts);
+    let (passed, score) = (facts.passed, facts.score);
+    let counted = Counted {
+        id: call.id.clone(),
+        at: engine.now(),
+        facts: redacted_facts(&redactor, facts),
+        // What a person or a project typed into a command is a secret in a file, too.
+        input: redactor.record(call.input.clone()),
+        results: redactor.record(results.clone()),
+    };
+    let counted = if notes.keeps {
+        let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
+        let engine = engine.clone();
+        notes.tried("it is not counted", module.count(counted, move |point| engine.point(point)).await)
+    } else {
+        None
+    };
+    let (attempt, measures) = match counted {
+        Some((attempt, notice)) => {
+            notes.said.extend(notice);
+            (attempt.attempt, attempt.measures)
         }
-        let mut notes = Notes::default();
-        // What git would see is not written.
-        notes.keeps = notes.tried("it is not counted", self.keep_out_of_git(&context).await).is_some();
-        let called = json!({ "tool": "validate", "input": call.input });
-        self.note_validation(call, LogEventKind::ToolCall, called, &mut notes).await;
-        let begun = self.now();
-        let report = match &call.at.missing {
-            Some(_) => Some(missing(&call.at)),
-            None => match self.make_checks(call, cancel).await? {
-                Some(results) => Some(self.count(call, &context, results, &mut notes).await),
-                None => None,
-            },
-        };
-        let verdict = match &report {
-            None => json!({ "cancelled": true }),
-            Some(report) => verdict_of(report),
-        };
-        let took = self.now().since(begun);
-        let mut data = verdict.clone();
-        data["durationMs"] = json!(took);
-        self.note_validation(call, LogEventKind::Validate, data, &mut notes).await;
-        if report.is_some() {
-            notes.tried("nobody is told", self.tell_validated(call, verdict).await);
-        }
-        Ok(report.map(|report| ValidateReport { notice: notes.into_notice(), ..report }))
-    }
+        None => (0, by_itself),
+    };
+    ValidateReport { passed, score, results, attempt, measures, notice: None }
+}
 
-    /// Counts an attempt, unless its checks say nothing.
-    async fn count(
-        &self,
-        call: &Call,
-        context: &ProjectContext,
-        results: Vec<CheckResult>,
-        notes: &mut Notes,
-    ) -> ValidateReport {
-        let cwd = call.at.cwd.to_string_lossy();
-        let Some(facts) = judge(&results, &cwd) else {
-            return ValidateReport {
-                passed: false,
-                score: 0.0,
-                results,
-                attempt: 0,
-                measures: Measures::uncounted(Recommendation::Retry),
-                notice: None,
-            };
-        };
-        self.point("validate.checked");
-        let redactor = self.redactor_in(context);
-        let by_itself = measure(&[], &facts);
-        let (passed, score) = (facts.passed, facts.score);
-        let counted = Counted {
-            id: call.id.clone(),
-            at: self.now(),
-            facts: redacted_facts(&redactor, facts),
-            // What a person or a project typed into a command is a secret in a file, too.
-            input: redactor.record(call.input.clone()),
-            results: redactor.record(results.clone()),
-        };
-        let counted = if notes.keeps {
-            let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
-            let engine = self.clone();
-            notes.tried("it is not counted", module.count(counted, move |point| engine.point(point)).await)
-        } else {
-            None
-        };
-        let (attempt, measures) = match counted {
-            Some((attempt, notice)) => {
-                notes.said.extend(notice);
-                (attempt.attempt, attempt.measures)
-            }
-            None => (0, by_itself),
-        };
-        ValidateReport { passed, score, results, attempt, measures, notice: None }
+/// Adds a line to the log, where there may be one.
+async fn note_validation(
+    engine: &Engine,
+    call: &Call,
+    kind: LogEventKind,
+    data: serde_json::Value,
+    notes: &mut Notes,
+) {
+    if notes.keeps {
+        notes.tried("it is not logged", events::log_validation(engine, call, kind, data).await);
     }
+}
 
-    /// Adds a line to the log, where there may be one.
-    async fn note_validation(
-        &self,
-        call: &Call,
-        kind: LogEventKind,
-        data: serde_json::Value,
-        notes: &mut Notes,
-    ) {
-        if notes.keeps {
-            notes.tried("it is not logged", self.log_validation(call, kind, data).await);
-        }
-    }
-
-    /// Tells everybody who listens what came of a call.
-    async fn tell_validated(&self, call: &Call, verdict: serde_json::Value) -> Result<()> {
-        let Some(context) = &call.at.context else { return Ok(()) };
-        let mut facts = verdict;
-        facts["moduleId"] = json!(call.input.module_id);
-        facts["runId"] = json!(call.input.run_id);
-        let mut tx = self.store().write().await?;
-        let (project, task) = (&context.project.id, call.at.task_id());
-        let module = &call.input.module_id;
-        tx.emit(EventType::ValidateFinished, self.now(), Some(project), task, module, &facts).await?;
-        tx.commit().await?;
-        Ok(())
-    }
+/// Tells everybody who listens what came of a call.
+async fn tell_validated(engine: &Engine, call: &Call, verdict: serde_json::Value) -> Result<()> {
+    let Some(context) = &call.at.context else { return Ok(()) };
+    let mut facts = verdict;
+    facts["moduleId"] = json!(call.input.module_id);
+    facts["runId"] = json!(call.input.run_id);
+    let mut tx = engine.store().write().await?;
+    let (project, task) = (&context.project.id, call.at.task_id());
+    let module = &call.input.module_id;
+    tx.emit(EventType::ValidateFinished, engine.now(), Some(project), task, module, &facts).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 /// What is to be said besides a report.

@@ -49,105 +49,106 @@ pub(super) fn check_ids(module: Option<&str>, run: Option<&str>) -> Result<()> {
     if findings.is_empty() { Ok(()) } else { Err(EngineError::Invalid(findings)) }
 }
 
-impl Engine {
-    /// Where a call takes place and what it checks, once nothing is wrong with either.
-    pub(crate) async fn validated_at(&self, mut input: ValidateInput) -> Result<(Validated, ValidateInput)> {
-        let asked = match &input.project_id {
-            Some(id) => Some(self.context(&mut *self.store().read().await?, id).await?),
-            None => None,
-        };
-        let own = || self.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
-        // Where this program runs says nothing about a project that was named.
-        let root = || asked.as_ref().map(|context| context.project.repo_path.clone());
-        let named = input.cwd.take().or_else(root).or_else(own).ok_or_else(|| {
-            EngineError::invalid("cwd", "is needed: this program has no folder of its own to check")
-        })?;
-        input.cwd = Some(named.clone());
-        let findings = input.findings();
-        if !findings.is_empty() {
-            return Err(EngineError::Invalid(findings));
-        }
-        let cwd = PathBuf::from(&named);
-        let missing = match tokio::fs::metadata(&cwd).await {
-            Ok(found) if found.is_dir() => None,
-            Ok(_) => Some("it is no folder".to_owned()),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Some("there is no such folder".to_owned())
-            }
-            Err(error) => Some(format!("it cannot be read: {error}")),
-        };
-        let (found, task) = self.holder_of_folder(&cwd).await?;
-        let context = match (asked, found) {
-            (Some(asked), _) => Some(asked),
-            (None, Some(id)) => Some(self.context(&mut *self.store().read().await?, &id).await?),
-            (None, None) if missing.is_some() => None,
-            (None, None) => return Err(no_project(&named)),
-        };
-        if missing.is_none() {
-            refuse_links_out(&cwd, &input)?;
-        }
-        let of_project = |row: &TaskRow| context.as_ref().is_some_and(|it| it.project.id == row.project_id);
-        let task = task.filter(|(row, _)| of_project(row));
-        Ok((Validated { cwd, missing, context, task }, input))
+/// Where a call takes place and what it checks, once nothing is wrong with either.
+pub(crate) async fn validated_at(
+    engine: &Engine,
+    mut input: ValidateInput,
+) -> Result<(Validated, ValidateInput)> {
+    let asked = match &input.project_id {
+        Some(id) => Some(engine.context(&mut *engine.store().read().await?, id).await?),
+        None => None,
+    };
+    let own = || engine.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
+    // Where this program runs says nothing about a project that was named.
+    let root = || asked.as_ref().map(|context| context.project.repo_path.clone());
+    let named = input.cwd.take().or_else(root).or_else(own).ok_or_else(|| {
+        EngineError::invalid("cwd", "is needed: this program has no folder of its own to check")
+    })?;
+    input.cwd = Some(named.clone());
+    let findings = input.findings();
+    if !findings.is_empty() {
+        return Err(EngineError::Invalid(findings));
     }
+    let cwd = PathBuf::from(&named);
+    let missing = match tokio::fs::metadata(&cwd).await {
+        Ok(found) if found.is_dir() => None,
+        Ok(_) => Some("it is no folder".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Some("there is no such folder".to_owned())
+        }
+        Err(error) => Some(format!("it cannot be read: {error}")),
+    };
+    let (found, task) = holder_of_folder(engine, &cwd).await?;
+    let context = match (asked, found) {
+        (Some(asked), _) => Some(asked),
+        (None, Some(id)) => Some(engine.context(&mut *engine.store().read().await?, &id).await?),
+        (None, None) if missing.is_some() => None,
+        (None, None) => return Err(no_project(&named)),
+    };
+    if missing.is_none() {
+        refuse_links_out(&cwd, &input)?;
+    }
+    let of_project = |row: &TaskRow| context.as_ref().is_some_and(|it| it.project.id == row.project_id);
+    let task = task.filter(|(row, _)| of_project(row));
+    Ok((Validated { cwd, missing, context, task }, input))
+}
 
-    /// The project that is meant.
-    pub(super) async fn project_at(&self, which: &WhichProject) -> Result<Arc<ProjectContext>> {
-        let id = match (&which.id, &which.cwd) {
-            (Some(id), _) => id.clone(),
-            (None, cwd) => {
-                let own = || self.inner.config.cwd.clone();
-                let cwd = cwd.as_ref().map(PathBuf::from).or_else(own);
-                let cwd = cwd.ok_or_else(|| EngineError::invalid("project_id", "is needed"))?;
-                let (found, _) = self.holder_of_folder(&cwd).await?;
-                found.ok_or_else(|| no_project(&cwd.to_string_lossy()))?
-            }
-        };
-        self.context(&mut *self.store().read().await?, &id).await
-    }
+/// The project that is meant.
+pub(super) async fn project_at(engine: &Engine, which: &WhichProject) -> Result<Arc<ProjectContext>> {
+    let id = match (&which.id, &which.cwd) {
+        (Some(id), _) => id.clone(),
+        (None, cwd) => {
+            let own = || engine.inner.config.cwd.clone();
+            let cwd = cwd.as_ref().map(PathBuf::from).or_else(own);
+            let cwd = cwd.ok_or_else(|| EngineError::invalid("project_id", "is needed"))?;
+            let (found, _) = holder_of_folder(engine, &cwd).await?;
+            found.ok_or_else(|| no_project(&cwd.to_string_lossy()))?
+        }
+    };
+    engine.context(&mut *engine.store().read().await?, &id).await
+}
 
-    /// The project whose repository or worktree has a folder, and the task whose worktree that is.
-    async fn holder_of_folder(
-        &self,
-        folder: &Path,
-    ) -> Result<(Option<ProjectId>, Option<(TaskRow, Workspace)>)> {
-        let folder = real(folder);
-        let (spaces, projects) = {
-            let mut conn = self.store().read().await?;
-            (workspaces::present(&mut conn).await?, projects::list(&mut conn).await?)
-        };
-        let spaces = spaces.into_iter().filter(|space| space.status != WorkspaceStatus::Cleaned);
-        // The innermost one is meant: repositories and worktrees may lie in each other.
-        let space = spaces
-            .filter_map(|space| Some((depth(&folder, &space.path)?, space)))
-            .max_by_key(|(depth, _)| *depth);
-        let project = projects
-            .iter()
-            .filter_map(|row| Some((depth(&folder, &row.project.repo_path)?, row.project.id.clone())))
-            .max_by_key(|(depth, _)| *depth);
-        if let Some((deep, space)) = space
-            && project.as_ref().is_none_or(|(other, _)| *other < deep)
-            && let Some(task) = tasks::get(&mut *self.store().read().await?, &space.task_id).await?
-        {
-            return Ok((Some(task.project_id.clone()), Some((task, space))));
-        }
-        if let Some((_, id)) = project {
-            return Ok((Some(id), None));
-        }
-        // A worktree that somebody else made of a project's repository.
-        let Ok(there) = Repo::open(self.git(), &folder).await else { return Ok((None, None)) };
-        for row in projects {
-            let context = self.context(&mut *self.store().read().await?, &row.project.id).await?;
-            match self.repo(&context).await {
-                Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::debug!(project = %row.project.id, %error, "its repository cannot be read");
-                }
+/// The project whose repository or worktree has a folder, and the task whose worktree that is.
+async fn holder_of_folder(
+    engine: &Engine,
+    folder: &Path,
+) -> Result<(Option<ProjectId>, Option<(TaskRow, Workspace)>)> {
+    let folder = real(folder);
+    let (spaces, projects) = {
+        let mut conn = engine.store().read().await?;
+        (workspaces::present(&mut conn).await?, projects::list(&mut conn).await?)
+    };
+    let spaces = spaces.into_iter().filter(|space| space.status != WorkspaceStatus::Cleaned);
+    // The innermost one is meant: repositories and worktrees may lie in each other.
+    let space = spaces
+        .filter_map(|space| Some((depth(&folder, &space.path)?, space)))
+        .max_by_key(|(depth, _)| *depth);
+    let project = projects
+        .iter()
+        .filter_map(|row| Some((depth(&folder, &row.project.repo_path)?, row.project.id.clone())))
+        .max_by_key(|(depth, _)| *depth);
+    if let Some((deep, space)) = space
+        && project.as_ref().is_none_or(|(other, _)| *other < deep)
+        && let Some(task) = tasks::get(&mut *engine.store().read().await?, &space.task_id).await?
+    {
+        return Ok((Some(task.project_id.clone()), Some((task, space))));
+    }
+    if let Some((_, id)) = project {
+        return Ok((Some(id), None));
+    }
+    // A worktree that somebody else made of a project's repository.
+    let Ok(there) = Repo::open(engine.git(), &folder).await else { return Ok((None, None)) };
+    for row in projects {
+        let context = engine.context(&mut *engine.store().read().await?, &row.project.id).await?;
+        match engine.repo(&context).await {
+            Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!(project = %row.project.id, %error, "its repository cannot be read");
             }
         }
-        Ok((None, None))
     }
+    Ok((None, None))
 }
 
 fn no_project(cwd: &str) -> EngineError {

@@ -58,7 +58,7 @@ impl Engine {
         run: Option<&str>,
     ) -> Result<()> {
         place::check_ids(Some(module), run)?;
-        let context = self.project_at(project).await?;
+        let context = place::project_at(self, project).await?;
         let mut ended = 0;
         for running in &*locked(&self.inner.validations.0) {
             let is_meant = running.project.as_ref() == Some(&context.project.id)

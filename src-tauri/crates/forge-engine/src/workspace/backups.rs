@@ -1,6 +1,7 @@
 //! Backups, and the reviewed commits of closed tasks, are kept for a while: older ones are forgotten with everything else
 //! that is old, with a line in the log.
 
+use crate::{review, storage};
 use std::collections::BTreeMap;
 
 use forge_model::ids::{ProjectId, TaskId};
@@ -17,52 +18,6 @@ pub(crate) const BACKUPS: &str = "refs/forge/backup";
 const KEPT_DAYS: u32 = 30;
 
 impl Engine {
-    /// Forgets backups that are older than their days.
-    pub(crate) async fn prune_backups(&self) -> Result<()> {
-        let projects = projects::list(&mut *self.store().read().await?).await?;
-        // Several projects may share a repository.
-        let by_repository: BTreeMap<_, _> =
-            projects.into_iter().map(|row| (row.project.repo_path.clone(), row.project.id)).collect();
-        let Some(until) = self.older_than(KEPT_DAYS).await? else { return Ok(()) };
-        for id in by_repository.values() {
-            let context = {
-                let mut conn = self.store().read().await?;
-                self.context(&mut conn, id).await
-            };
-            let pruned = async {
-                let repo = self.repo(&*context?).await?;
-                let asked = self.question_of(&format!("backups:{id}"), until).await?;
-                let mut counts = Counts::default();
-                let mut old = Vec::new();
-                for made in repo.backups_made(BACKUPS, until.0).await? {
-                    match made.at_ms {
-                        None => counts.add_young(1),
-                        Some(at) if counts.add(asked.bounds, Timestamp(at)) => old.push(made),
-                        Some(_) => {}
-                    }
-                }
-                let reviewed = self.old_reviewed(&repo, asked.bounds, &mut counts).await?;
-                if !self.may_delete(&asked, counts).await? {
-                    return Ok(Vec::new());
-                }
-                self.forget_reviewed(&repo, reviewed).await?;
-                Ok(repo.forget_backups(old).await?)
-            };
-            match pruned.await {
-                Ok(gone) => {
-                    for backup in gone {
-                        tracing::info!(project = %id, name = %backup.ref_name, commit = %backup.commit, "forgot a backup that is 30 days old");
-                    }
-                }
-                // A repository that was moved keeps nobody else from being tidied.
-                Err::<_, EngineError>(error) => {
-                    tracing::warn!(project = %id, %error, "failed to look for old backups");
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// The backups of all tasks of a project, and of folders that belonged to none, newest first.
     ///
     /// # Errors
@@ -91,4 +46,50 @@ impl Engine {
         backups.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.ref_name.cmp(&a.ref_name)));
         Ok(backups)
     }
+}
+
+/// Forgets backups that are older than their days.
+pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
+    let projects = projects::list(&mut *engine.store().read().await?).await?;
+    // Several projects may share a repository.
+    let by_repository: BTreeMap<_, _> =
+        projects.into_iter().map(|row| (row.project.repo_path.clone(), row.project.id)).collect();
+    let Some(until) = storage::observed_time::older_than(engine, KEPT_DAYS).await? else { return Ok(()) };
+    for id in by_repository.values() {
+        let context = {
+            let mut conn = engine.store().read().await?;
+            engine.context(&mut conn, id).await
+        };
+        let pruned = async {
+            let repo = engine.repo(&*context?).await?;
+            let asked = storage::retention::question_of(engine, &format!("backups:{id}"), until).await?;
+            let mut counts = Counts::default();
+            let mut old = Vec::new();
+            for made in repo.backups_made(BACKUPS, until.0).await? {
+                match made.at_ms {
+                    None => counts.add_young(1),
+                    Some(at) if counts.add(asked.bounds, Timestamp(at)) => old.push(made),
+                    Some(_) => {}
+                }
+            }
+            let reviewed = review::old_reviewed(engine, &repo, asked.bounds, &mut counts).await?;
+            if !storage::retention::may_delete(engine, &asked, counts).await? {
+                return Ok(Vec::new());
+            }
+            review::forget_reviewed(&repo, reviewed).await?;
+            Ok(repo.forget_backups(old).await?)
+        };
+        match pruned.await {
+            Ok(gone) => {
+                for backup in gone {
+                    tracing::info!(project = %id, name = %backup.ref_name, commit = %backup.commit, "forgot a backup that is 30 days old");
+                }
+            }
+            // A repository that was moved keeps nobody else from being tidied.
+            Err::<_, EngineError>(error) => {
+                tracing::warn!(project = %id, %error, "failed to look for old backups");
+            }
+        }
+    }
+    Ok(())
 }

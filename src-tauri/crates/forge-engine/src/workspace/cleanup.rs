@@ -32,228 +32,220 @@ pub(crate) enum Goes {
     Away,
 }
 
-impl Engine {
-    /// Removes the worktree now, or as the state's own policy says.
-    pub(crate) async fn clean_up_now(&self, s: &Stepping) -> Result<End> {
-        match s.context.workflow.state(&s.task.status).and_then(|state| state.cleanup.clone()) {
-            Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
-            Some(CleanupPolicy::Delayed(delay)) => self.schedule(s, i64::from(delay.seconds) * 1000).await,
-            Some(CleanupPolicy::Immediate) | None => {
-                let Some(workspace) = self.present_workspace(&s.task).await? else {
-                    return Ok(End::skipped("no workspace"));
-                };
-                match self.remove_workspace(&s.context, &s.task, workspace, Goes::ForReuse).await? {
-                    Ok(()) => Ok(End::ok()),
-                    Err(reason) => Ok(End::Ok(Some(format!("kept for now: {reason}")))),
-                }
+/// Removes the worktree now, or as the state's own policy says.
+pub(crate) async fn clean_up_now(engine: &Engine, s: &Stepping) -> Result<End> {
+    match s.context.workflow.state(&s.task.status).and_then(|state| state.cleanup.clone()) {
+        Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
+        Some(CleanupPolicy::Delayed(delay)) => schedule(engine, s, i64::from(delay.seconds) * 1000).await,
+        Some(CleanupPolicy::Immediate) | None => {
+            let Some(workspace) = present_workspace(engine, &s.task).await? else {
+                return Ok(End::skipped("no workspace"));
+            };
+            match remove_workspace(engine, &s.context, &s.task, workspace, Goes::ForReuse).await? {
+                Ok(()) => Ok(End::ok()),
+                Err(reason) => Ok(End::Ok(Some(format!("kept for now: {reason}")))),
             }
         }
     }
+}
 
-    /// Has the worktree removed later: by the state's own policy, else after the engine's delay.
-    pub(crate) async fn schedule_cleanup(&self, s: &Stepping) -> Result<End> {
-        let Some(state) = s.context.workflow.state(&s.task.status) else {
-            return Ok(End::skipped("the workflow has no such state"));
-        };
-        match state.cleanup {
-            Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
-            Some(CleanupPolicy::Immediate) => self.clean_up_now(s).await,
-            Some(CleanupPolicy::Delayed(_)) | None => self.schedule(s, self.cleanup_delay_ms(state)).await,
-        }
+/// Has the worktree removed later: by the state's own policy, else after the engine's delay.
+pub(crate) async fn schedule_cleanup(engine: &Engine, s: &Stepping) -> Result<End> {
+    let Some(state) = s.context.workflow.state(&s.task.status) else {
+        return Ok(End::skipped("the workflow has no such state"));
+    };
+    match state.cleanup {
+        Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
+        Some(CleanupPolicy::Immediate) => clean_up_now(engine, s).await,
+        Some(CleanupPolicy::Delayed(_)) | None => schedule(engine, s, cleanup_delay_ms(engine, state)).await,
     }
+}
 
-    /// How long a worktree is kept once its task is in a state, in milliseconds.
-    pub(crate) fn cleanup_delay_ms(&self, state: &State) -> i64 {
-        match &state.cleanup {
-            Some(CleanupPolicy::Delayed(delay)) => i64::from(delay.seconds) * 1000,
-            Some(CleanupPolicy::Immediate | CleanupPolicy::Keep) => 0,
-            None => i64::try_from(self.inner.config.cleanup_delay.as_millis()).unwrap_or(i64::MAX),
-        }
+/// How long a worktree is kept once its task is in a state, in milliseconds.
+pub(crate) fn cleanup_delay_ms(engine: &Engine, state: &State) -> i64 {
+    match &state.cleanup {
+        Some(CleanupPolicy::Delayed(delay)) => i64::from(delay.seconds) * 1000,
+        Some(CleanupPolicy::Immediate | CleanupPolicy::Keep) => 0,
+        None => i64::try_from(engine.inner.config.cleanup_delay.as_millis()).unwrap_or(i64::MAX),
     }
+}
 
-    async fn schedule(&self, s: &Stepping, delay_ms: i64) -> Result<End> {
-        let Some(mut workspace) = self.present_workspace(&s.task).await? else {
-            return Ok(End::skipped("no workspace"));
-        };
-        let at = self.now().plus_ms(delay_ms);
-        workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Scheduled);
-        (workspace.cleanup_at, workspace.error) = (Some(at), None);
-        let mut tx = self.store().write().await?;
-        workspaces::put(&mut tx, &workspace, self.now()).await?;
-        self.emit(
-            &mut tx,
-            EventType::TaskUpdated,
-            &s.task,
-            workspace.id.as_str(),
-            &json!({ "cleanup_at": at }),
-        )
+async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
+    let Some(mut workspace) = present_workspace(engine, &s.task).await? else {
+        return Ok(End::skipped("no workspace"));
+    };
+    let at = engine.now().plus_ms(delay_ms);
+    workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Scheduled);
+    (workspace.cleanup_at, workspace.error) = (Some(at), None);
+    let mut tx = engine.store().write().await?;
+    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    engine
+        .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
-        tx.commit().await?;
-        self.plan_cleanup(at);
-        Ok(End::Ok(Some(format!("at {at}"))))
-    }
+    tx.commit().await?;
+    engine.plan_cleanup(at);
+    Ok(End::Ok(Some(format!("at {at}"))))
+}
 
-    async fn present_workspace(&self, task: &TaskRow) -> Result<Option<Workspace>> {
-        let mut conn = self.store().read().await?;
-        Ok(workspaces::last(&mut conn, &task.id).await?.filter(|w| w.status != WorkspaceStatus::Cleaned))
-    }
+async fn present_workspace(engine: &Engine, task: &TaskRow) -> Result<Option<Workspace>> {
+    let mut conn = engine.store().read().await?;
+    Ok(workspaces::last(&mut conn, &task.id).await?.filter(|w| w.status != WorkspaceStatus::Cleaned))
+}
 
-    /// Removes a worktree after keeping what is uncommitted. The inner error is a reason to keep it, which
-    /// is recorded on the workspace and tried again later.
-    pub(crate) async fn remove_workspace(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        workspace: Workspace,
-        goes: Goes,
-    ) -> Result<std::result::Result<(), String>> {
-        match self.back_up_and_remove(context, task, &workspace, goes).await {
-            Ok(pooled) => {
-                self.removed(context, task, workspace, pooled).await?;
-                Ok(Ok(()))
+/// Removes a worktree after keeping what is uncommitted. The inner error is a reason to keep it, which
+/// is recorded on the workspace and tried again later.
+pub(crate) async fn remove_workspace(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    workspace: Workspace,
+    goes: Goes,
+) -> Result<std::result::Result<(), String>> {
+    match back_up_and_remove(engine, context, task, &workspace, goes).await {
+        Ok(pooled) => {
+            removed(engine, context, task, workspace, pooled).await?;
+            Ok(Ok(()))
+        }
+        Err(error) => kept_for_now(engine, task, workspace, whole(&error)).await.map(Err),
+    }
+}
+
+async fn removed(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    mut workspace: Workspace,
+    pooled: bool,
+) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    if pooled {
+        // Its space is not gone: what is told of the whole must not dip in between.
+        let mut places = projects::places(&mut tx, &task.project_id).await?;
+        places.slots += 1;
+        places.slots_bytes += workspace.disk_bytes.unwrap_or_default();
+        projects::set_places(&mut tx, &task.project_id, places).await?;
+    }
+    workspace.status = WorkspaceStatus::Cleaned;
+    (workspace.cleanup_at, workspace.error, workspace.disk_bytes) = (None, None, None);
+    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    let facts = json!({ "kept_for_reuse": pooled });
+    engine.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    super::disk::measure_slots_later(engine, &context.project.id);
+    Ok(())
+}
+
+async fn kept_for_now(
+    engine: &Engine,
+    task: &TaskRow,
+    mut workspace: Workspace,
+    reason: String,
+) -> Result<String> {
+    tracing::warn!(task = %task.id, path = %workspace.path, %reason, "worktree is kept for now");
+    let mut tx = engine.store().write().await?;
+    let now = engine.now();
+    let tries = workspaces::count_try(&mut tx, &workspace.id).await?;
+    let again = now.plus_ms(retry_after_ms(tries));
+    workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Error);
+    workspace.error = Some(reason.clone());
+    workspace.cleanup_at = Some(again);
+    workspaces::put(&mut tx, &workspace, now).await?;
+    let facts = json!({ "reason": reason, "again_at": again });
+    engine.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    engine.plan_cleanup(again);
+    Ok(reason)
+}
+
+/// Says whether the worktree waits for the next task now.
+async fn back_up_and_remove(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    workspace: &Workspace,
+    goes: Goes,
+) -> Result<bool> {
+    let path = Path::new(&workspace.path);
+    let repo = engine.repo(context).await?;
+    if !path.exists() {
+        // Perhaps removed by a try that did not live to say so.
+        repo.keep_record_of_lost(path, &backup_prefix(task)).await?;
+        repo.forget_worktree(path).await?;
+        delete_merged_branch(context, task, &repo, workspace).await;
+        return Ok(false);
+    }
+    let _lock =
+        super::lock::lock_workspace_now(engine, &task.id, workspace, &format!("cleanup-{}", workspace.id))?;
+    require_nobody_in(path).await?;
+    super::nested::mend_dot_git(engine, &repo, task, workspace).await?;
+    // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
+    // looked into and written to.
+    let mut withdrawn = repo.withdraw_worktree(path).await?;
+    engine.point("cleanup.withdrawn");
+    let message = format!("Backup of task #{} before its worktree went", task.number);
+    back_up_withdrawn(&repo, &withdrawn, &backup_prefix(task), &message).await?;
+    engine.point("cleanup.backed_up");
+    let pooled = match (goes, slots_of(&context.settings)) {
+        (Goes::ForReuse, Slots::Kept { most, .. }) => {
+            repo.pool_worktree(&mut withdrawn, &super::pool::pool_folder(engine, context), most).await?
+        }
+        _ => false,
+    };
+    if !pooled {
+        let trash = repo.remove_worktree(withdrawn).await?;
+        engine.in_background(async move {
+            if let Err(error) = trash.delete().await {
+                tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
             }
-            Err(error) => self.kept_for_now(task, workspace, whole(&error)).await.map(Err),
-        }
+        });
     }
+    engine.point("cleanup.removed");
+    delete_merged_branch(context, task, &repo, workspace).await;
+    Ok(pooled)
+}
 
-    async fn removed(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        mut workspace: Workspace,
-        pooled: bool,
-    ) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        if pooled {
-            // Its space is not gone: what is told of the whole must not dip in between.
-            let mut places = projects::places(&mut tx, &task.project_id).await?;
-            places.slots += 1;
-            places.slots_bytes += workspace.disk_bytes.unwrap_or_default();
-            projects::set_places(&mut tx, &task.project_id, places).await?;
-        }
-        workspace.status = WorkspaceStatus::Cleaned;
-        (workspace.cleanup_at, workspace.error, workspace.disk_bytes) = (None, None, None);
-        workspaces::put(&mut tx, &workspace, self.now()).await?;
-        let facts = json!({ "kept_for_reuse": pooled });
-        self.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        self.measure_slots_later(&context.project.id);
-        Ok(())
+/// Keeps what only a worktree that is to go holds, under the next numbers of a prefix: what is uncommitted and the
+/// commits that no branch holds. Of one without files that is what is staged, and commits.
+pub(crate) async fn back_up_withdrawn(
+    repo: &Repo,
+    withdrawn: &Withdrawn,
+    prefix: &str,
+    message: &str,
+) -> Result<()> {
+    if withdrawn.holds_nothing() {
+        repo.keep_record(withdrawn.path(), prefix).await?;
+        return Ok(());
     }
-
-    async fn kept_for_now(&self, task: &TaskRow, mut workspace: Workspace, reason: String) -> Result<String> {
-        tracing::warn!(task = %task.id, path = %workspace.path, %reason, "worktree is kept for now");
-        let mut tx = self.store().write().await?;
-        let now = self.now();
-        let tries = workspaces::count_try(&mut tx, &workspace.id).await?;
-        let again = now.plus_ms(retry_after_ms(tries));
-        workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Error);
-        workspace.error = Some(reason.clone());
-        workspace.cleanup_at = Some(again);
-        workspaces::put(&mut tx, &workspace, now).await?;
-        let facts = json!({ "reason": reason, "again_at": again });
-        self.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        self.plan_cleanup(again);
-        Ok(reason)
+    let backup = repo.backup_worktree(withdrawn.path(), prefix, message).await?;
+    let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
+    if unsaved.is_empty() {
+        return Ok(());
     }
+    let message = format!("these could not be backed up, move them away first: {}", unsaved.join(", "));
+    Err(EngineError::conflict(ConflictCode::InUse, message))
+}
 
-    /// Says whether the worktree waits for the next task now.
-    async fn back_up_and_remove(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        workspace: &Workspace,
-        goes: Goes,
-    ) -> Result<bool> {
-        let path = Path::new(&workspace.path);
-        let repo = self.repo(context).await?;
-        if !path.exists() {
-            // Perhaps removed by a try that did not live to say so.
-            repo.keep_record_of_lost(path, &backup_prefix(task)).await?;
-            repo.forget_worktree(path).await?;
-            self.delete_merged_branch(context, task, &repo, workspace).await;
+/// Deletes the branch of a task that is done, when the project asks for it and nothing is lost by it: the
+/// target has all of it, and it is checked out nowhere. A failure leaves a branch too many, no more.
+async fn delete_merged_branch(context: &ProjectContext, task: &TaskRow, repo: &Repo, workspace: &Workspace) {
+    if !context.settings.delete_merged_branches || !is_done(context, task) {
+        return;
+    }
+    let branch = &workspace.branch;
+    let deleted = async {
+        let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else { return Ok(false) };
+        let target = format!("refs/heads/{}", context.target_branch(task));
+        if repo.is_checked_out(branch).await? || !repo.is_contained(&tip, &target).await? {
             return Ok(false);
         }
-        let _lock = self.lock_workspace_now(&task.id, workspace, &format!("cleanup-{}", workspace.id))?;
-        require_nobody_in(path).await?;
-        self.mend_dot_git(&repo, task, workspace).await?;
-        // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
-        // looked into and written to.
-        let mut withdrawn = repo.withdraw_worktree(path).await?;
-        self.point("cleanup.withdrawn");
-        let message = format!("Backup of task #{} before its worktree went", task.number);
-        self.back_up_withdrawn(&repo, &withdrawn, &backup_prefix(task), &message).await?;
-        self.point("cleanup.backed_up");
-        let pooled = match (goes, slots_of(&context.settings)) {
-            (Goes::ForReuse, Slots::Kept { most, .. }) => {
-                repo.pool_worktree(&mut withdrawn, &self.pool_folder(context), most).await?
-            }
-            _ => false,
-        };
-        if !pooled {
-            let trash = repo.remove_worktree(withdrawn).await?;
-            self.in_background(async move {
-                if let Err(error) = trash.delete().await {
-                    tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
-                }
-            });
+        repo.delete_branch(branch, &tip).await.map(|()| true)
+    };
+    match deleted.await {
+        Ok(deleted) => {
+            tracing::info!(task = %task.id, %branch, deleted, "looked whether a branch may go");
         }
-        self.point("cleanup.removed");
-        self.delete_merged_branch(context, task, &repo, workspace).await;
-        Ok(pooled)
-    }
-
-    /// Keeps what only a worktree that is to go holds, under the next numbers of a prefix: what is uncommitted and the
-    /// commits that no branch holds. Of one without files that is what is staged, and commits.
-    pub(crate) async fn back_up_withdrawn(
-        &self,
-        repo: &Repo,
-        withdrawn: &Withdrawn,
-        prefix: &str,
-        message: &str,
-    ) -> Result<()> {
-        if withdrawn.holds_nothing() {
-            repo.keep_record(withdrawn.path(), prefix).await?;
-            return Ok(());
-        }
-        let backup = repo.backup_worktree(withdrawn.path(), prefix, message).await?;
-        let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
-        if unsaved.is_empty() {
-            return Ok(());
-        }
-        let message = format!("these could not be backed up, move them away first: {}", unsaved.join(", "));
-        Err(EngineError::conflict(ConflictCode::InUse, message))
-    }
-
-    /// Deletes the branch of a task that is done, when the project asks for it and nothing is lost by it: the
-    /// target has all of it, and it is checked out nowhere. A failure leaves a branch too many, no more.
-    async fn delete_merged_branch(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        repo: &Repo,
-        workspace: &Workspace,
-    ) {
-        if !context.settings.delete_merged_branches || !is_done(context, task) {
-            return;
-        }
-        let branch = &workspace.branch;
-        let deleted = async {
-            let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else { return Ok(false) };
-            let target = format!("refs/heads/{}", context.target_branch(task));
-            if repo.is_checked_out(branch).await? || !repo.is_contained(&tip, &target).await? {
-                return Ok(false);
-            }
-            repo.delete_branch(branch, &tip).await.map(|()| true)
-        };
-        match deleted.await {
-            Ok(deleted) => {
-                tracing::info!(task = %task.id, %branch, deleted, "looked whether a branch may go");
-            }
-            Err::<_, forge_git::GitError>(error) => {
-                tracing::warn!(task = %task.id, %branch, %error, "failed to delete a merged branch");
-            }
+        Err::<_, forge_git::GitError>(error) => {
+            tracing::warn!(task = %task.id, %branch, %error, "failed to delete a merged branch");
         }
     }
 }

@@ -43,8 +43,10 @@ impl Engine {
     /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`.
     pub async fn remove_workspace_now(&self, id: &TaskId) -> Result<Workspace> {
         let _hold = self.hold(id).await;
-        let (context, task, workspace) = self.closed_workspace(id).await?;
-        if let Err(reason) = self.remove_workspace(&context, &task, workspace, Goes::ForReuse).await? {
+        let (context, task, workspace) = closed_workspace(self, id).await?;
+        if let Err(reason) =
+            super::cleanup::remove_workspace(self, &context, &task, workspace, Goes::ForReuse).await?
+        {
             let message = format!("the worktree cannot go: {reason}");
             return Err(EngineError::conflict(ConflictCode::InUse, message));
         }
@@ -57,7 +59,7 @@ impl Engine {
     /// `NotFound`, `TaskOpen`, `WorkspaceMissing`.
     pub async fn keep_workspace_for_good(&self, id: &TaskId) -> Result<Workspace> {
         let _hold = self.hold(id).await;
-        let (_, task, workspace) = self.closed_workspace(id).await?;
+        let (_, task, workspace) = closed_workspace(self, id).await?;
         let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
         let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
         let mut tx = self.store().write().await?;
@@ -66,24 +68,6 @@ impl Engine {
         self.emit(&mut tx, EventType::TaskUpdated, &task, kept.id.as_str(), &facts).await?;
         tx.commit().await?;
         self.workspace(id).await
-    }
-
-    /// The worktree that a closed task still has.
-    async fn closed_workspace(
-        &self,
-        id: &TaskId,
-    ) -> Result<(std::sync::Arc<ProjectContext>, TaskRow, Workspace)> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, None).await?;
-        if !context.workflow.state(&task.status).is_some_and(State::is_terminal) {
-            return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: close it first"));
-        }
-        let workspace = workspaces::last(&mut conn, id).await?;
-        let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
-        let present = present.ok_or_else(|| {
-            EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree any more")
-        })?;
-        Ok((context, task, present))
     }
 
     /// Settings that other tools' files in the repository's checkout ask for.
@@ -103,6 +87,24 @@ impl Engine {
         });
         offers.await.map_err(|error| EngineError::io("read the files")(std::io::Error::other(error)))?
     }
+}
+
+/// The worktree that a closed task still has.
+async fn closed_workspace(
+    engine: &Engine,
+    id: &TaskId,
+) -> Result<(std::sync::Arc<ProjectContext>, TaskRow, Workspace)> {
+    let mut conn = engine.store().read().await?;
+    let (task, context) = engine.load(&mut conn, id, None).await?;
+    if !context.workflow.state(&task.status).is_some_and(State::is_terminal) {
+        return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: close it first"));
+    }
+    let workspace = workspaces::last(&mut conn, id).await?;
+    let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
+    let present = present.ok_or_else(|| {
+        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree any more")
+    })?;
+    Ok((context, task, present))
 }
 
 /// What one file asks for; none when there is no such file.

@@ -17,142 +17,6 @@ use crate::{Engine, context::ProjectContext, error::Result};
 const MEBIBYTE: u64 = 1024 * 1024;
 
 impl Engine {
-    /// Measures a task's worktree in the background.
-    pub(crate) fn measure_later(&self, task: &TaskId) {
-        let (engine, task) = (self.clone(), task.clone());
-        self.in_background(async move {
-            if let Err(error) = engine.measure_worktree(&task).await {
-                tracing::warn!(%task, %error, "failed to measure a worktree");
-            }
-        });
-    }
-
-    /// Measures a project's finished worktrees in the background.
-    pub(crate) fn measure_slots_later(&self, project: &ProjectId) {
-        let (engine, project) = (self.clone(), project.clone());
-        self.in_background(async move { engine.measure_slots(&project).await });
-    }
-
-    /// Measures everything in the background.
-    pub(crate) fn measure_all_later(&self) {
-        let engine = self.clone();
-        self.in_background(async move {
-            let known = async {
-                let mut conn = engine.store().read().await?;
-                Ok::<_, crate::EngineError>((
-                    workspaces::present(&mut conn).await?,
-                    projects::list(&mut conn).await?,
-                ))
-            };
-            match known.await {
-                Ok((present, projects)) => {
-                    for workspace in present {
-                        if let Err(error) = engine.measure_worktree(&workspace.task_id).await {
-                            tracing::warn!(path = %workspace.path, %error, "failed to measure a worktree");
-                        }
-                    }
-                    for row in projects {
-                        engine.measure_slots(&row.project.id).await;
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "failed to look for worktrees to measure"),
-            }
-        });
-    }
-
-    async fn measure_worktree(&self, task: &TaskId) -> Result<()> {
-        let _turn = self.inner.meter.lock().await;
-        let workspace = workspaces::last(&mut *self.store().read().await?, task).await?;
-        let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
-        let Some(workspace) = present.filter(|w| Path::new(&w.path).is_dir()) else { return Ok(()) };
-        let Some(bytes) = self.space_of(vec![PathBuf::from(&workspace.path)]).await else { return Ok(()) };
-        let mut tx = self.store().write().await?;
-        let Some(row) = tasks::get(&mut tx, task).await? else { return Ok(()) };
-        let context = self.context(&mut tx, &row.project_id).await?;
-        workspaces::set_disk(&mut tx, &workspace.id, bytes).await?;
-        if workspace.disk_bytes != Some(bytes) {
-            let facts = json!({ "disk_bytes": bytes });
-            self.emit(&mut tx, EventType::TaskUpdated, &row, workspace.id.as_str(), &facts).await?;
-        }
-        let places = projects::places(&mut tx, &row.project_id).await?;
-        self.assess_disk(&mut tx, &context, places, Some(&row)).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
-    pub(crate) async fn measure_slots(&self, project: &ProjectId) {
-        let measured = async {
-            let _turn = self.inner.meter.lock().await;
-            let context = {
-                let mut conn = self.store().read().await?;
-                if projects::get(&mut conn, project).await?.is_none() {
-                    return Ok(());
-                }
-                self.context(&mut conn, project).await?
-            };
-            let pool = self.pool_folder(&context);
-            let slots =
-                if pool.is_dir() { self.repo(&context).await?.slots(&pool).await? } else { Vec::new() };
-            let count = u32::try_from(slots.len()).unwrap_or(u32::MAX);
-            let Some(bytes) = self.space_of(slots).await else { return Ok(()) };
-            let mut tx = self.store().write().await?;
-            let before = projects::places(&mut tx, project).await?;
-            let now = Places { slots: count, slots_bytes: bytes, over: before.over };
-            self.assess_disk(&mut tx, &context, now, None).await?;
-            if before != now {
-                let facts = json!({ "change": "disk" });
-                let kind = EventType::ProjectChanged;
-                tx.emit(kind, self.now(), Some(project), None, project.as_str(), &facts).await?;
-            }
-            tx.commit().await?;
-            Ok::<_, crate::EngineError>(())
-        };
-        if let Err(error) = measured.await {
-            tracing::warn!(%project, %error, "failed to measure finished worktrees");
-        }
-    }
-
-    /// The space of folders; `None` when the engine stops meanwhile.
-    pub(crate) async fn space_of(&self, folders: Vec<PathBuf>) -> Option<u64> {
-        let measured =
-            tokio::task::spawn_blocking(move || folders.iter().map(|folder| disk_usage(folder)).sum());
-        tokio::select! {
-            () = self.inner.shutdown.cancelled() => None,
-            bytes = measured => bytes.ok(),
-        }
-    }
-
-    /// Writes what was measured, and tells the person when the project's cap was crossed just now.
-    async fn assess_disk(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        mut places: Places,
-        task: Option<&TaskRow>,
-    ) -> Result<()> {
-        let project = &context.project.id;
-        let (bytes, _) = workspaces::disk_of(tx, project).await?;
-        let (total, was_over) = (bytes + places.slots_bytes, places.over);
-        let cap = cap_of(context);
-        places.over = cap.is_some_and(|cap| total > cap);
-        projects::set_places(tx, project, places).await?;
-        let Some(cap) = cap.filter(|_| places.over && !was_over) else { return Ok(()) };
-        // A notification is about a task: the one whose worktree was measured, or changed last.
-        let latest = match task {
-            Some(task) => Some(task.clone()),
-            None => workspaces::latest_of(tx, project).await?,
-        };
-        let Some(task) = latest else { return Ok(()) };
-        let body = format!(
-            "Worktrees of {} take {} MiB, {} MiB are allowed.",
-            context.project.name,
-            total.div_ceil(MEBIBYTE),
-            cap / MEBIBYTE
-        );
-        let cause = format!("disk:{project}:{}", self.now().0);
-        self.notify(tx, context, &task, NotificationKind::Disk, &body, &cause).await
-    }
-
     /// The disk space of each project's worktrees, as last measured.
     ///
     /// # Errors
@@ -184,9 +48,143 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn measure_workspaces(&self) -> Result<()> {
-        self.measure_all_later();
+        measure_all_later(self);
         Ok(())
     }
+}
+
+/// Measures a task's worktree in the background.
+pub(crate) fn measure_later(engine: &Engine, task: &TaskId) {
+    let (engine, task) = (engine.clone(), task.clone());
+    engine.clone().in_background(async move {
+        if let Err(error) = measure_worktree(&engine, &task).await {
+            tracing::warn!(%task, %error, "failed to measure a worktree");
+        }
+    });
+}
+
+/// Measures a project's finished worktrees in the background.
+pub(crate) fn measure_slots_later(engine: &Engine, project: &ProjectId) {
+    let (engine, project) = (engine.clone(), project.clone());
+    engine.clone().in_background(async move { measure_slots(&engine, &project).await });
+}
+
+/// Measures everything in the background.
+pub(crate) fn measure_all_later(engine: &Engine) {
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let known = async {
+            let mut conn = engine.store().read().await?;
+            Ok::<_, crate::EngineError>((
+                workspaces::present(&mut conn).await?,
+                projects::list(&mut conn).await?,
+            ))
+        };
+        match known.await {
+            Ok((present, projects)) => {
+                for workspace in present {
+                    if let Err(error) = measure_worktree(&engine, &workspace.task_id).await {
+                        tracing::warn!(path = %workspace.path, %error, "failed to measure a worktree");
+                    }
+                }
+                for row in projects {
+                    measure_slots(&engine, &row.project.id).await;
+                }
+            }
+            Err(error) => tracing::warn!(%error, "failed to look for worktrees to measure"),
+        }
+    });
+}
+
+async fn measure_worktree(engine: &Engine, task: &TaskId) -> Result<()> {
+    let _turn = engine.inner.meter.lock().await;
+    let workspace = workspaces::last(&mut *engine.store().read().await?, task).await?;
+    let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
+    let Some(workspace) = present.filter(|w| Path::new(&w.path).is_dir()) else { return Ok(()) };
+    let Some(bytes) = space_of(engine, vec![PathBuf::from(&workspace.path)]).await else { return Ok(()) };
+    let mut tx = engine.store().write().await?;
+    let Some(row) = tasks::get(&mut tx, task).await? else { return Ok(()) };
+    let context = engine.context(&mut tx, &row.project_id).await?;
+    workspaces::set_disk(&mut tx, &workspace.id, bytes).await?;
+    if workspace.disk_bytes != Some(bytes) {
+        let facts = json!({ "disk_bytes": bytes });
+        engine.emit(&mut tx, EventType::TaskUpdated, &row, workspace.id.as_str(), &facts).await?;
+    }
+    let places = projects::places(&mut tx, &row.project_id).await?;
+    assess_disk(engine, &mut tx, &context, places, Some(&row)).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
+    let measured = async {
+        let _turn = engine.inner.meter.lock().await;
+        let context = {
+            let mut conn = engine.store().read().await?;
+            if projects::get(&mut conn, project).await?.is_none() {
+                return Ok(());
+            }
+            engine.context(&mut conn, project).await?
+        };
+        let pool = super::pool::pool_folder(engine, &context);
+        let slots = if pool.is_dir() { engine.repo(&context).await?.slots(&pool).await? } else { Vec::new() };
+        let count = u32::try_from(slots.len()).unwrap_or(u32::MAX);
+        let Some(bytes) = space_of(engine, slots).await else { return Ok(()) };
+        let mut tx = engine.store().write().await?;
+        let before = projects::places(&mut tx, project).await?;
+        let now = Places { slots: count, slots_bytes: bytes, over: before.over };
+        assess_disk(engine, &mut tx, &context, now, None).await?;
+        if before != now {
+            let facts = json!({ "change": "disk" });
+            let kind = EventType::ProjectChanged;
+            tx.emit(kind, engine.now(), Some(project), None, project.as_str(), &facts).await?;
+        }
+        tx.commit().await?;
+        Ok::<_, crate::EngineError>(())
+    };
+    if let Err(error) = measured.await {
+        tracing::warn!(%project, %error, "failed to measure finished worktrees");
+    }
+}
+
+/// The space of folders; `None` when the engine stops meanwhile.
+pub(crate) async fn space_of(engine: &Engine, folders: Vec<PathBuf>) -> Option<u64> {
+    let measured = tokio::task::spawn_blocking(move || folders.iter().map(|folder| disk_usage(folder)).sum());
+    tokio::select! {
+        () = engine.inner.shutdown.cancelled() => None,
+        bytes = measured => bytes.ok(),
+    }
+}
+
+/// Writes what was measured, and tells the person when the project's cap was crossed just now.
+async fn assess_disk(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    mut places: Places,
+    task: Option<&TaskRow>,
+) -> Result<()> {
+    let project = &context.project.id;
+    let (bytes, _) = workspaces::disk_of(tx, project).await?;
+    let (total, was_over) = (bytes + places.slots_bytes, places.over);
+    let cap = cap_of(context);
+    places.over = cap.is_some_and(|cap| total > cap);
+    projects::set_places(tx, project, places).await?;
+    let Some(cap) = cap.filter(|_| places.over && !was_over) else { return Ok(()) };
+    // A notification is about a task: the one whose worktree was measured, or changed last.
+    let latest = match task {
+        Some(task) => Some(task.clone()),
+        None => workspaces::latest_of(tx, project).await?,
+    };
+    let Some(task) = latest else { return Ok(()) };
+    let body = format!(
+        "Worktrees of {} take {} MiB, {} MiB are allowed.",
+        context.project.name,
+        total.div_ceil(MEBIBYTE),
+        cap / MEBIBYTE
+    );
+    let cause = format!("disk:{project}:{}", engine.now().0);
+    engine.notify(tx, context, &task, NotificationKind::Disk, &body, &cause).await
 }
 
 fn cap_of(context: &ProjectContext) -> Option<u64> {

@@ -1,5 +1,6 @@
 //! What an agent's own git left half-done: finished where nothing needs to be decided, told where something does.
 
+use crate::run;
 use std::path::Path;
 
 use forge_git::{HalfDone, Operation, Repo, Standing};
@@ -28,51 +29,49 @@ pub(crate) enum Settled {
     Open(Box<Trouble>),
 }
 
-impl Engine {
-    /// Brings a worktree back to its branch. Nothing is judged, committed or merged from elsewhere.
-    pub(crate) async fn settle_worktree(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        workspace: &Workspace,
-    ) -> Result<Settled> {
-        self.settle_worktree_of(&s.context, &s.task, repo, workspace).await
-    }
+/// Brings a worktree back to its branch. Nothing is judged, committed or merged from elsewhere.
+pub(crate) async fn settle_worktree(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    workspace: &Workspace,
+) -> Result<Settled> {
+    settle_worktree_of(engine, &s.context, &s.task, repo, workspace).await
+}
 
-    /// The same outside of a step.
-    pub(crate) async fn settle_worktree_of(
-        &self,
-        context: &ProjectContext,
-        task: &TaskRow,
-        repo: &Repo,
-        workspace: &Workspace,
-    ) -> Result<Settled> {
-        let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-        let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
-        let mended = self.mend_worktree(repo, task, workspace).await?;
-        Ok(match repo.settle_half_done(tree, branch, &backup_prefix(task), author).await? {
-            Standing::Ready { finished, taken } => {
-                let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
-                let taken = taken.then(|| "took the commits that were made beside the branch".to_owned());
-                let done: Vec<String> = mended.into_iter().chain(finished).chain(taken).collect();
-                Settled::Ready((!done.is_empty()).then(|| done.join(", ")))
-            }
-            Standing::Open(half_done) => {
-                let mut trouble = Trouble::new(AnnotationType::GuardRejected, told(&half_done, branch));
-                trouble.details = json!({
-                    "operation": half_done.operation.map(name_of), "files": half_done.files,
-                    "kept": half_done.kept, "output": half_done.said,
-                });
-                Settled::Open(Box::new(trouble))
-            }
-        })
-    }
+/// The same outside of a step.
+pub(crate) async fn settle_worktree_of(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    repo: &Repo,
+    workspace: &Workspace,
+) -> Result<Settled> {
+    let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
+    let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
+    let mended = super::nested::mend_worktree(engine, repo, task, workspace).await?;
+    Ok(match repo.settle_half_done(tree, branch, &backup_prefix(task), author).await? {
+        Standing::Ready { finished, taken } => {
+            let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
+            let taken = taken.then(|| "took the commits that were made beside the branch".to_owned());
+            let done: Vec<String> = mended.into_iter().chain(finished).chain(taken).collect();
+            Settled::Ready((!done.is_empty()).then(|| done.join(", ")))
+        }
+        Standing::Open(half_done) => {
+            let mut trouble = Trouble::new(AnnotationType::GuardRejected, told(&half_done, branch));
+            trouble.details = json!({
+                "operation": half_done.operation.map(name_of), "files": half_done.files,
+                "kept": half_done.kept, "output": half_done.said,
+            });
+            Settled::Open(Box::new(trouble))
+        }
+    })
+}
 
-    /// Another turn for the agent, which finds everything as it left it.
-    pub(crate) async fn back_to_half_done(&self, s: &Stepping, trouble: Trouble) -> Result<End> {
-        let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-        self.send_back_in_place(s, correction, CAUSE, trouble).await
-    }
+/// Another turn for the agent, which finds everything as it left it.
+pub(crate) async fn back_to_half_done(engine: &Engine, s: &Stepping, trouble: Trouble) -> Result<End> {
+    let correction = Correction::GuardRefused { reason: trouble.message.clone() };
+    run::finish::send_back_in_place(engine, s, correction, CAUSE, trouble).await
 }
 
 const fn name_of(operation: Operation) -> &'static str {

@@ -93,208 +93,210 @@ fn lives(lock: &WorkspaceLock) -> bool {
             .is_some_and(|identity| identity.start_time == lock.start_time && identity.is_alive())
 }
 
-impl Engine {
-    /// Waits, in order, for the right to change a worktree's files. While it waits its task says so. `None`
-    /// when `cancel` fired first.
-    pub(crate) async fn lock_workspace(
-        &self,
-        task: &TaskId,
-        workspace: &Workspace,
-        holder: &str,
-        cancel: &CancellationToken,
-    ) -> Result<Option<WorkspaceHold>> {
-        let folder = task_folder(workspace);
-        let queue = self.lock_queue(&folder);
-        let (turn, waited) = match Arc::clone(&queue).try_lock_owned() {
-            Ok(turn) => (turn, false),
-            Err(_) => {
-                self.say_locked(task, read_lock(workspace)).await?;
+/// Waits, in order, for the right to change a worktree's files. While it waits its task says so. `None`
+/// when `cancel` fired first.
+pub(crate) async fn lock_workspace(
+    engine: &Engine,
+    task: &TaskId,
+    workspace: &Workspace,
+    holder: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<WorkspaceHold>> {
+    let folder = task_folder(workspace);
+    let queue = lock_queue(engine, &folder);
+    let (turn, waited) = match Arc::clone(&queue).try_lock_owned() {
+        Ok(turn) => (turn, false),
+        Err(_) => {
+            say_locked(engine, task, read_lock(workspace)).await?;
+            tokio::select! {
+                () = cancel.cancelled() => return Ok(None),
+                turn = queue.lock_owned() => (turn, true),
+            }
+        }
+    };
+    let mut waited = waited;
+    loop {
+        match take(engine, &folder, holder)? {
+            Taken::Ours => break,
+            Taken::Theirs(lock) => {
+                say_locked(engine, task, Some(lock.clone())).await?;
+                waited = true;
                 tokio::select! {
                     () = cancel.cancelled() => return Ok(None),
-                    turn = queue.lock_owned() => (turn, true),
-                }
-            }
-        };
-        let mut waited = waited;
-        loop {
-            match self.take(&folder, holder)? {
-                Taken::Ours => break,
-                Taken::Theirs(lock) => {
-                    self.say_locked(task, Some(lock.clone())).await?;
-                    waited = true;
-                    tokio::select! {
-                        () = cancel.cancelled() => return Ok(None),
-                        () = until_released(&folder, &lock) => {}
-                    }
+                    () = until_released(&folder, &lock) => {}
                 }
             }
         }
-        let hold = self.hold_of(task, &folder, turn);
-        if waited {
-            self.say_unlocked(task).await?;
-        }
-        Ok(Some(hold))
     }
-
-    /// Takes that right at once.
-    ///
-    /// # Errors
-    /// `WorkspaceLocked` with the holder.
-    pub(crate) fn lock_workspace_now(
-        &self,
-        task: &TaskId,
-        workspace: &Workspace,
-        holder: &str,
-    ) -> Result<WorkspaceHold> {
-        let folder = task_folder(workspace);
-        let Ok(turn) = self.lock_queue(&folder).try_lock_owned() else {
-            return Err(refusal(read_lock(workspace).as_ref()));
-        };
-        match self.take(&folder, holder)? {
-            Taken::Ours => Ok(self.hold_of(task, &folder, turn)),
-            Taken::Theirs(lock) => Err(refusal(Some(&lock))),
-        }
+    let hold = hold_of(engine, task, &folder, turn);
+    if waited {
+        say_unlocked(engine, task).await?;
     }
+    Ok(Some(hold))
+}
 
-    /// Refuses a caller that does not want to wait while somebody changes the worktree.
-    ///
-    /// # Errors
-    /// `WorkspaceLocked` with the holder.
-    pub(crate) async fn refuse_locked(&self, task: &TaskId, if_locked: IfLocked) -> Result<()> {
-        if if_locked == IfLocked::Wait {
-            return Ok(());
-        }
-        let workspace = workspaces::last(&mut *self.store().read().await?, task).await?;
-        let Some(workspace) = workspace else { return Ok(()) };
-        let folder = task_folder(&workspace);
-        if self.lock_queue(&folder).try_lock_owned().is_err() {
-            return Err(refusal(read_lock(&workspace).as_ref()));
-        }
-        match live_lock_in(&folder) {
-            Some(lock) => Err(refusal(Some(&lock))),
-            None => Ok(()),
-        }
+/// Takes that right at once.
+///
+/// # Errors
+/// `WorkspaceLocked` with the holder.
+pub(crate) fn lock_workspace_now(
+    engine: &Engine,
+    task: &TaskId,
+    workspace: &Workspace,
+    holder: &str,
+) -> Result<WorkspaceHold> {
+    let folder = task_folder(workspace);
+    let Ok(turn) = lock_queue(engine, &folder).try_lock_owned() else {
+        return Err(refusal(read_lock(workspace).as_ref()));
+    };
+    match take(engine, &folder, holder)? {
+        Taken::Ours => Ok(hold_of(engine, task, &folder, turn)),
+        Taken::Theirs(lock) => Err(refusal(Some(&lock))),
     }
+}
 
-    /// Writes the process that works under a task's lock into it, so that a later engine knows whether the
-    /// holder lives.
-    pub(crate) fn name_holder(&self, task: &TaskId, identity: &ProcessIdentity) {
-        self.name_in_lock(task, identity, |_| true);
+/// Refuses a caller that does not want to wait while somebody changes the worktree.
+///
+/// # Errors
+/// `WorkspaceLocked` with the holder.
+pub(crate) async fn refuse_locked(engine: &Engine, task: &TaskId, if_locked: IfLocked) -> Result<()> {
+    if if_locked == IfLocked::Wait {
+        return Ok(());
     }
-
-    /// The same for a script: a hook that runs beside an agent does not take the lock over.
-    pub(crate) fn name_script(&self, task: &TaskId, identity: &ProcessIdentity) {
-        self.name_in_lock(task, identity, |lock| lock.pid == std::process::id() || !lives(lock));
+    let workspace = workspaces::last(&mut *engine.store().read().await?, task).await?;
+    let Some(workspace) = workspace else { return Ok(()) };
+    let folder = task_folder(&workspace);
+    if lock_queue(engine, &folder).try_lock_owned().is_err() {
+        return Err(refusal(read_lock(&workspace).as_ref()));
     }
-
-    fn name_in_lock(&self, task: &TaskId, identity: &ProcessIdentity, may: impl Fn(&WorkspaceLock) -> bool) {
-        let Some(path) = locked(&self.inner.locks.held).get(task).cloned() else { return };
-        let Some(mut lock) = read(&path).filter(may) else { return };
-        (lock.pid, lock.start_time) = (identity.pid, identity.start_time);
-        let written = serde_json::to_vec(&lock).map_err(std::io::Error::from).and_then(|text| {
-            let next = path.with_extension("lock.next");
-            std::fs::write(&next, text)?;
-            std::fs::rename(next, &path)
-        });
-        if let Err(error) = written {
-            tracing::warn!(%task, %error, "failed to name the process in the worktree's lock");
-        }
+    match live_lock_in(&folder) {
+        Some(lock) => Err(refusal(Some(&lock))),
+        None => Ok(()),
     }
+}
 
-    /// Releases a lock whose holder is gone. Called at start, after orphans have been ended; the folder is
-    /// this engine's alone then, so a lock of another machine is an old one, too.
-    pub(crate) fn release_stale_lock(&self, workspace: &Workspace) {
-        let path = task_folder(workspace).join(LOCK_FILE);
-        let lock = read(&path);
-        let is_held = lock.as_ref().is_some_and(|lock| lock.host == host_name() && lives(lock));
-        if path.exists()
-            && !is_held
-            && let Err(error) = release(&path, lock.as_ref())
-        {
-            tracing::warn!(path = %path.display(), %error, "failed to release a worktree's lock");
-        }
+/// Writes the process that works under a task's lock into it, so that a later engine knows whether the
+/// holder lives.
+pub(crate) fn name_holder(engine: &Engine, task: &TaskId, identity: &ProcessIdentity) {
+    name_in_lock(engine, task, identity, |_| true);
+}
+
+/// The same for a script: a hook that runs beside an agent does not take the lock over.
+pub(crate) fn name_script(engine: &Engine, task: &TaskId, identity: &ProcessIdentity) {
+    name_in_lock(engine, task, identity, |lock| lock.pid == std::process::id() || !lives(lock));
+}
+
+fn name_in_lock(
+    engine: &Engine,
+    task: &TaskId,
+    identity: &ProcessIdentity,
+    may: impl Fn(&WorkspaceLock) -> bool,
+) {
+    let Some(path) = locked(&engine.inner.locks.held).get(task).cloned() else { return };
+    let Some(mut lock) = read(&path).filter(may) else { return };
+    (lock.pid, lock.start_time) = (identity.pid, identity.start_time);
+    let written = serde_json::to_vec(&lock).map_err(std::io::Error::from).and_then(|text| {
+        let next = path.with_extension("lock.next");
+        std::fs::write(&next, text)?;
+        std::fs::rename(next, &path)
+    });
+    if let Err(error) = written {
+        tracing::warn!(%task, %error, "failed to name the process in the worktree's lock");
     }
+}
 
-    fn lock_queue(&self, folder: &Path) -> Arc<Queue<()>> {
-        let mut queues = locked(&self.inner.locks.queues);
-        queues.retain(|_, queue| Arc::strong_count(queue) > 1);
-        Arc::clone(queues.entry(folder.to_owned()).or_default())
+/// Releases a lock whose holder is gone. Called at start, after orphans have been ended; the folder is
+/// this engine's alone then, so a lock of another machine is an old one, too.
+pub(crate) fn release_stale_lock(workspace: &Workspace) {
+    let path = task_folder(workspace).join(LOCK_FILE);
+    let lock = read(&path);
+    let is_held = lock.as_ref().is_some_and(|lock| lock.host == host_name() && lives(lock));
+    if path.exists()
+        && !is_held
+        && let Err(error) = release(&path, lock.as_ref())
+    {
+        tracing::warn!(path = %path.display(), %error, "failed to release a worktree's lock");
     }
+}
 
-    fn hold_of(&self, task: &TaskId, folder: &Path, turn: OwnedMutexGuard<()>) -> WorkspaceHold {
-        let path = folder.join(LOCK_FILE);
-        let held = Arc::clone(&self.inner.locks.held);
-        locked(&held).insert(task.clone(), path.clone());
-        WorkspaceHold { path, task: task.clone(), held, _turn: turn }
-    }
+fn lock_queue(engine: &Engine, folder: &Path) -> Arc<Queue<()>> {
+    let mut queues = locked(&engine.inner.locks.queues);
+    queues.retain(|_, queue| Arc::strong_count(queue) > 1);
+    Arc::clone(queues.entry(folder.to_owned()).or_default())
+}
 
-    /// Takes the file of a folder whose turn the caller has. One that nobody living holds is released first.
-    fn take(&self, folder: &Path, holder: &str) -> Result<Taken> {
-        let doing = || format!("lock {}", folder.display());
-        let path = folder.join(LOCK_FILE);
-        let me = ProcessIdentity::of(std::process::id());
-        let mine = WorkspaceLock {
-            execution_id: holder.to_owned(),
-            pid: std::process::id(),
-            start_time: me.map_or(0, |identity| identity.start_time),
-            host: host_name(),
-            acquired_at: self.now(),
-        };
-        let text = serde_json::to_vec(&mine).map_err(|error| EngineError::io(doing())(error.into()))?;
-        std::fs::create_dir_all(folder).map_err(EngineError::io(doing()))?;
-        // Complete before it has its name: nobody ever reads half a lock.
-        let fresh = folder.join(format!("{LOCK_FILE}.{}", uuid::Uuid::new_v4().simple()));
-        write_private(&fresh, &text).map_err(EngineError::io(doing()))?;
-        let taken = loop {
-            match std::fs::hard_link(&fresh, &path) {
-                Ok(()) => break Ok(Taken::Ours),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => match read(&path) {
-                    // Of this process none can be alive: the turn is ours.
-                    Some(lock) if lock.pid != mine.pid && lives(&lock) => break Ok(Taken::Theirs(lock)),
-                    stale => match release(&path, stale.as_ref()) {
-                        Ok(()) => {}
-                        Err(error) => break Err(EngineError::io(doing())(error)),
-                    },
+fn hold_of(engine: &Engine, task: &TaskId, folder: &Path, turn: OwnedMutexGuard<()>) -> WorkspaceHold {
+    let path = folder.join(LOCK_FILE);
+    let held = Arc::clone(&engine.inner.locks.held);
+    locked(&held).insert(task.clone(), path.clone());
+    WorkspaceHold { path, task: task.clone(), held, _turn: turn }
+}
+
+/// Takes the file of a folder whose turn the caller has. One that nobody living holds is released first.
+fn take(engine: &Engine, folder: &Path, holder: &str) -> Result<Taken> {
+    let doing = || format!("lock {}", folder.display());
+    let path = folder.join(LOCK_FILE);
+    let me = ProcessIdentity::of(std::process::id());
+    let mine = WorkspaceLock {
+        execution_id: holder.to_owned(),
+        pid: std::process::id(),
+        start_time: me.map_or(0, |identity| identity.start_time),
+        host: host_name(),
+        acquired_at: engine.now(),
+    };
+    let text = serde_json::to_vec(&mine).map_err(|error| EngineError::io(doing())(error.into()))?;
+    std::fs::create_dir_all(folder).map_err(EngineError::io(doing()))?;
+    // Complete before it has its name: nobody ever reads half a lock.
+    let fresh = folder.join(format!("{LOCK_FILE}.{}", uuid::Uuid::new_v4().simple()));
+    write_private(&fresh, &text).map_err(EngineError::io(doing()))?;
+    let taken = loop {
+        match std::fs::hard_link(&fresh, &path) {
+            Ok(()) => break Ok(Taken::Ours),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => match read(&path) {
+                // Of this process none can be alive: the turn is ours.
+                Some(lock) if lock.pid != mine.pid && lives(&lock) => break Ok(Taken::Theirs(lock)),
+                stale => match release(&path, stale.as_ref()) {
+                    Ok(()) => {}
+                    Err(error) => break Err(EngineError::io(doing())(error)),
                 },
-                Err(error) => break Err(EngineError::io(doing())(error)),
-            }
-        };
-        if let Err(error) = std::fs::remove_file(&fresh) {
-            tracing::warn!(path = %fresh.display(), %error, "failed to remove the draft of a lock");
+            },
+            Err(error) => break Err(EngineError::io(doing())(error)),
         }
-        taken
+    };
+    if let Err(error) = std::fs::remove_file(&fresh) {
+        tracing::warn!(path = %fresh.display(), %error, "failed to remove the draft of a lock");
     }
+    taken
+}
 
-    async fn say_locked(&self, task: &TaskId, lock: Option<WorkspaceLock>) -> Result<()> {
-        let message = match lock {
-            Some(lock) => format!("{} works in the worktree (process {})", lock.execution_id, lock.pid),
-            None => "somebody works in the worktree".to_owned(),
-        };
-        let waiting =
-            Waiting { reason: WaitReason::WorkspaceLocked, until: None, files: Vec::new(), message };
-        self.set_waiting(task, Some(waiting)).await
-    }
+async fn say_locked(engine: &Engine, task: &TaskId, lock: Option<WorkspaceLock>) -> Result<()> {
+    let message = match lock {
+        Some(lock) => format!("{} works in the worktree (process {})", lock.execution_id, lock.pid),
+        None => "somebody works in the worktree".to_owned(),
+    };
+    let waiting = Waiting { reason: WaitReason::WorkspaceLocked, until: None, files: Vec::new(), message };
+    set_waiting(engine, task, Some(waiting)).await
+}
 
-    async fn say_unlocked(&self, task: &TaskId) -> Result<()> {
-        self.set_waiting(task, None).await
-    }
+async fn say_unlocked(engine: &Engine, task: &TaskId) -> Result<()> {
+    set_waiting(engine, task, None).await
+}
 
-    async fn set_waiting(&self, id: &TaskId, waiting: Option<Waiting>) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, id).await? else { return Ok(()) };
-        let of_a_lock = |waiting: &Waiting| waiting.reason == WaitReason::WorkspaceLocked;
-        // What it waits for besides is not ours to take away.
-        if task.waiting == waiting || (waiting.is_none() && !task.waiting.as_ref().is_some_and(of_a_lock)) {
-            return Ok(());
-        }
-        let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
-        task.waiting = waiting;
-        tasks::update(&mut tx, &mut task, self.now()).await?;
-        self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
-        tx.commit().await?;
-        self.made_progress();
-        Ok(())
+async fn set_waiting(engine: &Engine, id: &TaskId, waiting: Option<Waiting>) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, id).await? else { return Ok(()) };
+    let of_a_lock = |waiting: &Waiting| waiting.reason == WaitReason::WorkspaceLocked;
+    // What it waits for besides is not ours to take away.
+    if task.waiting == waiting || (waiting.is_none() && !task.waiting.as_ref().is_some_and(of_a_lock)) {
+        return Ok(());
     }
+    let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
+    task.waiting = waiting;
+    tasks::update(&mut tx, &mut task, engine.now()).await?;
+    engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
+    tx.commit().await?;
+    engine.made_progress();
+    Ok(())
 }
 
 /// Why a worktree cannot be changed now.

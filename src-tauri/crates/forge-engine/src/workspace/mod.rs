@@ -15,6 +15,7 @@ pub(crate) mod pool;
 pub(crate) mod prepare;
 pub(crate) mod reset;
 
+use crate::race;
 use std::path::{Path, PathBuf};
 
 use forge_git::{NewWorktree, Repo};
@@ -46,155 +47,154 @@ pub(crate) enum Found {
     Gone(Workspace),
 }
 
-impl Engine {
-    /// Takes back a planned removal: the task is worked on again.
-    pub(crate) async fn keep_workspace(&self, workspace: Workspace) -> Result<()> {
-        if workspace.status == WorkspaceStatus::Active {
-            return Ok(());
-        }
-        let mut tx = self.store().write().await?;
-        let kept = Workspace { status: WorkspaceStatus::Active, cleanup_at: None, error: None, ..workspace };
-        workspaces::put(&mut tx, &kept, self.now()).await?;
-        tx.commit().await?;
-        Ok(())
+/// Takes back a planned removal: the task is worked on again.
+pub(crate) async fn keep_workspace(engine: &Engine, workspace: Workspace) -> Result<()> {
+    if workspace.status == WorkspaceStatus::Active {
+        return Ok(());
     }
+    let mut tx = engine.store().write().await?;
+    let kept = Workspace { status: WorkspaceStatus::Active, cleanup_at: None, error: None, ..workspace };
+    workspaces::put(&mut tx, &kept, engine.now()).await?;
+    tx.commit().await?;
+    Ok(())
+}
 
-    pub(crate) async fn look(&self, repo: &Repo, task: &TaskRow) -> Result<Found> {
-        let last = {
-            let mut conn = self.store().read().await?;
-            workspaces::last(&mut conn, &task.id).await?
-        };
-        let Some(workspace) = last else { return Ok(Found::Absent) };
-        match workspace.status {
-            WorkspaceStatus::Cleaned => Ok(Found::Absent),
-            // A record that never became active is made to the end, set-up included.
-            WorkspaceStatus::Creating => Ok(Found::Absent),
-            _ if holds_something(Path::new(&workspace.path)) => {
-                self.mend_dot_git(repo, task, &workspace).await?;
-                Ok(Found::Ready(workspace))
-            }
-            WorkspaceStatus::Active | WorkspaceStatus::Scheduled | WorkspaceStatus::Error => {
-                match repo.resolve(&format!("refs/heads/{}", workspace.branch)).await? {
-                    Some(_) => Ok(Found::Lost(workspace)),
-                    None => Ok(Found::Gone(workspace)),
-                }
+pub(crate) async fn look(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Found> {
+    let last = {
+        let mut conn = engine.store().read().await?;
+        workspaces::last(&mut conn, &task.id).await?
+    };
+    let Some(workspace) = last else { return Ok(Found::Absent) };
+    match workspace.status {
+        WorkspaceStatus::Cleaned => Ok(Found::Absent),
+        // A record that never became active is made to the end, set-up included.
+        WorkspaceStatus::Creating => Ok(Found::Absent),
+        _ if holds_something(Path::new(&workspace.path)) => {
+            nested::mend_dot_git(engine, repo, task, &workspace).await?;
+            Ok(Found::Ready(workspace))
+        }
+        WorkspaceStatus::Active | WorkspaceStatus::Scheduled | WorkspaceStatus::Error => {
+            match repo.resolve(&format!("refs/heads/{}", workspace.branch)).await? {
+                Some(_) => Ok(Found::Lost(workspace)),
+                None => Ok(Found::Gone(workspace)),
             }
         }
     }
+}
 
-    /// The record of a worktree to be made; the one of an interrupted try is used again.
-    pub(crate) async fn new_record(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<Workspace> {
-        let mut conn = self.store().read().await?;
-        let last = workspaces::last(&mut conn, &task.id).await?;
-        if let Some(interrupted) = last.filter(|w| w.status == WorkspaceStatus::Creating) {
-            return Ok(interrupted);
+/// The record of a worktree to be made; the one of an interrupted try is used again.
+pub(crate) async fn new_record(
+    engine: &Engine,
+    repo: &Repo,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Workspace> {
+    let mut conn = engine.store().read().await?;
+    let last = workspaces::last(&mut conn, &task.id).await?;
+    if let Some(interrupted) = last.filter(|w| w.status == WorkspaceStatus::Creating) {
+        return Ok(interrupted);
+    }
+    let raced = race::race_base(&mut conn, task).await?;
+    drop(conn);
+    let target = context.target_branch(task);
+    let found = match raced {
+        Some(base) => Some(base),
+        None => repo.resolve(&format!("refs/heads/{target}")).await?,
+    };
+    let base = match found {
+        Some(commit) => commit,
+        None => {
+            return Err(EngineError::invalid(
+                "merge_config.target_branch",
+                format!("no branch is called `{target}`"),
+            ));
         }
-        let raced = self.race_base(&mut conn, task).await?;
-        drop(conn);
-        let target = context.target_branch(task);
-        let found = match raced {
-            Some(base) => Some(base),
-            None => repo.resolve(&format!("refs/heads/{target}")).await?,
-        };
-        let base = match found {
-            Some(commit) => commit,
-            None => {
-                return Err(EngineError::invalid(
-                    "merge_config.target_branch",
-                    format!("no branch is called `{target}`"),
-                ));
-            }
-        };
-        forge_git::spread(&self.inner.config.workspace_root.join(project_folder(context)));
-        // Looked up and taken in one go: nobody else gets the same ports.
-        let mut tx = self.store().write().await?;
-        let port_base = self.free_port_base(&mut tx).await?;
-        let workspace = Workspace {
-            id: self.new_id(),
-            task_id: task.id.clone(),
-            status: WorkspaceStatus::Creating,
-            path: self.tree_path(context, task).to_string_lossy().into_owned(),
-            branch: task_branch(task),
-            base_commit: base,
-            cleanup_at: None,
-            disk_bytes: None,
-            error: None,
-            lock: None,
-            port_base,
-            created_at: self.now(),
-            updated_at: self.now(),
-        };
-        workspaces::put(&mut tx, &workspace, self.now()).await?;
-        tx.commit().await?;
-        Ok(workspace)
-    }
+    };
+    forge_git::spread(&engine.inner.config.workspace_root.join(project_folder(context)));
+    // Looked up and taken in one go: nobody else gets the same ports.
+    let mut tx = engine.store().write().await?;
+    let port_base = free_port_base(&mut tx).await?;
+    let workspace = Workspace {
+        id: engine.new_id(),
+        task_id: task.id.clone(),
+        status: WorkspaceStatus::Creating,
+        path: tree_path(engine, context, task).to_string_lossy().into_owned(),
+        branch: task_branch(task),
+        base_commit: base,
+        cleanup_at: None,
+        disk_bytes: None,
+        error: None,
+        lock: None,
+        port_base,
+        created_at: engine.now(),
+        updated_at: engine.now(),
+    };
+    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    tx.commit().await?;
+    Ok(workspace)
+}
 
-    /// The first port of a block that no present worktree has.
-    pub(crate) async fn free_port_base(&self, conn: &mut SqliteConnection) -> Result<u32> {
-        Ok(workspaces::free_port_base(conn, FIRST_PORT, PORTS_EACH, PORT_BLOCKS).await?)
-    }
+/// The first port of a block that no present worktree has.
+pub(crate) async fn free_port_base(conn: &mut SqliteConnection) -> Result<u32> {
+    Ok(workspaces::free_port_base(conn, FIRST_PORT, PORTS_EACH, PORT_BLOCKS).await?)
+}
 
-    /// Where the worktree of a task is, or will be.
-    pub(crate) fn tree_path(&self, context: &ProjectContext, task: &TaskRow) -> PathBuf {
-        let tail = task.id.as_str().rsplit('-').next().unwrap_or_default();
-        let short = tail.get(tail.len().saturating_sub(6)..).unwrap_or(tail);
-        self.inner
-            .config
-            .workspace_root
-            .join(project_folder(context))
-            .join(format!("{}-{}-{short}", task.number, slug(&task.title, 40)))
-            .join("tree")
-    }
+/// Where the worktree of a task is, or will be.
+pub(crate) fn tree_path(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> PathBuf {
+    let tail = task.id.as_str().rsplit('-').next().unwrap_or_default();
+    let short = tail.get(tail.len().saturating_sub(6)..).unwrap_or(tail);
+    engine
+        .inner
+        .config
+        .workspace_root
+        .join(project_folder(context))
+        .join(format!("{}-{}-{short}", task.number, slug(&task.title, 40)))
+        .join("tree")
+}
 
-    /// A worktree made anew from the target branch. Its files and set-up come when work starts in it.
-    pub(crate) async fn fresh_workspace(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<Workspace> {
-        let workspace = self.new_record(repo, context, task).await?;
-        let _lock = self.lock_workspace_now(&task.id, &workspace, &format!("reset-{}", workspace.id))?;
-        self.make(repo, context, &workspace).await?;
-        Ok(workspace)
-    }
+/// A worktree made anew from the target branch. Its files and set-up come when work starts in it.
+pub(crate) async fn fresh_workspace(
+    engine: &Engine,
+    repo: &Repo,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Workspace> {
+    let workspace = new_record(engine, repo, context, task).await?;
+    let _lock = lock::lock_workspace_now(engine, &task.id, &workspace, &format!("reset-{}", workspace.id))?;
+    make(engine, repo, context, &workspace).await?;
+    Ok(workspace)
+}
 
-    /// Makes the worktree of a record: a finished one that waits for the next task when there is one, else a
-    /// new one. Safe to repeat, also after it was dropped half-way.
-    pub(crate) async fn make(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        workspace: &Workspace,
-    ) -> Result<()> {
-        // The record of one whose folder is gone goes by this.
-        let prefix = backup_prefix_of(&workspace.task_id);
-        repo.keep_record_of_lost(Path::new(&workspace.path), &prefix).await?;
-        let spec = NewWorktree {
-            path: PathBuf::from(&workspace.path),
-            branch: workspace.branch.clone(),
-            base: workspace.base_commit.clone(),
-        };
-        let taken = match slots_of(&context.settings) {
-            Slots::None => false,
-            Slots::Kept { keep, .. } => {
-                let taken = repo.take_slot(&self.pool_folder(context), &spec, keep).await?;
-                self.point("workspace.slot");
-                taken
-            }
-        };
-        if !taken {
-            repo.create_worktree(&spec).await?;
+/// Makes the worktree of a record: a finished one that waits for the next task when there is one, else a
+/// new one. Safe to repeat, also after it was dropped half-way.
+pub(crate) async fn make(
+    engine: &Engine,
+    repo: &Repo,
+    context: &ProjectContext,
+    workspace: &Workspace,
+) -> Result<()> {
+    // The record of one whose folder is gone goes by this.
+    let prefix = backup_prefix_of(&workspace.task_id);
+    repo.keep_record_of_lost(Path::new(&workspace.path), &prefix).await?;
+    let spec = NewWorktree {
+        path: PathBuf::from(&workspace.path),
+        branch: workspace.branch.clone(),
+        base: workspace.base_commit.clone(),
+    };
+    let taken = match slots_of(&context.settings) {
+        Slots::None => false,
+        Slots::Kept { keep, .. } => {
+            let taken = repo.take_slot(&pool::pool_folder(engine, context), &spec, keep).await?;
+            engine.point("workspace.slot");
+            taken
         }
-        // While nobody else knows of it. Every git command of this run is the faster for it.
-        repo.settle_index(&spec.path).await?;
-        Ok(())
+    };
+    if !taken {
+        repo.create_worktree(&spec).await?;
     }
+    // While nobody else knows of it. Every git command of this run is the faster for it.
+    repo.settle_index(&spec.path).await?;
+    Ok(())
 }
 
 /// Whether a task's worktree lies where its record says. Its `.git` may be missing: it is not what makes files work.

@@ -1,5 +1,6 @@
 //! What lies in a worktree that is not the task's own: a `.git` that somebody replaced, repositories inside it.
 
+use crate::{review, run, trust};
 use std::path::Path;
 
 use forge_git::{NestedRepository, Repo, Uncommitted};
@@ -29,207 +30,206 @@ use crate::{
 /// The cause of the one follow-up that tells an agent of a repository inside its worktree.
 const TOLD_OF_EMBEDDED: &str = "told of an embedded repository";
 
-impl Engine {
-    /// Writes a worktree's `.git` again when it does not lead to the repository; says what was done.
-    pub(crate) async fn mend_dot_git(
-        &self,
-        repo: &Repo,
-        task: &TaskRow,
-        workspace: &Workspace,
-    ) -> Result<Option<String>> {
-        let (worktree, aside) = (Path::new(&workspace.path), self.kept_folder(task));
-        let Some(done) = repo.rewrite_dot_git(worktree, &workspace.branch, &aside).await? else {
-            return Ok(None);
+/// Writes a worktree's `.git` again when it does not lead to the repository; says what was done.
+pub(crate) async fn mend_dot_git(
+    engine: &Engine,
+    repo: &Repo,
+    task: &TaskRow,
+    workspace: &Workspace,
+) -> Result<Option<String>> {
+    let (worktree, aside) = (Path::new(&workspace.path), trust::accepted::kept_folder(engine, task));
+    let Some(done) = repo.rewrite_dot_git(worktree, &workspace.branch, &aside).await? else {
+        return Ok(None);
+    };
+    let kept = done.kept.map(|kept| kept.display().to_string());
+    let said = match &kept {
+        Some(kept) => format!("wrote the worktree's .git again; what replaced it is kept at {kept}"),
+        None => "wrote the worktree's .git again: it was missing".to_owned(),
+    };
+    tracing::warn!(task = %task.id, path = %workspace.path, ?kept, "the worktree's .git was not its own");
+    let facts = json!({ "path": workspace.path, "dot_git": true, "kept": kept, "message": said });
+    let mut tx = engine.store().write().await?;
+    engine.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    Ok(Some(said))
+}
+
+/// Makes a worktree usable that an agent's git, or a person's, left without its `.git` or on a branch that has no
+/// commit; says what was done.
+pub(crate) async fn mend_worktree(
+    engine: &Engine,
+    repo: &Repo,
+    task: &TaskRow,
+    workspace: &Workspace,
+) -> Result<Option<String>> {
+    let mended = mend_dot_git(engine, repo, task, workspace).await?;
+    let (worktree, branch) = (Path::new(&workspace.path), &workspace.branch);
+    if !worktree.is_dir()
+        || !repo.revive_head(worktree, branch, &workspace.base_commit, &backup_prefix(task)).await?
+    {
+        return Ok(mended);
+    }
+    let said = format!("put the worktree back on its branch {branch}: it was on one without a commit");
+    tracing::warn!(task = %task.id, path = %workspace.path, %branch, "the worktree was on a branch without a commit");
+    let facts = json!({ "path": workspace.path, "branch": branch, "message": said });
+    let mut tx = engine.store().write().await?;
+    engine.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    Ok(Some(mended.into_iter().chain([said]).collect::<Vec<_>>().join(", ")))
+}
+
+/// What follows from embedded repositories in a worktree: the agent is told once, then a person. Nothing when
+/// there are none.
+pub(crate) async fn refuse_embedded(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    workspace: &Workspace,
+    seen: &Uncommitted,
+    by: Option<&Execution>,
+) -> Result<Option<End>> {
+    let worktree = Path::new(&workspace.path);
+    let found = repo.embedded_repositories(worktree, seen, &workspace.base_commit).await?;
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let paths: Vec<&str> = found.iter().map(|nested| nested.path.as_str()).collect();
+    let reason = format!(
+        "a git repository of its own lies in {}. Its files would be missing from the commit: remove its `.git`, \
+         move the folder out of the worktree, or make it a submodule",
+        named(&paths)
+    );
+    if by.is_some_and(|run| run.cause != TOLD_OF_EMBEDDED) {
+        let carry = Carry {
+            corrections: vec![Correction::GuardRefused { reason }],
+            cause: Some(TOLD_OF_EMBEDDED.to_owned()),
+            ..Carry::default()
         };
-        let kept = done.kept.map(|kept| kept.display().to_string());
-        let said = match &kept {
-            Some(kept) => format!("wrote the worktree's .git again; what replaced it is kept at {kept}"),
-            None => "wrote the worktree's .git again: it was missing".to_owned(),
-        };
-        tracing::warn!(task = %task.id, path = %workspace.path, ?kept, "the worktree's .git was not its own");
-        let facts = json!({ "path": workspace.path, "dot_git": true, "kept": kept, "message": said });
-        let mut tx = self.store().write().await?;
-        self.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok(Some(said))
+        return run::finish::run_once_more(engine, s, carry).await.map(Some);
     }
+    let message = format!("a git repository of its own lies in {}", named(&paths));
+    let mut trouble = Trouble::new(AnnotationType::EmbeddedRepository, message);
+    trouble.details = json!({ "paths": paths });
+    Ok(Some(End::Block(trouble)))
+}
 
-    /// Makes a worktree usable that an agent's git, or a person's, left without its `.git` or on a branch that has no
-    /// commit; says what was done.
-    pub(crate) async fn mend_worktree(
-        &self,
-        repo: &Repo,
-        task: &TaskRow,
-        workspace: &Workspace,
-    ) -> Result<Option<String>> {
-        let mended = self.mend_dot_git(repo, task, workspace).await?;
-        let (worktree, branch) = (Path::new(&workspace.path), &workspace.branch);
-        if !worktree.is_dir()
-            || !repo.revive_head(worktree, branch, &workspace.base_commit, &backup_prefix(task)).await?
-        {
-            return Ok(mended);
-        }
-        let said = format!("put the worktree back on its branch {branch}: it was on one without a commit");
-        tracing::warn!(task = %task.id, path = %workspace.path, %branch, "the worktree was on a branch without a commit");
-        let facts = json!({ "path": workspace.path, "branch": branch, "message": said });
-        let mut tx = self.store().write().await?;
-        self.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok(Some(mended.into_iter().chain([said]).collect::<Vec<_>>().join(", ")))
-    }
-
-    /// What follows from embedded repositories in a worktree: the agent is told once, then a person. Nothing when
-    /// there are none.
-    pub(crate) async fn refuse_embedded(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        workspace: &Workspace,
-        seen: &Uncommitted,
-        by: Option<&Execution>,
-    ) -> Result<Option<End>> {
-        let worktree = Path::new(&workspace.path);
-        let found = repo.embedded_repositories(worktree, seen, &workspace.base_commit).await?;
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let paths: Vec<&str> = found.iter().map(|nested| nested.path.as_str()).collect();
+/// Files of submodules that are not committed there, and commits that no remote has, as what holds the task up; nothing
+/// when all is pushed.
+async fn unpushed(
+    s: &Stepping,
+    repo: &Repo,
+    workspace: &Workspace,
+    seen: &Uncommitted,
+) -> Result<Option<Trouble>> {
+    let dirty: Vec<&str> = seen.dirty_submodules().collect();
+    if !dirty.is_empty() {
         let reason = format!(
-            "a git repository of its own lies in {}. Its files would be missing from the commit: remove its `.git`, \
-             move the folder out of the worktree, or make it a submodule",
-            named(&paths)
-        );
-        if by.is_some_and(|run| run.cause != TOLD_OF_EMBEDDED) {
-            let carry = Carry {
-                corrections: vec![Correction::GuardRefused { reason }],
-                cause: Some(TOLD_OF_EMBEDDED.to_owned()),
-                ..Carry::default()
-            };
-            return self.run_once_more(s, carry).await.map(Some);
-        }
-        let message = format!("a git repository of its own lies in {}", named(&paths));
-        let mut trouble = Trouble::new(AnnotationType::EmbeddedRepository, message);
-        trouble.details = json!({ "paths": paths });
-        Ok(Some(End::Block(trouble)))
-    }
-
-    /// Files of submodules that are not committed there, and commits that no remote has, as what holds the task up; nothing
-    /// when all is pushed.
-    async fn unpushed(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        workspace: &Workspace,
-        seen: &Uncommitted,
-    ) -> Result<Option<Trouble>> {
-        let dirty: Vec<&str> = seen.dirty_submodules().collect();
-        if !dirty.is_empty() {
-            let reason = format!(
-                "files of the submodule {} are not committed there: commit and push them, have the submodule ignore \
-                 them, or remove them",
-                named(&dirty)
-            );
-            let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
-            let facts = |path: &&str| json!({ "path": path, "commit": null });
-            trouble.details = json!({ "submodules": dirty.iter().map(facts).collect::<Vec<_>>() });
-            return Ok(Some(trouble));
-        }
-        let worktree = Path::new(&workspace.path);
-        let head = repo.head(worktree).await?;
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-        let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
-        let unpushed = repo.unpushed_submodules(worktree, &base).await?;
-        if unpushed.is_empty() {
-            return Ok(None);
-        }
-        let which = unpushed.iter().map(shown).collect::<Vec<_>>().join(", ");
-        let reason = format!(
-            "no branch of its remote holds the commit of the submodule {which}: push the submodule's commit, or \
-             go back to one that is pushed"
+            "files of the submodule {} are not committed there: commit and push them, have the submodule ignore \
+             them, or remove them",
+            named(&dirty)
         );
         let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
-        let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });
-        trouble.details = json!({ "submodules": unpushed.iter().map(facts).collect::<Vec<_>>() });
-        Ok(Some(trouble))
+        let facts = |path: &&str| json!({ "path": path, "commit": null });
+        trouble.details = json!({ "submodules": dirty.iter().map(facts).collect::<Vec<_>>() });
+        return Ok(Some(trouble));
     }
-
-    /// Holds up work with links that lead nowhere, where no check asks for them: at the merge, and at gates that run no
-    /// checks. A worktree that is gone is made again when the commit has links that its target lacks.
-    pub(crate) async fn refuse_dangling(
-        &self,
-        s: &Stepping,
-        commit: &str,
-        seen: Option<&Uncommitted>,
-        cancel: &CancellationToken,
-    ) -> Result<Option<End>> {
-        let repo = self.repo(&s.context).await?;
-        let last = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let is_there = last.is_some_and(|workspace| {
-            workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()
-        });
-        let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-        if !is_there && !repo.has_new_links(&target, commit).await? {
-            return Ok(None);
-        }
-        let (workspace, _lock) = match self.workspace_to_judge(s, &repo, cancel).await? {
-            Ok(found) => found,
-            Err(end) => return Ok(Some(end)),
-        };
-        let looked;
-        let seen = match seen {
-            Some(seen) => seen,
-            None => {
-                looked = repo.uncommitted(Path::new(&workspace.path)).await?;
-                &looked
-            }
-        };
-        if let Some(end) = self.refuse_embedded(s, &repo, &workspace, seen, None).await? {
-            return Ok(Some(end));
-        }
-        Ok(self.unpushed(s, &repo, &workspace, seen).await?.map(End::Block))
+    let worktree = Path::new(&workspace.path);
+    let head = repo.head(worktree).await?;
+    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+    let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
+    let unpushed = repo.unpushed_submodules(worktree, &base).await?;
+    if unpushed.is_empty() {
+        return Ok(None);
     }
+    let which = unpushed.iter().map(shown).collect::<Vec<_>>().join(", ");
+    let reason = format!(
+        "no branch of its remote holds the commit of the submodule {which}: push the submodule's commit, or \
+         go back to one that is pushed"
+    );
+    let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
+    let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });
+    trouble.details = json!({ "submodules": unpushed.iter().map(facts).collect::<Vec<_>>() });
+    Ok(Some(trouble))
+}
 
-    /// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
-    /// a person is asked. Nothing when all are pushed.
-    pub(crate) async fn refuse_unpushed(
-        &self,
-        s: &Stepping,
-        review: &mut Review,
-        (repo, workspace): (&Repo, &Workspace),
-        seen: &Uncommitted,
-    ) -> Result<Option<End>> {
-        let Some(trouble) = self.unpushed(s, repo, workspace, seen).await? else { return Ok(None) };
-        let reason = trouble.message.clone();
-        let told = {
-            let mut conn = self.store().read().await?;
-            let last = executions::last_of(&mut conn, &s.task.id, ExecutionRole::Coder).await?;
+/// Holds up work with links that lead nowhere, where no check asks for them: at the merge, and at gates that run no
+/// checks. A worktree that is gone is made again when the commit has links that its target lacks.
+pub(crate) async fn refuse_dangling(
+    engine: &Engine,
+    s: &Stepping,
+    commit: &str,
+    seen: Option<&Uncommitted>,
+    cancel: &CancellationToken,
+) -> Result<Option<End>> {
+    let repo = engine.repo(&s.context).await?;
+    let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let is_there = last.is_some_and(|workspace| {
+        workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()
+    });
+    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+    if !is_there && !repo.has_new_links(&target, commit).await? {
+        return Ok(None);
+    }
+    let (workspace, _lock) = match super::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
+        Ok(found) => found,
+        Err(end) => return Ok(Some(end)),
+    };
+    let looked;
+    let seen = match seen {
+        Some(seen) => seen,
+        None => {
+            looked = repo.uncommitted(Path::new(&workspace.path)).await?;
+            &looked
+        }
+    };
+    if let Some(end) = refuse_embedded(engine, s, &repo, &workspace, seen, None).await? {
+        return Ok(Some(end));
+    }
+    Ok(unpushed(s, &repo, &workspace, seen).await?.map(End::Block))
+}
+
+/// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
+/// a person is asked. Nothing when all are pushed.
+pub(crate) async fn refuse_unpushed(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    (repo, workspace): (&Repo, &Workspace),
+    seen: &Uncommitted,
+) -> Result<Option<End>> {
+    let Some(trouble) = unpushed(s, repo, workspace, seen).await? else { return Ok(None) };
+    let reason = trouble.message.clone();
+    let told = {
+        let mut conn = engine.store().read().await?;
+        let last = executions::last_of(&mut conn, &s.task.id, ExecutionRole::Coder).await?;
+        let correction = Correction::GuardRefused { reason: reason.clone() };
+        last.is_some_and(|row| row.corrections.contains(&correction))
+    };
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
+        return Ok(Some(End::Interrupted));
+    };
+    if task.status != s.task.status {
+        return Ok(Some(End::Interrupted));
+    }
+    let actor = Actor::System { cause: Cause::Review };
+    review::decision::fail_review(engine, &mut tx, &task, review, actor.clone(), &reason).await?;
+    let end = match failure_policy(&s.step) {
+        OnFailure::Cascade(to) if !told => {
             let correction = Correction::GuardRefused { reason: reason.clone() };
-            last.is_some_and(|row| row.corrections.contains(&correction))
-        };
-        let mut tx = self.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
-            return Ok(Some(End::Interrupted));
-        };
-        if task.status != s.task.status {
-            return Ok(Some(End::Interrupted));
-        }
-        let actor = Actor::System { cause: Cause::Review };
-        self.fail_review(&mut tx, &task, review, actor.clone(), &reason).await?;
-        let end = match failure_policy(&s.step) {
-            OnFailure::Cascade(to) if !told => {
-                let correction = Correction::GuardRefused { reason: reason.clone() };
-                let rejection = Rejection { to, actor, reason, correction, evidence: None };
-                match self.reject(&mut tx, &s.context, &mut task, &s.transition, rejection).await? {
-                    // No retry is left: nobody may approve a link that leads nowhere, so that is what is told.
-                    End::Block(_) => End::Block(trouble),
-                    end => end,
-                }
+            let rejection = Rejection { to, actor, reason, correction, evidence: None };
+            match review::decision::reject(engine, &mut tx, &s.context, &mut task, &s.transition, rejection)
+                .await?
+            {
+                // No retry is left: nobody may approve a link that leads nowhere, so that is what is told.
+                End::Block(_) => End::Block(trouble),
+                end => end,
             }
-            _ => End::Block(trouble),
-        };
-        tx.commit().await?;
-        Ok(Some(end))
-    }
+        }
+        _ => End::Block(trouble),
+    };
+    tx.commit().await?;
+    Ok(Some(end))
 }
 
 fn named(paths: &[&str]) -> String {

@@ -46,8 +46,8 @@ impl Engine {
     /// When they cannot be read.
     pub async fn orphans(&self) -> Result<Vec<OrphanFolder>> {
         let mut list = Vec::new();
-        for orphan in self.find_orphans().await? {
-            let bytes = self.space_of(vec![orphan.folder.clone()]).await.unwrap_or_default();
+        for orphan in find_orphans(self).await? {
+            let bytes = super::disk::space_of(self, vec![orphan.folder.clone()]).await.unwrap_or_default();
             list.push(OrphanFolder {
                 path: orphan.folder.to_string_lossy().into_owned(),
                 project_id: orphan.context.as_ref().map(|context| context.project.id.clone()),
@@ -64,101 +64,12 @@ impl Engine {
         Ok(list)
     }
 
-    /// Says at start what there is.
-    pub(crate) fn log_orphans(&self) {
-        let engine = self.clone();
-        self.in_background(async move {
-            match engine.find_orphans().await {
-                Ok(orphans) => {
-                    for Orphan { folder, facts, .. } in orphans {
-                        tracing::warn!(
-                            path = %folder.display(), branch = ?facts.branch,
-                            unmerged = facts.unmerged_commits, uncommitted = facts.uncommitted,
-                            "this folder belongs to no task; it is listed with the workspaces and stays until you decide"
-                        );
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "failed to look for folders that belong to no task"),
-            }
-        });
-    }
-
-    async fn find_orphans(&self) -> Result<Vec<Orphan>> {
-        let root = self.real_root()?;
-        let (present, rows) = {
-            let mut conn = self.store().read().await?;
-            (workspaces::present(&mut conn).await?, projects::list(&mut conn).await?)
-        };
-        let owned: HashSet<PathBuf> =
-            present.iter().map(task_folder).map(|folder| folder.canonicalize().unwrap_or(folder)).collect();
-        let mut contexts = Vec::new();
-        for row in rows {
-            let mut conn = self.store().read().await?;
-            contexts.push(self.context(&mut conn, &row.project.id).await?);
-        }
-        let mut orphans = Vec::new();
-        for folder in task_folders(&root) {
-            let hidden = folder.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-            if hidden || folder.is_symlink() || owned.contains(&folder) || holds_nothing(&folder) {
-                continue;
-            }
-            let tree = if folder.join("tree").is_dir() { folder.join("tree") } else { folder.clone() };
-            let (context, facts) = self.whose(&tree, &folder, &contexts).await;
-            orphans.push(Orphan { folder, tree, context, facts });
-        }
-        Ok(orphans)
-    }
-
-    /// The project that a folder is a worktree of, else the one whose name its parent has.
-    async fn whose(
-        &self,
-        tree: &Path,
-        folder: &Path,
-        contexts: &[Arc<ProjectContext>],
-    ) -> (Option<Arc<ProjectContext>>, FolderFacts) {
-        let of_name =
-            |context: &ProjectContext| folder.parent().is_some_and(|p| p.ends_with(project_folder(context)));
-        let mut by_likelihood: Vec<&Arc<ProjectContext>> = contexts.iter().collect();
-        by_likelihood.sort_by_key(|context| !of_name(context));
-        let mut otherwise = (None, FolderFacts::default());
-        for context in by_likelihood {
-            let facts = async {
-                let repo = self.repo(context).await?;
-                Ok::<_, EngineError>(repo.folder_facts(tree, &context.project.default_branch).await?)
-            };
-            match facts.await {
-                Ok(facts) if facts.registered => return (Some(Arc::clone(context)), facts),
-                Ok(facts) if of_name(context) => otherwise = (Some(Arc::clone(context)), facts),
-                Ok(facts) if otherwise.0.is_none() => otherwise.1 = facts,
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(path = %tree.display(), %error, "failed to look into a folder that belongs to no task");
-                }
-            }
-        }
-        otherwise
-    }
-
-    /// The listed folder that a caller names.
-    async fn orphan(&self, path: &str) -> Result<Orphan> {
-        let root = self.real_root()?;
-        let real = real_path_inside(&root, path)?;
-        let found = self.find_orphans().await?.into_iter().find(|orphan| orphan.folder == real);
-        let orphan = found.ok_or_else(|| not_an_orphan(format!("{path} belongs to a task, or is none")))?;
-        if let Some(lock) = live_lock_in(&orphan.folder) {
-            let message = format!("{} works in it (process {})", lock.execution_id, lock.pid);
-            return Err(EngineError::conflict(ConflictCode::InUse, message));
-        }
-        require_nobody_in(&orphan.folder).await?;
-        Ok(orphan)
-    }
-
     /// Removes an orphaned folder, after a backup of what only it has.
     ///
     /// # Errors
     /// `NotAnOrphan`, `InUse`, an escape, git's errors.
     pub async fn reclaim_orphan(&self, path: &str) -> Result<()> {
-        let orphan = self.orphan(path).await?;
+        let orphan = orphan(self, path).await?;
         let Some(context) = orphan.context.as_ref().filter(|_| orphan.facts.registered) else {
             let why = if orphan.facts.foreign { "belongs to another repository" } else { "is no worktree" };
             let message =
@@ -171,12 +82,12 @@ impl Engine {
         let prefix = format!("{BACKUPS}/orphan-{name}");
         let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
         let message = format!("Backup of the folder {name}, which belonged to no task");
-        self.back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
+        super::cleanup::back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
         self.point("orphan.backed_up");
         let trash = repo.remove_worktree(withdrawn).await?;
         trash.delete().await?;
         clear_own_files(&orphan.folder);
-        self.places_changed(&context.project.id, "orphan_reclaimed").await
+        places_changed(self, &context.project.id, "orphan_reclaimed").await
     }
 
     /// Makes an orphaned worktree the one of a new task.
@@ -188,7 +99,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             self.context(&mut conn, project).await?
         };
-        let orphan = self.orphan(path).await?;
+        let orphan = orphan(self, path).await?;
         let facts = orphan.facts;
         let of_project = facts.registered
             && orphan.context.is_some_and(|of| of.project.repo_path == context.project.repo_path);
@@ -200,90 +111,179 @@ impl Engine {
         let task = self.create_task(project, NewTask { title, ..NewTask::default() }).await?;
         self.point("orphan.task_made");
         let hold = self.hold(&task.id).await;
-        let adopted = self.move_in(&context, &task.id, &orphan.folder, &orphan.tree, &branch, &head).await;
+        let adopted = move_in(self, &context, &task.id, &orphan.folder, &orphan.tree, &branch, &head).await;
         drop(hold);
         if let Err(error) = adopted {
             // Nothing became of it, so there is nothing to work on.
             self.delete_task(&task.id, None).await?;
             return Err(error);
         }
-        self.measure_later(&task.id);
+        super::disk::measure_later(self, &task.id);
         self.task(&task.id).await
     }
+}
 
-    async fn move_in(
-        &self,
-        context: &ProjectContext,
-        id: &TaskId,
-        folder: &Path,
-        tree: &Path,
-        branch: &str,
-        head: &str,
-    ) -> Result<()> {
-        let row = {
-            let mut conn = self.store().read().await?;
-            self.load(&mut conn, id, None).await?.0
-        };
-        let repo = self.repo(context).await?;
-        let path = self.tree_path(context, &row);
-        let own = task_branch(&row);
-        repo.adopt_worktree(tree, &path, &own).await?;
-        self.point("orphan.moved");
-        let target = format!("refs/heads/{}", context.target_branch(&row));
-        let base = repo.merge_base(&target, head).await?.unwrap_or_else(|| head.to_owned());
-        let mut tx = self.store().write().await?;
-        let workspace = Workspace {
-            id: self.new_id(),
-            task_id: id.clone(),
-            status: WorkspaceStatus::Active,
-            path: path.to_string_lossy().into_owned(),
-            branch: own,
-            base_commit: base,
-            cleanup_at: None,
-            disk_bytes: None,
-            error: None,
-            lock: None,
-            port_base: self.free_port_base(&mut tx).await?,
-            created_at: self.now(),
-            updated_at: self.now(),
-        };
-        workspaces::put(&mut tx, &workspace, self.now()).await?;
-        let facts = json!({ "path": workspace.path, "adopted": folder });
-        self.emit(&mut tx, EventType::WorkspaceCreated, &row, workspace.id.as_str(), &facts).await?;
-        let is_left_over = match branch.strip_prefix("forge/") {
-            Some(of) => tasks::get(&mut tx, &TaskId(of.to_owned())).await?.is_none(),
-            None => false,
-        };
-        tx.commit().await?;
-        let plan = folder.join("plan.md");
-        if plan.exists()
-            && let Err(error) = std::fs::rename(&plan, task_folder(&workspace).join("plan.md"))
-        {
-            tracing::warn!(%error, "failed to take a plan along");
+/// Says at start what there is.
+pub(crate) fn log_orphans(engine: &Engine) {
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        match find_orphans(&engine).await {
+            Ok(orphans) => {
+                for Orphan { folder, facts, .. } in orphans {
+                    tracing::warn!(
+                        path = %folder.display(), branch = ?facts.branch,
+                        unmerged = facts.unmerged_commits, uncommitted = facts.uncommitted,
+                        "this folder belongs to no task; it is listed with the workspaces and stays until you decide"
+                    );
+                }
+            }
+            Err(error) => tracing::warn!(%error, "failed to look for folders that belong to no task"),
         }
-        clear_own_files(folder);
-        if is_left_over {
-            // Its commits are on the new branch, so this is a change of name. Somebody else's branch stays.
-            match repo.delete_branch(branch, head).await {
-                Ok(()) => tracing::info!(%branch, "the branch of an adopted worktree has a new name"),
-                Err(error) => tracing::info!(%branch, %error, "kept the old branch of an adopted worktree"),
+    });
+}
+
+async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
+    let root = real_root(engine)?;
+    let (present, rows) = {
+        let mut conn = engine.store().read().await?;
+        (workspaces::present(&mut conn).await?, projects::list(&mut conn).await?)
+    };
+    let owned: HashSet<PathBuf> =
+        present.iter().map(task_folder).map(|folder| folder.canonicalize().unwrap_or(folder)).collect();
+    let mut contexts = Vec::new();
+    for row in rows {
+        let mut conn = engine.store().read().await?;
+        contexts.push(engine.context(&mut conn, &row.project.id).await?);
+    }
+    let mut orphans = Vec::new();
+    for folder in task_folders(&root) {
+        let hidden = folder.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
+        if hidden || folder.is_symlink() || owned.contains(&folder) || holds_nothing(&folder) {
+            continue;
+        }
+        let tree = if folder.join("tree").is_dir() { folder.join("tree") } else { folder.clone() };
+        let (context, facts) = whose(engine, &tree, &folder, &contexts).await;
+        orphans.push(Orphan { folder, tree, context, facts });
+    }
+    Ok(orphans)
+}
+
+/// The project that a folder is a worktree of, else the one whose name its parent has.
+async fn whose(
+    engine: &Engine,
+    tree: &Path,
+    folder: &Path,
+    contexts: &[Arc<ProjectContext>],
+) -> (Option<Arc<ProjectContext>>, FolderFacts) {
+    let of_name =
+        |context: &ProjectContext| folder.parent().is_some_and(|p| p.ends_with(project_folder(context)));
+    let mut by_likelihood: Vec<&Arc<ProjectContext>> = contexts.iter().collect();
+    by_likelihood.sort_by_key(|context| !of_name(context));
+    let mut otherwise = (None, FolderFacts::default());
+    for context in by_likelihood {
+        let facts = async {
+            let repo = engine.repo(context).await?;
+            Ok::<_, EngineError>(repo.folder_facts(tree, &context.project.default_branch).await?)
+        };
+        match facts.await {
+            Ok(facts) if facts.registered => return (Some(Arc::clone(context)), facts),
+            Ok(facts) if of_name(context) => otherwise = (Some(Arc::clone(context)), facts),
+            Ok(facts) if otherwise.0.is_none() => otherwise.1 = facts,
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(path = %tree.display(), %error, "failed to look into a folder that belongs to no task");
             }
         }
-        Ok(())
     }
+    otherwise
+}
 
-    fn real_root(&self) -> Result<PathBuf> {
-        let root = &self.inner.config.workspace_root;
-        root.canonicalize().map_err(EngineError::io(format!("look into {}", root.display())))
+/// The listed folder that a caller names.
+async fn orphan(engine: &Engine, path: &str) -> Result<Orphan> {
+    let root = real_root(engine)?;
+    let real = real_path_inside(&root, path)?;
+    let found = find_orphans(engine).await?.into_iter().find(|orphan| orphan.folder == real);
+    let orphan = found.ok_or_else(|| not_an_orphan(format!("{path} belongs to a task, or is none")))?;
+    if let Some(lock) = live_lock_in(&orphan.folder) {
+        let message = format!("{} works in it (process {})", lock.execution_id, lock.pid);
+        return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
+    require_nobody_in(&orphan.folder).await?;
+    Ok(orphan)
+}
 
-    async fn places_changed(&self, project: &ProjectId, what: &str) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let facts = json!({ "change": what });
-        tx.emit(EventType::ProjectChanged, self.now(), Some(project), None, project.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok(())
+async fn move_in(
+    engine: &Engine,
+    context: &ProjectContext,
+    id: &TaskId,
+    folder: &Path,
+    tree: &Path,
+    branch: &str,
+    head: &str,
+) -> Result<()> {
+    let row = {
+        let mut conn = engine.store().read().await?;
+        engine.load(&mut conn, id, None).await?.0
+    };
+    let repo = engine.repo(context).await?;
+    let path = super::tree_path(engine, context, &row);
+    let own = task_branch(&row);
+    repo.adopt_worktree(tree, &path, &own).await?;
+    engine.point("orphan.moved");
+    let target = format!("refs/heads/{}", context.target_branch(&row));
+    let base = repo.merge_base(&target, head).await?.unwrap_or_else(|| head.to_owned());
+    let mut tx = engine.store().write().await?;
+    let workspace = Workspace {
+        id: engine.new_id(),
+        task_id: id.clone(),
+        status: WorkspaceStatus::Active,
+        path: path.to_string_lossy().into_owned(),
+        branch: own,
+        base_commit: base,
+        cleanup_at: None,
+        disk_bytes: None,
+        error: None,
+        lock: None,
+        port_base: super::free_port_base(&mut tx).await?,
+        created_at: engine.now(),
+        updated_at: engine.now(),
+    };
+    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    let facts = json!({ "path": workspace.path, "adopted": folder });
+    engine.emit(&mut tx, EventType::WorkspaceCreated, &row, workspace.id.as_str(), &facts).await?;
+    let is_left_over = match branch.strip_prefix("forge/") {
+        Some(of) => tasks::get(&mut tx, &TaskId(of.to_owned())).await?.is_none(),
+        None => false,
+    };
+    tx.commit().await?;
+    let plan = folder.join("plan.md");
+    if plan.exists()
+        && let Err(error) = std::fs::rename(&plan, task_folder(&workspace).join("plan.md"))
+    {
+        tracing::warn!(%error, "failed to take a plan along");
     }
+    clear_own_files(folder);
+    if is_left_over {
+        // Its commits are on the new branch, so this is a change of name. Somebody else's branch stays.
+        match repo.delete_branch(branch, head).await {
+            Ok(()) => tracing::info!(%branch, "the branch of an adopted worktree has a new name"),
+            Err(error) => tracing::info!(%branch, %error, "kept the old branch of an adopted worktree"),
+        }
+    }
+    Ok(())
+}
+
+fn real_root(engine: &Engine) -> Result<PathBuf> {
+    let root = &engine.inner.config.workspace_root;
+    root.canonicalize().map_err(EngineError::io(format!("look into {}", root.display())))
+}
+
+async fn places_changed(engine: &Engine, project: &ProjectId, what: &str) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let facts = json!({ "change": what });
+    tx.emit(EventType::ProjectChanged, engine.now(), Some(project), None, project.as_str(), &facts).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 fn not_an_orphan(message: String) -> EngineError {

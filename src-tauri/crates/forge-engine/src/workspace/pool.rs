@@ -31,59 +31,57 @@ pub(crate) fn slots_of(settings: &ProjectSettings) -> Slots {
     }
 }
 
-impl Engine {
-    /// Where a project's slots lie.
-    pub(crate) fn pool_folder(&self, context: &ProjectContext) -> PathBuf {
-        self.inner.config.workspace_root.join(project_folder(context)).join(POOL_FOLDER)
-    }
+/// Where a project's slots lie.
+pub(crate) fn pool_folder(engine: &Engine, context: &ProjectContext) -> PathBuf {
+    engine.inner.config.workspace_root.join(project_folder(context)).join(POOL_FOLDER)
+}
 
-    /// Drops the slots that a project's settings do not want any more, and what kills left among them.
-    pub(crate) async fn trim_pool(&self, context: &ProjectContext) -> Result<()> {
-        let most = match slots_of(&context.settings) {
-            Slots::None => 0,
-            Slots::Kept { most, .. } => most,
-        };
-        self.drop_slots(context, most).await
-    }
+/// Drops the slots that a project's settings do not want any more, and what kills left among them.
+pub(crate) async fn trim_pool(engine: &Engine, context: &ProjectContext) -> Result<()> {
+    let most = match slots_of(&context.settings) {
+        Slots::None => 0,
+        Slots::Kept { most, .. } => most,
+    };
+    drop_slots(engine, context, most).await
+}
 
-    /// Drops a project's slots but for the `keep` newest ones.
-    pub(crate) async fn drop_slots(&self, context: &ProjectContext, keep: usize) -> Result<()> {
-        let pool = self.pool_folder(context);
-        if !pool.exists() {
-            return Ok(());
-        }
-        self.repo(context).await?.drop_slots(&pool, keep).await?;
-        if keep == 0
-            && let Err(error) = std::fs::remove_dir(&pool)
-        {
-            tracing::info!(pool = %pool.display(), %error, "something is left in a folder of finished worktrees");
-        }
-        Ok(())
+/// Drops a project's slots but for the `keep` newest ones.
+pub(crate) async fn drop_slots(engine: &Engine, context: &ProjectContext, keep: usize) -> Result<()> {
+    let pool = pool_folder(engine, context);
+    if !pool.exists() {
+        return Ok(());
     }
+    engine.repo(context).await?.drop_slots(&pool, keep).await?;
+    if keep == 0
+        && let Err(error) = std::fs::remove_dir(&pool)
+    {
+        tracing::info!(pool = %pool.display(), %error, "something is left in a folder of finished worktrees");
+    }
+    Ok(())
+}
 
-    /// The same in the background: after a change of settings, and at start.
-    pub(crate) fn trim_pool_later(&self, project: &ProjectId) {
-        let (engine, project) = (self.clone(), project.clone());
-        self.in_background(async move {
-            let trimmed = async {
-                let context = {
-                    let mut conn = engine.store().read().await?;
-                    engine.context(&mut conn, &project).await?
-                };
-                engine.trim_pool(&context).await
+/// The same in the background: after a change of settings, and at start.
+pub(crate) fn trim_pool_later(engine: &Engine, project: &ProjectId) {
+    let (engine, project) = (engine.clone(), project.clone());
+    engine.clone().in_background(async move {
+        let trimmed = async {
+            let context = {
+                let mut conn = engine.store().read().await?;
+                engine.context(&mut conn, &project).await?
             };
-            if let Err(error) = trimmed.await {
-                tracing::warn!(%project, %error, "failed to drop finished worktrees; the next start tries again");
-            }
-            engine.measure_slots(&project).await;
-        });
-    }
-
-    /// Looks after the slots of every project once, at start.
-    pub(crate) async fn trim_all_pools(&self) -> Result<()> {
-        for row in projects::list(&mut *self.store().read().await?).await? {
-            self.trim_pool_later(&row.project.id);
+            trim_pool(&engine, &context).await
+        };
+        if let Err(error) = trimmed.await {
+            tracing::warn!(%project, %error, "failed to drop finished worktrees; the next start tries again");
         }
-        Ok(())
+        super::disk::measure_slots(&engine, &project).await;
+    });
+}
+
+/// Looks after the slots of every project once, at start.
+pub(crate) async fn trim_all_pools(engine: &Engine) -> Result<()> {
+    for row in projects::list(&mut *engine.store().read().await?).await? {
+        trim_pool_later(engine, &row.project.id);
     }
+    Ok(())
 }

@@ -4,6 +4,7 @@
 //! Invariants: it can be stopped at any moment and repeated after any kill; the worktree's lock is held
 //! throughout; a record becomes active only when everything is done, so a half-made one is made to the end.
 
+use crate::{merge, review, run, storage, trust};
 use std::{path::Path, time::Duration};
 
 use forge_agents::{
@@ -39,409 +40,419 @@ use crate::{
 /// How much of each stream of a set-up command is shown when it fails.
 const TAIL_BYTES: usize = 8192;
 
-impl Engine {
-    /// Makes the worktree, or finds it, and makes it ready when it is new.
-    pub(crate) async fn prepare_workspace(&self, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-        if !self.somebody_works(s).await? {
-            return Ok(End::skipped("nobody holds the role"));
-        }
-        self.unwatch(&s.task.id);
-        let repo = self.repo(&s.context).await?;
-        let Some(restarted) = self.start_from_target(s, &repo, cancel).await? else {
-            return Ok(End::Interrupted);
-        };
-        self.have_workspace(s, &repo, restarted, cancel).await
+/// Makes the worktree, or finds it, and makes it ready when it is new.
+pub(crate) async fn prepare_workspace(
+    engine: &Engine,
+    s: &Stepping,
+    cancel: &CancellationToken,
+) -> Result<End> {
+    if !somebody_works(engine, s).await? {
+        return Ok(End::skipped("nobody holds the role"));
     }
+    merge::watch::unwatch(engine, &s.task.id);
+    let repo = engine.repo(&s.context).await?;
+    let Some(restarted) = start_from_target(engine, s, &repo, cancel).await? else {
+        return Ok(End::Interrupted);
+    };
+    have_workspace(engine, s, &repo, restarted, cancel).await
+}
 
-    /// The worktree that a captured commit is judged in, made again from its branch where its folder is gone: work is
-    /// never passed unchecked because there is nothing to check it in. With the right to change a worktree that was made.
-    pub(crate) async fn workspace_to_judge(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        cancel: &CancellationToken,
-    ) -> Result<std::result::Result<(Workspace, Option<WorkspaceHold>), End>> {
-        let present = async || {
-            let last = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-            // As the lock of a step is taken.
-            Ok::<_, EngineError>(
-                last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()),
+/// The worktree that a captured commit is judged in, made again from its branch where its folder is gone: work is
+/// never passed unchecked because there is nothing to check it in. With the right to change a worktree that was made.
+pub(crate) async fn workspace_to_judge(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    cancel: &CancellationToken,
+) -> Result<std::result::Result<(Workspace, Option<WorkspaceHold>), End>> {
+    let present = async || {
+        let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+        // As the lock of a step is taken.
+        Ok::<_, EngineError>(
+            last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()),
+        )
+    };
+    if let Some(workspace) = present().await? {
+        return Ok(Ok((workspace, None)));
+    }
+    match have_workspace(engine, s, repo, None, cancel).await? {
+        End::Ok(_) => {}
+        end => return Ok(Err(end)),
+    }
+    let Some(workspace) = present().await? else {
+        let message = "Could not check the work: its worktree is gone again.\nTry again.";
+        return Ok(Err(End::Block(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
+    };
+    let holder = format!("judge-{}", s.step.id);
+    Ok(match super::lock::lock_workspace(engine, &s.task.id, &workspace, &holder, cancel).await? {
+        Some(lock) => Ok((workspace, Some(lock))),
+        None => Err(End::Interrupted),
+    })
+}
+
+/// Makes the worktree, or finds it, whoever works in it.
+async fn have_workspace(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    restarted: Option<String>,
+    cancel: &CancellationToken,
+) -> Result<End> {
+    let found = super::look(engine, repo, &s.task).await?;
+    let made = match &found {
+        Found::Ready(workspace) => Some(workspace),
+        Found::Lost(_) | Found::Gone(_) | Found::Absent => None,
+    };
+    trust::require_trust_of(engine, &s.context, &s.task, made).await?;
+    let (workspace, recovered) = match found {
+        Found::Ready(workspace) => {
+            super::keep_workspace(engine, workspace).await?;
+            return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already there".to_owned()))));
+        }
+        Found::Gone(workspace) => return gone(engine, s, repo, workspace).await,
+        // From here on it is made to the end, whatever happens in between.
+        Found::Lost(workspace) => {
+            (Workspace { status: WorkspaceStatus::Creating, cleanup_at: None, ..workspace }, true)
+        }
+        Found::Absent => (super::new_record(engine, repo, &s.context, &s.task).await?, false),
+    };
+    let log_id = format!("setup-{}", workspace.id);
+    let lock = super::lock::lock_workspace(engine, &s.task.id, &workspace, &log_id, cancel).await?;
+    let Some(_lock) = lock else { return Ok(End::Interrupted) };
+    put_record(engine, &workspace).await?;
+    let log_dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let log = LogWriter::open(&log_dir, &log_id, &log_id, DEFAULT_CAP_BYTES, engine.redactor_in(&s.context))?;
+    let growth = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let preparation = Preparation { s, repo, workspace: &workspace, log: &log, log_id: &log_id };
+    let unready = make_ready(engine, &preparation, cancel).await;
+    drop(growth);
+    run::close_log(engine, log).await?;
+    if let Some(end) = unready? {
+        return Ok(end);
+    }
+    ready(engine, s, workspace, recovered, restarted).await
+}
+
+/// A task that is opened again after its commits were merged as other ones begins at its target: on its old branch
+/// it would conflict with its own work. What the branch held is kept as a backup. Says so when it did; none when
+/// cancelled first.
+async fn start_from_target(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    cancel: &CancellationToken,
+) -> Result<Option<Option<String>>> {
+    let Some(start) = later_start(engine, s, repo).await? else { return Ok(Some(None)) };
+    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let present = workspace.filter(is_present);
+    let _lock = match &present {
+        Some(workspace) => {
+            match super::lock::lock_workspace(
+                engine,
+                &s.task.id,
+                workspace,
+                &format!("reopen-{}", s.step.id),
+                cancel,
             )
-        };
-        if let Some(workspace) = present().await? {
-            return Ok(Ok((workspace, None)));
-        }
-        match self.have_workspace(s, repo, None, cancel).await? {
-            End::Ok(_) => {}
-            end => return Ok(Err(end)),
-        }
-        let Some(workspace) = present().await? else {
-            let message = "Could not check the work: its worktree is gone again.\nTry again.";
-            return Ok(Err(End::Block(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
-        };
-        let holder = format!("judge-{}", s.step.id);
-        Ok(match self.lock_workspace(&s.task.id, &workspace, &holder, cancel).await? {
-            Some(lock) => Ok((workspace, Some(lock))),
-            None => Err(End::Interrupted),
-        })
-    }
-
-    /// Makes the worktree, or finds it, whoever works in it.
-    async fn have_workspace(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        restarted: Option<String>,
-        cancel: &CancellationToken,
-    ) -> Result<End> {
-        let found = self.look(repo, &s.task).await?;
-        let made = match &found {
-            Found::Ready(workspace) => Some(workspace),
-            Found::Lost(_) | Found::Gone(_) | Found::Absent => None,
-        };
-        self.require_trust_of(&s.context, &s.task, made).await?;
-        let (workspace, recovered) = match found {
-            Found::Ready(workspace) => {
-                self.keep_workspace(workspace).await?;
-                return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already there".to_owned()))));
-            }
-            Found::Gone(workspace) => return self.gone(s, repo, workspace).await,
-            // From here on it is made to the end, whatever happens in between.
-            Found::Lost(workspace) => {
-                (Workspace { status: WorkspaceStatus::Creating, cleanup_at: None, ..workspace }, true)
-            }
-            Found::Absent => (self.new_record(repo, &s.context, &s.task).await?, false),
-        };
-        let log_id = format!("setup-{}", workspace.id);
-        let lock = self.lock_workspace(&s.task.id, &workspace, &log_id, cancel).await?;
-        let Some(_lock) = lock else { return Ok(End::Interrupted) };
-        self.put_record(&workspace).await?;
-        let log_dir = self.log_dir(&s.task.project_id, &s.task.id);
-        let log =
-            LogWriter::open(&log_dir, &log_id, &log_id, DEFAULT_CAP_BYTES, self.redactor_in(&s.context))?;
-        let growth = self.follow_log(&s.task.project_id, Some(&s.task.id), &log_id, &log);
-        let preparation = Preparation { s, repo, workspace: &workspace, log: &log, log_id: &log_id };
-        let unready = self.make_ready(&preparation, cancel).await;
-        drop(growth);
-        self.close_log(log).await?;
-        if let Some(end) = unready? {
-            return Ok(end);
-        }
-        self.ready(s, workspace, recovered, restarted).await
-    }
-
-    /// A task that is opened again after its commits were merged as other ones begins at its target: on its old branch
-    /// it would conflict with its own work. What the branch held is kept as a backup. Says so when it did; none when
-    /// cancelled first.
-    async fn start_from_target(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        cancel: &CancellationToken,
-    ) -> Result<Option<Option<String>>> {
-        let Some(start) = self.later_start(s, repo).await? else { return Ok(Some(None)) };
-        let workspace = workspaces::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let present = workspace.filter(is_present);
-        let _lock = match &present {
-            Some(workspace) => {
-                match self
-                    .lock_workspace(&s.task.id, workspace, &format!("reopen-{}", s.step.id), cancel)
-                    .await?
-                {
-                    Some(lock) => Some(lock),
-                    None => return Ok(None),
-                }
-            }
-            None => None,
-        };
-        self.start_later(s, repo, present, start).await.map(|done| Some(Some(done)))
-    }
-
-    /// The same for a task that goes to a gate at once: work that was merged as other commits is none of the work that is
-    /// reviewed now. Whatever came to it since stays. The step has the lock of a worktree that is active.
-    pub(crate) async fn review_from_target(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        present: Option<&Workspace>,
-        cancel: &CancellationToken,
-    ) -> Result<Option<Option<String>>> {
-        let start = self.later_start(s, repo).await?.filter(|start| start.merged == start.tip);
-        let Some(start) = start else { return Ok(Some(None)) };
-        let _lock = match present.filter(|workspace| workspace.status != WorkspaceStatus::Active) {
-            Some(workspace) => {
-                let holder = format!("reopen-{}", s.step.id);
-                match self.lock_workspace(&s.task.id, workspace, &holder, cancel).await? {
-                    Some(lock) => Some(lock),
-                    None => return Ok(None),
-                }
-            }
-            None => None,
-        };
-        if let Some(workspace) = present {
-            let worktree = Path::new(&workspace.path);
-            if !worktree.join(".git").exists() {
-                return Ok(Some(None));
-            }
-            if repo.head(worktree).await? != start.tip || !repo.uncommitted(worktree).await?.is_empty() {
-                return Ok(Some(None));
+            .await?
+            {
+                Some(lock) => Some(lock),
+                None => return Ok(None),
             }
         }
-        self.start_later(s, repo, present.cloned(), start).await.map(|done| Some(Some(done)))
-    }
+        None => None,
+    };
+    start_later(engine, s, repo, present, start).await.map(|done| Some(Some(done)))
+}
 
-    /// Where a task begins whose branch has commits that its target has as other ones; none when it goes on where it is.
-    async fn later_start(&self, s: &Stepping, repo: &Repo) -> Result<Option<LaterStart>> {
-        let last = merges::last(&mut *self.store().read().await?, &s.task.id).await?;
-        let Some(merged) = last.filter(|merged| merged.status == MergeStatus::Landed) else {
-            return Ok(None);
-        };
-        let tip = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
-        let onto = repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await?;
-        let (Some(tip), Some(onto), Some(commit)) = (tip, onto, merged.merge_commit) else {
-            return Ok(None);
-        };
-        let holds_old = repo.resolve(&merged.source_commit).await?.is_some()
-            && repo.is_ancestor(&merged.source_commit, &tip).await?
-            && !repo.is_ancestor(&merged.source_commit, &onto).await?;
-        let is_merged = repo.resolve(&commit).await?.is_some() && repo.is_ancestor(&commit, &onto).await?;
-        Ok((holds_old && is_merged).then_some(LaterStart { tip, onto, merged: merged.source_commit }))
-    }
-
-    /// Moves a task's branch to its target; says so.
-    async fn start_later(
-        &self,
-        s: &Stepping,
-        repo: &Repo,
-        present: Option<Workspace>,
-        start: LaterStart,
-    ) -> Result<String> {
-        let LaterStart { tip, onto, .. } = start;
-        if let Some(workspace) = &present {
-            self.mend_worktree(repo, &s.task, workspace).await?;
+/// The same for a task that goes to a gate at once: work that was merged as other commits is none of the work that is
+/// reviewed now. Whatever came to it since stays. The step has the lock of a worktree that is active.
+pub(crate) async fn review_from_target(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    present: Option<&Workspace>,
+    cancel: &CancellationToken,
+) -> Result<Option<Option<String>>> {
+    let start = later_start(engine, s, repo).await?.filter(|start| start.merged == start.tip);
+    let Some(start) = start else { return Ok(Some(None)) };
+    let _lock = match present.filter(|workspace| workspace.status != WorkspaceStatus::Active) {
+        Some(workspace) => {
+            let holder = format!("reopen-{}", s.step.id);
+            match super::lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
+                Some(lock) => Some(lock),
+                None => return Ok(None),
+            }
         }
-        let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
-        repo.move_branch(worktree, &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
-        self.point("workspace.restarted");
-        if let Some(workspace) = present {
-            let moved = Workspace { base_commit: onto, ..workspace };
-            let mut tx = self.store().write().await?;
-            workspaces::put(&mut tx, &moved, self.now()).await?;
-            tx.commit().await?;
+        None => None,
+    };
+    if let Some(workspace) = present {
+        let worktree = Path::new(&workspace.path);
+        if !worktree.join(".git").exists() {
+            return Ok(Some(None));
         }
-        self.count_unmerged(&s.task.id).await;
-        let target = s.context.target_branch(&s.task);
-        Ok(format!("starts from {target}; the earlier commits are kept as a backup"))
+        if repo.head(worktree).await? != start.tip || !repo.uncommitted(worktree).await?.is_empty() {
+            return Ok(Some(None));
+        }
     }
+    start_later(engine, s, repo, present.cloned(), start).await.map(|done| Some(Some(done)))
+}
 
-    async fn somebody_works(&self, s: &Stepping) -> Result<bool> {
-        let Some(role) = s.context.workflow.state(&s.task.status).and_then(|state| state.role.as_deref())
-        else {
-            return Ok(false);
-        };
-        let mut conn = self.store().read().await?;
-        Ok(roles::holder(&mut conn, &s.task.id, role).await?.is_some())
+/// Where a task begins whose branch has commits that its target has as other ones; none when it goes on where it is.
+async fn later_start(engine: &Engine, s: &Stepping, repo: &Repo) -> Result<Option<LaterStart>> {
+    let last = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let Some(merged) = last.filter(|merged| merged.status == MergeStatus::Landed) else {
+        return Ok(None);
+    };
+    let tip = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
+    let onto = repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await?;
+    let (Some(tip), Some(onto), Some(commit)) = (tip, onto, merged.merge_commit) else {
+        return Ok(None);
+    };
+    let holds_old = repo.resolve(&merged.source_commit).await?.is_some()
+        && repo.is_ancestor(&merged.source_commit, &tip).await?
+        && !repo.is_ancestor(&merged.source_commit, &onto).await?;
+    let is_merged = repo.resolve(&commit).await?.is_some() && repo.is_ancestor(&commit, &onto).await?;
+    Ok((holds_old && is_merged).then_some(LaterStart { tip, onto, merged: merged.source_commit }))
+}
+
+/// Moves a task's branch to its target; says so.
+async fn start_later(
+    engine: &Engine,
+    s: &Stepping,
+    repo: &Repo,
+    present: Option<Workspace>,
+    start: LaterStart,
+) -> Result<String> {
+    let LaterStart { tip, onto, .. } = start;
+    if let Some(workspace) = &present {
+        super::nested::mend_worktree(engine, repo, &s.task, workspace).await?;
     }
-
-    async fn gone(&self, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
-        let restorable = self.known_commit(repo, &s.task).await?;
-        let mut tx = self.store().write().await?;
-        workspaces::delete(&mut tx, &workspace.id).await?;
+    let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
+    repo.move_branch(worktree, &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
+    engine.point("workspace.restarted");
+    if let Some(workspace) = present {
+        let moved = Workspace { base_commit: onto, ..workspace };
+        let mut tx = engine.store().write().await?;
+        workspaces::put(&mut tx, &moved, engine.now()).await?;
         tx.commit().await?;
-        let message = format!("the worktree {} and its branch {} are gone", workspace.path, workspace.branch);
-        let mut trouble = Trouble::new(AnnotationType::WorkspaceResetRequired, message);
-        trouble.details = json!({ RESTORABLE: restorable });
-        Ok(End::Block(trouble))
     }
+    review::count_unmerged(engine, &s.task.id).await;
+    let target = s.context.target_branch(&s.task);
+    Ok(format!("starts from {target}; the earlier commits are kept as a backup"))
+}
 
-    async fn put_record(&self, workspace: &Workspace) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let begun = Workspace { error: None, cleanup_at: None, ..workspace.clone() };
-        workspaces::put(&mut tx, &begun, self.now()).await?;
-        tx.commit().await?;
-        Ok(())
+async fn somebody_works(engine: &Engine, s: &Stepping) -> Result<bool> {
+    let Some(role) = s.context.workflow.state(&s.task.status).and_then(|state| state.role.as_deref()) else {
+        return Ok(false);
+    };
+    let mut conn = engine.store().read().await?;
+    Ok(roles::holder(&mut conn, &s.task.id, role).await?.is_some())
+}
+
+async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
+    let restorable = review::known_commit(engine, repo, &s.task).await?;
+    let mut tx = engine.store().write().await?;
+    workspaces::delete(&mut tx, &workspace.id).await?;
+    tx.commit().await?;
+    let message = format!("the worktree {} and its branch {} are gone", workspace.path, workspace.branch);
+    let mut trouble = Trouble::new(AnnotationType::WorkspaceResetRequired, message);
+    trouble.details = json!({ RESTORABLE: restorable });
+    Ok(End::Block(trouble))
+}
+
+async fn put_record(engine: &Engine, workspace: &Workspace) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let begun = Workspace { error: None, cleanup_at: None, ..workspace.clone() };
+    workspaces::put(&mut tx, &begun, engine.now()).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn ready(
+    engine: &Engine,
+    s: &Stepping,
+    workspace: Workspace,
+    recovered: bool,
+    restarted: Option<String>,
+) -> Result<End> {
+    let mut tx = engine.store().write().await?;
+    let ready = Workspace { status: WorkspaceStatus::Active, error: None, cleanup_at: None, ..workspace };
+    workspaces::put(&mut tx, &ready, engine.now()).await?;
+    let event = if recovered { EventType::WorkspaceRecovered } else { EventType::WorkspaceCreated };
+    engine.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
+    tx.commit().await?;
+    super::disk::measure_later(engine, &s.task.id);
+    Ok(End::Ok(restarted.or_else(|| recovered.then(|| "made again from its branch".to_owned()))))
+}
+
+/// The three phases. An end is given when one of them fails, waits or is stopped.
+async fn make_ready(engine: &Engine, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
+    begin_phase(engine, p, "worktree").await?;
+    let made = tokio::select! {
+        // What is dropped half-way is made anew by the next try.
+        () = cancel.cancelled() => return Ok(Some(End::Interrupted)),
+        made = super::make(engine, p.repo, &p.s.context, p.workspace) => made,
+    };
+    if let Err(error) = made {
+        return Ok(Some(not_made(engine, p, error).await?));
     }
-
-    async fn ready(
-        &self,
-        s: &Stepping,
-        workspace: Workspace,
-        recovered: bool,
-        restarted: Option<String>,
-    ) -> Result<End> {
-        let mut tx = self.store().write().await?;
-        let ready = Workspace { status: WorkspaceStatus::Active, error: None, cleanup_at: None, ..workspace };
-        workspaces::put(&mut tx, &ready, self.now()).await?;
-        let event = if recovered { EventType::WorkspaceRecovered } else { EventType::WorkspaceCreated };
-        self.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
-        tx.commit().await?;
-        self.measure_later(&s.task.id);
-        Ok(End::Ok(restarted.or_else(|| recovered.then(|| "made again from its branch".to_owned()))))
+    engine.point("workspace.made");
+    if let Some(end) = copy(engine, p, cancel).await? {
+        return Ok(Some(end));
     }
-
-    /// The three phases. An end is given when one of them fails, waits or is stopped.
-    async fn make_ready(&self, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
-        self.begin_phase(p, "worktree").await?;
-        let made = tokio::select! {
-            // What is dropped half-way is made anew by the next try.
-            () = cancel.cancelled() => return Ok(Some(End::Interrupted)),
-            made = self.make(p.repo, &p.s.context, p.workspace) => made,
-        };
-        if let Err(error) = made {
-            return Ok(Some(self.not_made(p, error).await?));
-        }
-        self.point("workspace.made");
-        if let Some(end) = self.copy(p, cancel).await? {
+    engine.point("workspace.copied");
+    let commands = &p.s.context.settings.setup;
+    if !commands.is_empty() {
+        // The user's own files that were copied count as well.
+        trust::require_trust_of(engine, &p.s.context, &p.s.task, Some(p.workspace)).await?;
+    }
+    for (index, command) in commands.iter().enumerate() {
+        begin_phase(engine, p, &format!("setup {} of {}: {command}", index + 1, commands.len())).await?;
+        if let Some(end) = set_up(engine, p, index, command, cancel).await? {
             return Ok(Some(end));
         }
-        self.point("workspace.copied");
-        let commands = &p.s.context.settings.setup;
-        if !commands.is_empty() {
-            // The user's own files that were copied count as well.
-            self.require_trust_of(&p.s.context, &p.s.task, Some(p.workspace)).await?;
+    }
+    Ok(None)
+}
+
+/// Says what is done now, in the log and on the step.
+async fn begin_phase(engine: &Engine, p: &Preparation<'_>, phase: &str) -> Result<()> {
+    p.log.append(EntryKind::Notice, "", json!({ "text": phase, "code": "phase" }));
+    let mut tx = engine.store().write().await?;
+    let current = steps::next(&mut tx, &p.s.task.id).await?.filter(|step| step.id == p.s.step.id);
+    if let Some(mut step) = current {
+        step.log_id = Some(p.log_id.to_owned());
+        step.reason = Some(phase.to_owned());
+        steps::update(&mut tx, &step).await?;
+        let facts = json!({ "step": "prepare_workspace", "phase": phase, "log_id": p.log_id });
+        engine.emit(&mut tx, EventType::TaskUpdated, &p.s.task, p.s.task.id.as_str(), &facts).await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+async fn not_made(engine: &Engine, p: &Preparation<'_>, error: EngineError) -> Result<End> {
+    if let EngineError::Git(GitError::IndexLocked { path, .. }) = &error {
+        merge::watch::watch_lock_file(engine, &p.s.task.id, path);
+        return Ok(End::wait(WaitReason::GitLocked, whole(&error)));
+    }
+    let changed = matches!(error, EngineError::Git(GitError::RepositoryChanged { .. }));
+    if changed || storage::passes_with_storage(engine, &error).await {
+        return Err(error);
+    }
+    unusable(engine, p, whole(&error), None).await
+}
+
+/// Records why a worktree cannot be made ready. It stays one that is being made: the next try goes on.
+async fn unusable(
+    engine: &Engine,
+    p: &Preparation<'_>,
+    reason: String,
+    evidence: Option<Evidence>,
+) -> Result<End> {
+    p.log.append(EntryKind::Notice, "", json!({ "text": reason, "code": "failed" }));
+    let failed = Workspace { error: Some(reason.clone()), ..p.workspace.clone() };
+    let mut tx = engine.store().write().await?;
+    workspaces::put(&mut tx, &failed, engine.now()).await?;
+    let facts = json!({ "reason": reason });
+    engine.emit(&mut tx, EventType::WorkspaceError, &p.s.task, failed.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    let mut trouble = Trouble::new(AnnotationType::EnvironmentNotReady, reason);
+    trouble.evidence = evidence.or_else(|| Some(p.evidence(None, None, String::new())));
+    Ok(End::Block(trouble))
+}
+
+/// Brings the files that git does not keep.
+async fn copy(engine: &Engine, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
+    let rules: Vec<CopyRule> = p.s.context.settings.copy_files.iter().map(rule).collect();
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    begin_phase(engine, p, "copy files").await?;
+    let progress = |now: forge_git::CopyProgress| {
+        let text = format!("{}, now {}", copied_words(now.files, now.bytes), now.path);
+        p.log.append(EntryKind::Notice, "copy", json!({ "text": text, "code": "copy" }));
+    };
+    let copied = p.repo.copy_files(Path::new(&p.workspace.path), &rules, &progress, cancel).await;
+    match copied {
+        Ok(report) => {
+            trust::accepted::keep_own_changes(engine, &p.s.context, p.repo).await?;
+            let text = copied_words(report.files, report.bytes);
+            let body = json!({ "text": text, "code": "copy", "report": report });
+            p.log.append(EntryKind::Notice, "copy", body);
+            Ok(None)
         }
-        for (index, command) in commands.iter().enumerate() {
-            self.begin_phase(p, &format!("setup {} of {}: {command}", index + 1, commands.len())).await?;
-            if let Some(end) = self.set_up(p, index, command, cancel).await? {
-                return Ok(Some(end));
+        Err(GitError::Cancelled { .. }) => Ok(Some(End::Interrupted)),
+        Err(error) => {
+            let escapes = matches!(error, GitError::PathEscape(_));
+            let error = EngineError::Git(error);
+            if storage::passes_with_storage(engine, &error).await {
+                return Err(error);
             }
-        }
-        Ok(None)
-    }
-
-    /// Says what is done now, in the log and on the step.
-    async fn begin_phase(&self, p: &Preparation<'_>, phase: &str) -> Result<()> {
-        p.log.append(EntryKind::Notice, "", json!({ "text": phase, "code": "phase" }));
-        let mut tx = self.store().write().await?;
-        let current = steps::next(&mut tx, &p.s.task.id).await?.filter(|step| step.id == p.s.step.id);
-        if let Some(mut step) = current {
-            step.log_id = Some(p.log_id.to_owned());
-            step.reason = Some(phase.to_owned());
-            steps::update(&mut tx, &step).await?;
-            let facts = json!({ "step": "prepare_workspace", "phase": phase, "log_id": p.log_id });
-            self.emit(&mut tx, EventType::TaskUpdated, &p.s.task, p.s.task.id.as_str(), &facts).await?;
-        }
-        tx.commit().await?;
-        Ok(())
-    }
-
-    async fn not_made(&self, p: &Preparation<'_>, error: EngineError) -> Result<End> {
-        if let EngineError::Git(GitError::IndexLocked { path, .. }) = &error {
-            self.watch_lock_file(&p.s.task.id, path);
-            return Ok(End::wait(WaitReason::GitLocked, whole(&error)));
-        }
-        let changed = matches!(error, EngineError::Git(GitError::RepositoryChanged { .. }));
-        if changed || self.passes_with_storage(&error).await {
-            return Err(error);
-        }
-        self.unusable(p, whole(&error), None).await
-    }
-
-    /// Records why a worktree cannot be made ready. It stays one that is being made: the next try goes on.
-    async fn unusable(&self, p: &Preparation<'_>, reason: String, evidence: Option<Evidence>) -> Result<End> {
-        p.log.append(EntryKind::Notice, "", json!({ "text": reason, "code": "failed" }));
-        let failed = Workspace { error: Some(reason.clone()), ..p.workspace.clone() };
-        let mut tx = self.store().write().await?;
-        workspaces::put(&mut tx, &failed, self.now()).await?;
-        let facts = json!({ "reason": reason });
-        self.emit(&mut tx, EventType::WorkspaceError, &p.s.task, failed.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        let mut trouble = Trouble::new(AnnotationType::EnvironmentNotReady, reason);
-        trouble.evidence = evidence.or_else(|| Some(p.evidence(None, None, String::new())));
-        Ok(End::Block(trouble))
-    }
-
-    /// Brings the files that git does not keep.
-    async fn copy(&self, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
-        let rules: Vec<CopyRule> = p.s.context.settings.copy_files.iter().map(rule).collect();
-        if rules.is_empty() {
-            return Ok(None);
-        }
-        self.begin_phase(p, "copy files").await?;
-        let progress = |now: forge_git::CopyProgress| {
-            let text = format!("{}, now {}", copied_words(now.files, now.bytes), now.path);
-            p.log.append(EntryKind::Notice, "copy", json!({ "text": text, "code": "copy" }));
-        };
-        let copied = p.repo.copy_files(Path::new(&p.workspace.path), &rules, &progress, cancel).await;
-        match copied {
-            Ok(report) => {
-                self.keep_own_changes(&p.s.context, p.repo).await?;
-                let text = copied_words(report.files, report.bytes);
-                let body = json!({ "text": text, "code": "copy", "report": report });
-                p.log.append(EntryKind::Notice, "copy", body);
-                Ok(None)
-            }
-            Err(GitError::Cancelled { .. }) => Ok(Some(End::Interrupted)),
-            Err(error) => {
-                let escapes = matches!(error, GitError::PathEscape(_));
-                let error = EngineError::Git(error);
-                if self.passes_with_storage(&error).await {
-                    return Err(error);
-                }
-                let reason = whole(&error);
-                let reason = if escapes { format!("path_escape: {reason}") } else { reason };
-                self.unusable(p, reason, None).await.map(Some)
-            }
+            let reason = whole(&error);
+            let reason = if escapes { format!("path_escape: {reason}") } else { reason };
+            unusable(engine, p, reason, None).await.map(Some)
         }
     }
+}
 
-    /// Runs one set-up command. An end is given when it fails or is stopped.
-    async fn set_up(
-        &self,
-        p: &Preparation<'_>,
-        index: usize,
-        script: &str,
-        cancel: &CancellationToken,
-    ) -> Result<Option<End>> {
-        let s = p.s;
-        let environment = self.command_environment(&s.context).await?;
-        let command = Command::shell(
-            environment.shell(),
-            script,
-            Path::new(&p.workspace.path),
-            Marker(format!("{}-{index}", p.log_id)),
+/// Runs one set-up command. An end is given when it fails or is stopped.
+async fn set_up(
+    engine: &Engine,
+    p: &Preparation<'_>,
+    index: usize,
+    script: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<End>> {
+    let s = p.s;
+    let environment = engine.command_environment(&s.context).await?;
+    let command = Command::shell(
+        environment.shell(),
+        script,
+        Path::new(&p.workspace.path),
+        Marker(format!("{}-{index}", p.log_id)),
+    )
+    .base(environment.base())
+    .envs(run::task_env(engine, &s.context, &s.task, Some(p.workspace)))
+    .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
+    let entry = |status, exit_code: Option<i32>| NewEntry {
+        status: Some(status),
+        ..NewEntry::new(
+            EntryKind::Command,
+            format!("setup-{index}"),
+            json!({ "command": script, "exit_code": exit_code }),
         )
-        .base(environment.base())
-        .envs(self.task_env(&s.context, &s.task, Some(p.workspace)))
-        .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
-        let entry = |status, exit_code: Option<i32>| NewEntry {
-            status: Some(status),
-            ..NewEntry::new(
-                EntryKind::Command,
-                format!("setup-{index}"),
-                json!({ "command": script, "exit_code": exit_code }),
-            )
-        };
-        environment.note_withheld(p.log);
-        p.log.append_entry(entry(EntryStatus::Running, None));
-        let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
-        let finished =
-            self.run_recorded(&s.task, command, cancel, (&mut output, environment.redactor())).await;
-        let exit_code = match &finished {
-            Ok(Finished { exit: Exit::Code(code), .. }) => Some(*code),
-            _ => None,
-        };
-        let status = match &finished {
-            Ok(finished) if finished.is_success() => EntryStatus::Completed,
-            Ok(Finished { cancelled: true, .. }) => EntryStatus::Cancelled,
-            _ => EntryStatus::Failed,
-        };
-        p.log.append_entry(entry(status, exit_code));
-        let message = match finished {
-            Ok(finished) if finished.is_success() => return Ok(None),
-            Ok(finished) if finished.cancelled => return Ok(Some(End::Interrupted)),
-            Ok(finished) if finished.timed_out => format!("set-up `{script}` ran out of time"),
-            Ok(finished) => match finished.exit {
-                Exit::Code(code) => format!("set-up `{script}` exited with {code}"),
-                Exit::Signal(signal) => format!("set-up `{script}` was ended by signal {signal}"),
-            },
-            Err(error) => format!("set-up `{script}` could not be run: {error}"),
-        };
-        let kept = output.kept.into_strings();
-        let text = [kept.stdout.trim_end(), kept.stderr.trim_end()].join("\n").trim().to_owned();
-        let evidence = p.evidence(Some(script.to_owned()), exit_code, text);
-        self.unusable(p, message, Some(evidence)).await.map(Some)
-    }
+    };
+    environment.note_withheld(p.log);
+    p.log.append_entry(entry(EntryStatus::Running, None));
+    let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
+    let finished =
+        run::run_recorded(engine, &s.task, command, cancel, (&mut output, environment.redactor())).await;
+    let exit_code = match &finished {
+        Ok(Finished { exit: Exit::Code(code), .. }) => Some(*code),
+        _ => None,
+    };
+    let status = match &finished {
+        Ok(finished) if finished.is_success() => EntryStatus::Completed,
+        Ok(Finished { cancelled: true, .. }) => EntryStatus::Cancelled,
+        _ => EntryStatus::Failed,
+    };
+    p.log.append_entry(entry(status, exit_code));
+    let message = match finished {
+        Ok(finished) if finished.is_success() => return Ok(None),
+        Ok(finished) if finished.cancelled => return Ok(Some(End::Interrupted)),
+        Ok(finished) if finished.timed_out => format!("set-up `{script}` ran out of time"),
+        Ok(finished) => match finished.exit {
+            Exit::Code(code) => format!("set-up `{script}` exited with {code}"),
+            Exit::Signal(signal) => format!("set-up `{script}` was ended by signal {signal}"),
+        },
+        Err(error) => format!("set-up `{script}` could not be run: {error}"),
+    };
+    let kept = output.kept.into_strings();
+    let text = [kept.stdout.trim_end(), kept.stderr.trim_end()].join("\n").trim().to_owned();
+    let evidence = p.evidence(Some(script.to_owned()), exit_code, text);
+    unusable(engine, p, message, Some(evidence)).await.map(Some)
 }
 
 /// Where a task that is opened again begins.

@@ -1,5 +1,6 @@
 //! A fresh start for a worktree, and what was kept of earlier ones: a person's ways back.
 
+use crate::{fix, review, run, trust};
 use std::path::Path;
 
 use forge_git::Repo;
@@ -33,10 +34,10 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `NotOffered`, git's errors.
     pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
-        self.require_reset_offered(id).await?;
+        require_reset_offered(self, id).await?;
         let _hold = self.hold(id).await;
-        self.stop_run(id).await;
-        self.require_reset_offered(id).await?;
+        run::stop_run(self, id).await;
+        require_reset_offered(self, id).await?;
         let (task, context, old) = {
             let mut conn = self.store().read().await?;
             let (task, context) = self.load_own(&mut conn, id, None).await?;
@@ -44,19 +45,19 @@ impl Engine {
             (task, context, old)
         };
         let repo = self.repo(&context).await?;
-        self.set_work_aside(&repo, &context, &task).await?;
+        set_work_aside(self, &repo, &context, &task).await?;
         let mut tx = self.store().write().await?;
         if let Some(old) = &old {
             workspaces::delete(&mut tx, &old.id).await?;
         }
         tx.commit().await?;
         self.point("reset.forgotten");
-        let workspace = self.fresh_workspace(&repo, &context, &task).await?;
+        let workspace = super::fresh_workspace(self, &repo, &context, &task).await?;
         self.point("reset.made");
         let mut tx = self.store().write().await?;
         let (mut task, context) = self.load_own(&mut tx, id, None).await?;
         task.review_passed_at = None;
-        self.forget_work(&mut tx, &context, &mut task).await?;
+        forget_work(self, &mut tx, &context, &mut task).await?;
         boundary::start_over(&mut tx, &mut task).await?;
         let trouble =
             Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
@@ -72,74 +73,8 @@ impl Engine {
             self.apply(&mut tx, &context, &mut task, mv).await?;
         }
         tx.commit().await?;
-        self.count_unmerged(id).await;
+        review::count_unmerged(self, id).await;
         Ok(workspace)
-    }
-
-    /// Removes a task's worktree and branch. What they held is kept: uncommitted content and the branch's commits as
-    /// backup refs. Done again after a kill, it finds what is done.
-    pub(crate) async fn set_work_aside(
-        &self,
-        repo: &Repo,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<()> {
-        let old = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
-        if let Some(old) = old.filter(|w| w.status != WorkspaceStatus::Cleaned)
-            && let Err(reason) = self.remove_workspace(context, task, old, Goes::Away).await?
-        {
-            return Err(EngineError::conflict(
-                ConflictCode::InUse,
-                format!("the old worktree cannot go: {reason}"),
-            ));
-        }
-        self.point("reset.removed");
-        let branch = task_branch(task);
-        if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
-            repo.next_number(&backup_prefix(task), &tip).await?;
-            repo.delete_branch(&branch, &tip).await?;
-        }
-        Ok(())
-    }
-
-    /// Forgets what only the work that was set aside had: its size, its fixes, the race that it came from, and that
-    /// ordered subtasks are done in it.
-    pub(crate) async fn forget_work(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &mut TaskRow,
-    ) -> Result<()> {
-        task.diff_stat = None;
-        self.supersede_all(tx, task, SET_ASIDE).await?;
-        if let Some(mut race) = races::last(tx, &task.id).await?
-            && race.status == RaceStatus::Promoted
-        {
-            race.status = RaceStatus::Cancelled;
-            races::put(tx, &race).await?;
-        }
-        let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
-            return Ok(());
-        };
-        for mut part in tasks::children(tx, &task.id).await? {
-            if is_ordered(&part) && is_done(context, &part) {
-                let mv = Move::by(&initial, "restart", Actor::System { cause: Cause::Workflow });
-                self.apply(tx, context, &mut part, mv).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses while nothing is wrong that a fresh worktree would mend.
-    async fn require_reset_offered(&self, id: &TaskId) -> Result<()> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = self.load_own(&mut conn, id, None).await?;
-        let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
-        let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
-        if offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {
-            return Ok(());
-        }
-        Err(EngineError::NotOffered { verb: Verb::ResetWorkspace.to_string(), offers })
     }
 
     /// A task's backups, newest last.
@@ -182,10 +117,11 @@ impl Engine {
         let workspace = workspace.ok_or_else(|| {
             EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
         })?;
-        let _lock = self.lock_workspace_now(id, &workspace, &format!("restore-{}", workspace.id))?;
+        let _lock =
+            super::lock::lock_workspace_now(self, id, &workspace, &format!("restore-{}", workspace.id))?;
         let repo = self.repo(&context).await?;
         let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
-        self.keep_own_changes(&context, &repo).await?;
+        trust::accepted::keep_own_changes(self, &context, &repo).await?;
         match restored {
             Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
                 code: ConflictCode::BackupInTheWay,
@@ -195,4 +131,70 @@ impl Engine {
             other => Ok(other?),
         }
     }
+}
+
+/// Removes a task's worktree and branch. What they held is kept: uncommitted content and the branch's commits as
+/// backup refs. Done again after a kill, it finds what is done.
+pub(crate) async fn set_work_aside(
+    engine: &Engine,
+    repo: &Repo,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<()> {
+    let old = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+    if let Some(old) = old.filter(|w| w.status != WorkspaceStatus::Cleaned)
+        && let Err(reason) = super::cleanup::remove_workspace(engine, context, task, old, Goes::Away).await?
+    {
+        return Err(EngineError::conflict(
+            ConflictCode::InUse,
+            format!("the old worktree cannot go: {reason}"),
+        ));
+    }
+    engine.point("reset.removed");
+    let branch = task_branch(task);
+    if let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? {
+        repo.next_number(&backup_prefix(task), &tip).await?;
+        repo.delete_branch(&branch, &tip).await?;
+    }
+    Ok(())
+}
+
+/// Forgets what only the work that was set aside had: its size, its fixes, the race that it came from, and that
+/// ordered subtasks are done in it.
+pub(crate) async fn forget_work(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+) -> Result<()> {
+    task.diff_stat = None;
+    fix::supersede_all(engine, tx, task, SET_ASIDE).await?;
+    if let Some(mut race) = races::last(tx, &task.id).await?
+        && race.status == RaceStatus::Promoted
+    {
+        race.status = RaceStatus::Cancelled;
+        races::put(tx, &race).await?;
+    }
+    let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
+        return Ok(());
+    };
+    for mut part in tasks::children(tx, &task.id).await? {
+        if is_ordered(&part) && is_done(context, &part) {
+            let mv = Move::by(&initial, "restart", Actor::System { cause: Cause::Workflow });
+            engine.apply(tx, context, &mut part, mv).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses while nothing is wrong that a fresh worktree would mend.
+async fn require_reset_offered(engine: &Engine, id: &TaskId) -> Result<()> {
+    let mut conn = engine.store().read().await?;
+    let (task, context) = engine.load_own(&mut conn, id, None).await?;
+    let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+    let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
+    if offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {
+        return Ok(());
+    }
+    Err(EngineError::NotOffered { verb: Verb::ResetWorkspace.to_string(), offers })
 }
