@@ -1,6 +1,5 @@
 //! The engine: what all commands and steps share.
 
-use crate::storage;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -23,21 +22,18 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     EngineConfig, InstanceError, Work,
     config::Statements,
-    context::ProjectContext,
+    core::{self, context::ProjectContext, redaction::Secrets, scheduler::Scheduler, workers::Workers},
     error::Result,
     instance::{EngineAddress, Instance},
     merge::{queue::MergeQueues, watch::Watches},
     pull_request::hosts::Hosts,
     read::exports::ExportTurns,
-    redaction::Secrets,
     run::{
         Running,
         growth::{GROWTHS_AHEAD, Growths, LogGrowth},
     },
-    scheduler::Scheduler,
-    storage::{Storage, private_data},
+    storage::{self, Storage, private_data},
     validate::Validations,
-    workers::Workers,
     workspace::lock::Locks,
 };
 
@@ -213,14 +209,14 @@ impl Engine {
                 config,
             }),
         };
-        engine.learn_own_secrets();
+        core::redaction::learn_own_secrets(&engine);
         if let Some(detail) = storage::check_content(&engine).await {
             let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
             engine.stop().await;
             return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
         }
-        engine.follow_clock();
-        engine.recover().await?;
+        core::sleep::follow_clock(&engine);
+        core::recovery::recover(&engine).await?;
         storage::watch_space(&engine);
         engine.ask_login_shell();
         Ok(engine)

@@ -6,57 +6,42 @@
 //! out is again a command. So whatever is pending when the process dies is in the database, and the next
 //! start goes on from there ([`recovery`]).
 //!
-//! Each feature has a folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`,
-//! `knowledge`, `cost`, `validate`, `trust`, `project`, `storage`, and `read` for queries. Most hold commands in
-//! `command.rs` and effects in `step.rs`. Files beside the folders are the core: transitions, steps, workers, recovery.
+//! [`core`] holds what every feature stands on: transitions, steps, workers, guards, recovery. Each feature has a folder:
+//! `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`, `cost`, `validate`,
+//! `trust`, `project`, `storage`, and `read` for queries; most hold commands in `command.rs` and effects in `step.rs`. Code
+//! is functions that are given the engine; the methods of [`Engine`] are its public face.
 //!
 //! Invariants: state is changed by commands alone; no effect before its commit; no state's name is known
 //! here; an open task has one owner (a pending step, an agent) or one reason to wait.
 //! Deliberately absent: any window, any transport, the process environment and the clock (both come in
 //! through [`EngineConfig`]).
 
-mod app_settings;
-mod boundary;
-mod command;
 mod config;
-mod context;
+mod core;
 mod cost;
 mod engine;
-mod environment;
 mod error;
 mod fix;
-mod guards;
 mod hook;
 mod instance;
 mod knowledge;
 mod merge;
-mod notices;
-mod panics;
 mod project;
 mod pull_request;
 mod race;
 mod read;
-mod recovery;
-mod redaction;
 mod review;
 mod run;
-mod scheduler;
-mod sleep;
-mod steps;
 mod storage;
 mod subtask;
-mod transition;
-#[cfg(test)]
-mod transition_tests;
 mod trust;
 mod validate;
-mod watchdog;
-mod workers;
 mod workspace;
 
-pub use command::{
+pub use crate::core::panics::{Panic, guarded};
+pub use crate::core::{
+    actions::{ActionRequest, SayRequest},
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
-    recover::{ActionRequest, SayRequest},
     tasks::{NewTask, TaskEdit},
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock, Work};
@@ -70,7 +55,6 @@ pub use forge_store::{OpenError, backups::BackupError};
 pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
 pub use knowledge::command::{LessonEdit, LessonPage};
-pub use panics::{Panic, guarded};
 pub use project::{
     command::{NewProject, ProjectChange},
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::{
     Engine,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     cost::prices::{Cost, Ledger},
     error::Result,
     race::is_entry,
@@ -196,7 +196,8 @@ async fn warn_of_cost(
     };
     let body = format!("{what} has cost {} of at most {}.", dollars(spent), dollars(limit));
     let mut tx = engine.store().write().await?;
-    engine.notify(&mut tx, of.context, of.task, NotificationKind::Cost, &body, &cause).await?;
+    core::notices::notify(engine, &mut tx, of.context, of.task, NotificationKind::Cost, &body, &cause)
+        .await?;
     tx.commit().await?;
     Ok(())
 }

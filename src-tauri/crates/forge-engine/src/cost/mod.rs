@@ -11,7 +11,6 @@
 pub(crate) mod meter;
 pub(crate) mod prices;
 
-use crate::{race, read};
 use forge_model::anomaly::{CostJudgement, doubled_median, half, judge};
 use forge_model::cost::{
     CostAnomalyEntry, CostAnomalyRecord, CostLine, CostRow, CostSeries, CostTokens, CostTotals, main_model,
@@ -29,7 +28,13 @@ use forge_store::table::{agents, costs, costs::CostSample, executions, tasks::Ta
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, race::is_entry};
+use crate::{
+    Engine, EngineError,
+    core::{self, context::ProjectContext},
+    error::Result,
+    race::{self, is_entry},
+    read,
+};
 
 /// The file of the export.
 const EXPORT: &str = "cost-anomalies.jsonl";
@@ -77,7 +82,7 @@ pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) 
     {
         return Ok(());
     }
-    let context = engine.context_of(tx, task).await?;
+    let context = core::context::context_of(engine, tx, task).await?;
     let Some(mut agent) = agents::get(tx, &last.agent_id).await? else { return Ok(()) };
     let strategy = race::as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
     let model = main_model(&chain.used).unwrap_or_default().to_owned();
@@ -148,7 +153,7 @@ async fn tell_anomaly(
     };
     let body = format!("A run{of}{with} cost {}, {ratio} times {before}.", dollars(cost));
     let cause = format!("anomaly:{}", record.execution_id);
-    engine.notify(tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
+    core::notices::notify(engine, tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
     // Whoever is told waits for this transaction's end by wanting one, too.
     engine.inner.unexported.notify_one();
     Ok(())
@@ -168,7 +173,7 @@ pub(crate) async fn export_new_anomalies(engine: &Engine) -> Result<()> {
 async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()> {
     let (context, records) = {
         let mut conn = engine.store().read().await?;
-        (engine.context(&mut conn, project).await?, costs::records(&mut conn, project).await?)
+        (core::context::context(engine, &mut conn, project).await?, costs::records(&mut conn, project).await?)
     };
     let mut lines = String::new();
     for record in &records {

@@ -3,7 +3,6 @@
 //! Applying is a commit on the task's branch whose name is written down before the branch moves, so that a kill leaves
 //! either nothing or something that the next start recognises. The step that failed is run again by a durable step.
 
-use crate::{race, review, workspace};
 use std::path::Path;
 
 use forge_git::{GitError, Landing, Way};
@@ -23,11 +22,11 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     error::Result,
     fix::{FORGE, is_half_applied},
-    guarded,
-    workspace::lock::WorkspaceHold,
+    guarded, race, review,
+    workspace::{self, lock::WorkspaceHold},
 };
 
 /// What a fix is done to.
@@ -46,7 +45,7 @@ impl Engine {
         // Somebody may have changed the file by hand since.
         super::supersede_fixes(self, id).await;
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         Ok(Fixes {
             proposals: fixes::of_task(&mut conn, id).await?,
             drafts: fixes::drafts_of(&mut conn, id).await?,
@@ -59,7 +58,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn fixes_of_project(&self, id: &ProjectId) -> Result<Vec<FixProposal>> {
         let mut conn = self.store().read().await?;
-        self.context(&mut conn, id).await?;
+        core::context::context(self, &mut conn, id).await?;
         Ok(fixes::of_project(&mut conn, id).await?)
     }
 
@@ -125,7 +124,7 @@ impl Engine {
     /// `NotFound`, `fix_decided`.
     pub async fn reject_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
         let mut tx = self.store().write().await?;
-        let (task, context) = self.load_own(&mut tx, id, None).await?;
+        let (task, context) = core::load::load_own(self, &mut tx, id, None).await?;
         let mut fix =
             fixes::get(&mut tx, id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
         require(&fix, &[FixStatus::Drafted])?;
@@ -141,7 +140,7 @@ impl Engine {
 async fn want_fix(engine: &Engine, actor: &Actor, id: &TaskId, fix: &str) -> Result<Option<FixProposal>> {
     let Actor::Agent { id: agent } = actor else { return Ok(None) };
     let mut tx = engine.store().write().await?;
-    let (task, _) = engine.load_own(&mut tx, id, None).await?;
+    let (task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
     let open = executions::open(&mut tx, Some(std::slice::from_ref(id))).await?;
     let judges = |run: &Execution| run.role == ExecutionRole::Reviewer && run.agent_id == *agent;
     if !open.iter().any(|row| judges(&row.execution)) {
@@ -168,7 +167,7 @@ async fn take_up(
     statuses: &[FixStatus],
 ) -> Result<(TaskRow, std::sync::Arc<ProjectContext>, Workspace, FixProposal, WorkspaceHold)> {
     let mut conn = engine.store().read().await?;
-    let (task, context) = engine.load_own(&mut conn, id, None).await?;
+    let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
     let found = fixes::get(&mut conn, id, fix).await?;
     let found = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
     require(&found, statuses)?;
@@ -222,7 +221,7 @@ async fn intend_and_land(
     actor: Actor,
     verify: bool,
 ) -> Result<FixProposal> {
-    let repo = engine.repo(of.context).await?;
+    let repo = core::context::repo(engine, of.context).await?;
     let head = head_of(engine, of).await?;
     let path = file_of(&fix)?;
     if repo.version_at(&head, &path).await? != repo.version_at(&fix.base_commit, &path).await? {
@@ -271,7 +270,7 @@ pub(crate) async fn take_back_fix(
     actor: Option<Actor>,
     reason: &str,
 ) -> Result<FixProposal> {
-    let repo = engine.repo(of.context).await?;
+    let repo = core::context::repo(engine, of.context).await?;
     let head = head_of(engine, of).await?;
     let path = file_of(&fix)?;
     let Some(applied) = fix.applied_commit.clone() else {
@@ -298,7 +297,7 @@ pub(crate) async fn take_back_fix(
 
 /// The commit of the task's branch, which its worktree must be on.
 async fn head_of(engine: &Engine, of: &Fixing<'_>) -> Result<String> {
-    let repo = engine.repo(of.context).await?;
+    let repo = core::context::repo(engine, of.context).await?;
     let head = repo.head(Path::new(&of.workspace.path)).await?;
     let branch = repo.resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
     if branch.as_ref() == Some(&head) {
@@ -308,7 +307,7 @@ async fn head_of(engine: &Engine, of: &Fixing<'_>) -> Result<String> {
 }
 
 async fn land_on(engine: &Engine, of: &Fixing<'_>, commit: &str, head: &str) -> Result<()> {
-    let repo = engine.repo(of.context).await?;
+    let repo = core::context::repo(engine, of.context).await?;
     match repo.land(&of.workspace.branch, commit, head, "forge: a drafted fix").await? {
         Landing::Landed => Ok(()),
         Landing::CheckoutInTheWay { files, .. } if files.is_empty() => {

@@ -2,7 +2,6 @@
 //! recorded like any run, so that its cost counts and a kill leaves nothing behind, but it is none of the task's work:
 //! no state waits for it and no step follows from it.
 
-use crate::{cost, run, storage, trust};
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -29,19 +28,19 @@ use forge_store::table::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::redaction::redacted_outcome;
 use crate::{
     Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext, redaction::redacted_outcome},
     cost::{
+        self,
         meter::Metered,
         prices::{Cost, Ledger},
     },
     error::Result,
     fix::Undrafted,
-    run::{limits_of, write_end},
-    storage::private_data,
-    trust::{Start, branch_tip},
+    run::{self, limits_of, write_end},
+    storage::{self, private_data},
+    trust::{self, Start, branch_tip},
 };
 
 /// The longest that a draft may take.
@@ -175,10 +174,10 @@ async fn run_in_folder(
     let tree = folder.join("tree");
     let prompt_file = folder.join("prompt.md");
     let copy = tree.join(&draft.file);
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     require_trust_of_draft(engine, context, &repo, draft).await?;
     let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
-    let prompt = &*engine.redactor_in(context).text(prompt);
+    let prompt = &*core::redaction::redactor_in(engine, context).text(prompt);
     let make = async {
         tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
         private_data::write(&copy, content).await?;
@@ -186,7 +185,7 @@ async fn run_in_folder(
     };
     make.await.map_err(EngineError::io("make the folder of a draft"))?;
     let (id, log_dir) = (execution.id.as_str(), engine.log_dir(&task.project_id, &task.id));
-    let environment = engine.agent_environment(Some(context), agent).await?;
+    let environment = core::environment::agent_environment(engine, Some(context), agent).await?;
     let redactor = environment.redactor();
     let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
     let growth = run::follow_log(engine, &task.project_id, Some(&task.id), id, &log);

@@ -8,7 +8,6 @@ pub(crate) mod command;
 pub(crate) mod drafter;
 pub(crate) mod step;
 
-use crate::{knowledge, race, read, review, storage};
 use std::{collections::BTreeSet, path::Path};
 
 use forge_agents::{LogReader, adapter, marker_of};
@@ -36,12 +35,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    context::{ProjectContext, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, task_branch},
+        runner::Stepping,
+    },
     error::Result,
-    guarded,
-    race::{fixes::Standing, is_entry},
-    review::checks::changed_since_target,
-    steps::Stepping,
+    guarded, knowledge,
+    race::{self, fixes::Standing, is_entry},
+    read,
+    review::{self, checks::changed_since_target},
+    storage,
     subtask::is_closed,
 };
 
@@ -125,7 +129,7 @@ pub(crate) async fn look_for_draft(
     let root = tokio::fs::canonicalize(&workspace.path).await;
     let root = root.map_or_else(|_| workspace.path.clone(), |root| root.to_string_lossy().into_owned());
     let found = diagnostics(&output, &root);
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let target = format!("refs/heads/{}", context.target_branch(task));
     let changed = changed_since_target(&repo, &target, &base, &workspace.base_commit).await?;
     let named: BTreeSet<&str> =
@@ -254,7 +258,7 @@ async fn record_draft(
 ) -> Result<Option<FixProposal>> {
     let mut tx = engine.store().write().await?;
     let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
-    let context = engine.context_of(&mut tx, &task).await?;
+    let context = core::context::context_of(engine, &mut tx, &task).await?;
     let mut proposal = None;
     draft.finished_at = Some(engine.now());
     match drafted {
@@ -299,7 +303,7 @@ async fn try_draft(
 ) -> std::result::Result<FixProposal, Undrafted> {
     let (task, context, agent, title, judged) = {
         let mut conn = engine.store().read().await?;
-        let (task, context) = engine.load(&mut conn, &draft.task_id, None).await?;
+        let (task, context) = core::load::load(engine, &mut conn, &draft.task_id, None).await?;
         // In a race that is the entry, which has the check's log.
         let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
         let judged = judged.unwrap_or_else(|| task.id.clone());
@@ -308,7 +312,7 @@ async fn try_draft(
         let title = task.title.clone();
         (task, context, agent, title, judged)
     };
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
     let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
         Err(GitError::TooLarge { size, .. }) => {
@@ -412,7 +416,7 @@ pub(crate) async fn supersede_fixes(engine: &Engine, id: &TaskId) {
 async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
     let (task, context, open) = {
         let mut conn = engine.store().read().await?;
-        let (task, context) = engine.load(&mut conn, id, None).await?;
+        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
         (task, context, fixes::of_task(&mut conn, id).await?)
     };
     // A fix that is being verified may be taken back, and the file is then as it was.
@@ -586,13 +590,13 @@ async fn lose_drafter(engine: &Engine, tx: &mut Tx, draft: &FixDraft) -> Result<
 pub(crate) async fn settle_half_applied(engine: &Engine, fix: &FixProposal) -> Result<()> {
     let (task, context, workspace, reviewing) = {
         let mut conn = engine.store().read().await?;
-        let (task, context) = engine.load(&mut conn, &fix.task_id, None).await?;
+        let (task, context) = core::load::load(engine, &mut conn, &fix.task_id, None).await?;
         let workspace = workspaces::last(&mut conn, &task.id).await?;
         let review = reviews::last(&mut conn, &task.id).await?;
         let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
         (task, context, workspace, review.is_some_and(|review| of_it(&review)))
     };
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
     let landed = match (&present, &fix.applied_commit) {
         (Some(workspace), Some(commit)) => {

@@ -1,7 +1,6 @@
 //! Running a failed check again with a drafted fix: as a step of its own after somebody applied it, or within the
 //! review whose check failed, where a draft takes the place of the retry.
 
-use crate::{review, run};
 use forge_model::actor::{Actor, Cause};
 use forge_model::execution::Execution;
 use forge_model::fix::{FixProposal, FixStatus, FixVerification};
@@ -10,8 +9,16 @@ use forge_model::workspace::Workspace;
 use forge_store::table::{fixes, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
-use crate::steps::{End, Stepping};
-use crate::{ConflictCode, Engine, EngineError, error::Result, fix::command::Fixing};
+use crate::{
+    ConflictCode, Engine, EngineError,
+    core::{
+        self,
+        runner::{End, Stepping},
+    },
+    error::Result,
+    fix::command::Fixing,
+    review, run,
+};
 
 /// Runs the failing step of an applied fix again: green, it is verified; else it is rolled back.
 pub(crate) async fn verify_fix(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
@@ -46,7 +53,7 @@ async fn check_with_fix(
         return Ok(None);
     };
     let fix = settle_fix(engine, s, workspace, fix, &check).await?;
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let stat = run::finish::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
     let mut tx = engine.store().write().await?;
     if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
@@ -198,7 +205,7 @@ pub(crate) async fn fix_in_place(
         Err(error) => return Err(error),
     };
     if let Some(commit) = fix.applied_commit.clone() {
-        let repo = engine.repo(&s.context).await?;
+        let repo = core::context::repo(engine, &s.context).await?;
         review::review_commit(engine, &repo, review, commit).await?;
     }
     Ok(Some(fix))

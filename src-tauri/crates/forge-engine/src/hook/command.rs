@@ -1,7 +1,6 @@
 //! What a person does about lifecycle hooks: trying one out apart from any move, and going on when a
 //! blocking one did not pass.
 
-use crate::run;
 use std::path::{Path, PathBuf};
 
 use forge_agents::LogReader;
@@ -19,8 +18,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
-    environment::ProgramEnvironment,
+    core::{self, context::ProjectContext, environment::ProgramEnvironment, runner::BEHIND_BARRIER},
     error::Result,
     hook::{
         HookStep, SkippedOnce, is_blocking,
@@ -28,7 +26,7 @@ use crate::{
         step::{nobody, open_log, record_of, usable, working_dir},
     },
     read::page_of,
-    steps::BEHIND_BARRIER,
+    run,
 };
 
 /// The folder of the logs of hooks that were tested without a task, beside those of tasks.
@@ -102,7 +100,7 @@ impl Engine {
             &trial.facts,
         );
         let cwd = working_dir(&trial.context, trial.workspace.as_ref());
-        let inherited = self.command_environment(&trial.context).await?;
+        let inherited = core::environment::command_environment(self, &trial.context).await?;
         let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
         let task = trial.task.as_ref().map(|task| &task.id);
         let follow = run::follow_log(self, project, task, &trial.log_id, &log);
@@ -144,7 +142,7 @@ impl Engine {
         limit: usize,
     ) -> Result<LogPage> {
         let log_id = checked_log_id(log_id)?;
-        self.context(&mut *self.store().read().await?, project).await?;
+        core::context::context(self, &mut *self.store().read().await?, project).await?;
         page_of(hook_test_dir(self, project), log_id, after, before, limit).await
     }
 }
@@ -179,7 +177,7 @@ async fn try_script(
 async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRequest) -> Result<Trial> {
     let HookTestRequest { task_id, event, index, hook, log_id } = request;
     let mut conn = engine.store().read().await?;
-    let context = engine.context(&mut conn, project).await?;
+    let context = core::context::context(engine, &mut conn, project).await?;
     let hook = match hook {
         Some(hook) => hook,
         None => {
@@ -201,7 +199,7 @@ async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRe
     let (mut task, mut workspace) = (None, None);
     let mut log_dir = hook_test_dir(engine, project);
     if let Some(id) = task_id {
-        let (row, _) = engine.load(&mut conn, &id, None).await?;
+        let (row, _) = core::load::load(engine, &mut conn, &id, None).await?;
         if row.project_id != *project {
             return Err(EngineError::invalid("task_id", "belongs to another project"));
         }

@@ -21,7 +21,7 @@ use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, tran
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, subtask::is_ordered};
+use crate::{Engine, EngineError, core::context::ProjectContext, error::Result, subtask::is_ordered};
 
 /// What a hook's row holds besides its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

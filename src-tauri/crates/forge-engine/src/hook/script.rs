@@ -1,7 +1,6 @@
 //! A hook's script as a process: what it is told, where its output goes, and how its end is judged. Real
 //! runs and tests of a hook share every line of it.
 
-use crate::{run, trust};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -18,8 +17,12 @@ use forge_store::table::tasks::TaskRow;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, context::ProjectContext, environment::ProgramEnvironment, error::Result, hook::step::failure,
+    Engine,
+    core::{context::ProjectContext, environment::ProgramEnvironment},
+    error::Result,
+    hook::step::failure,
     review::checks::CheckOutput,
+    run, trust,
 };
 
 /// From the gentle signal to the kill of a hook.

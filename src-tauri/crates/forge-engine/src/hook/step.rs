@@ -5,7 +5,6 @@
 //! keeps the task behind the barrier. Every run, also one that is skipped, leaves a log whose last entry is
 //! its record.
 
-use crate::{knowledge, run, storage, workspace};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -28,16 +27,20 @@ use forge_store::table::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::steps::{Effect, End, Stepping};
 use crate::{
     Engine, EngineError,
-    context::ProjectContext,
+    core::{
+        self,
+        context::ProjectContext,
+        runner::{Effect, End, Stepping},
+        transition::Trouble,
+    },
     error::Result,
     hook::{
         HookStep, is_blocking,
         script::{HookFacts, ScriptRun},
     },
-    transition::Trouble,
+    knowledge, run, storage, workspace,
 };
 
 /// How much of a script's output stands in the annotation; the whole is in its log.
@@ -90,7 +93,7 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
                 error: Some("interrupted: Forge or the task went elsewhere while it ran".to_owned()),
                 ..blank
             };
-            close_with_record(&dir, &log_id, &run, engine.redactor_in(&s.context)).await?;
+            close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
             Ok(End::Hook(Box::new(run)))
         }
         LifecycleHook::Script(script) => {
@@ -115,7 +118,7 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
         }
         LifecycleHook::Plugin(plugin) => {
             let (run, lessons) = run_hook_plugin(engine, s, &step, &plugin, blank).await?;
-            close_with_record(&dir, &log_id, &run, engine.redactor_in(&s.context)).await?;
+            close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
             Ok(End::Taught(lessons, Box::new(End::Hook(Box::new(run)))))
         }
     }
@@ -147,7 +150,7 @@ async fn run_hook_script(
 ) -> Result<HookRun> {
     let (workspace, facts) = facts_of_hook(engine, s, step).await?;
     super::script::require_trust_of_script(engine, &s.context, Some(&s.task), workspace.as_ref()).await?;
-    let environment = engine.command_environment(&s.context).await?;
+    let environment = core::environment::command_environment(engine, &s.context).await?;
     let log_id = s.step.log_id.clone().unwrap_or_default();
     let dir = engine.log_dir(&s.task.project_id, &s.task.id);
     // From here on nothing fails for want of space: a script is begun at most once.
@@ -280,9 +283,9 @@ async fn act_as_plugin(engine: &Engine, s: &Stepping, action: Action) -> Result<
         context: Arc::clone(&s.context),
         transition: s.transition.clone(),
     };
-    let end = engine.run_instant_action(&mut tx, &mut fresh, action, &mut effects).await?;
+    let end = core::runner::run_instant_action(engine, &mut tx, &mut fresh, action, &mut effects).await?;
     tx.commit().await?;
-    engine.act(effects);
+    core::runner::act(engine, effects);
     Ok(end)
 }
 
@@ -315,9 +318,9 @@ pub(crate) async fn record_hook(
     }
     if failed && is_blocking(step) {
         let trouble = trouble_of(step, &run)?;
-        return engine.stay_behind_barrier(tx, context, task, step, trouble, effects).await;
+        return core::runner::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
     }
-    let facts = json!({ "step": crate::steps::name_of(step), "outcome": step.outcome });
+    let facts = json!({ "step": core::runner::name_of(step), "outcome": step.outcome });
     engine.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     Ok(true)
 }

@@ -16,7 +16,10 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::{ProjectContext, slug},
+    core::{
+        self,
+        context::{ProjectContext, slug},
+    },
     error::Result,
     knowledge::step::{lesson_files, lesson_text},
     merge::step::{ATTEMPTS, turn_at},
@@ -69,7 +72,7 @@ impl Engine {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<LessonPage> {
-        let context = self.context(&mut *self.store().read().await?, project).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
         let mut from = match (cursor.map(parse_cursor).transpose()?, status) {
             (Some(from), _) => from,
             (None, Some(LessonStatus::Accepted)) => Begin::File(None),
@@ -107,7 +110,7 @@ impl Engine {
     pub async fn propose_lesson(&self, project: &ProjectId, draft: LessonDraft) -> Result<LessonView> {
         let draft = checked(draft)?;
         let mut tx = self.store().write().await?;
-        let context = self.context(&mut tx, project).await?;
+        let context = core::context::context(self, &mut tx, project).await?;
         let row = LessonRow {
             id: self.new_id(),
             project_id: project.clone(),
@@ -153,7 +156,7 @@ impl Engine {
     /// `NotFound`, `LessonDecided` when the repository keeps it.
     pub async fn dismiss_lesson(&self, project: &ProjectId, id: &LessonId) -> Result<LessonView> {
         let (_, context) = lesson(self, project, id).await?;
-        let (repo, target) = (self.repo(&context).await?, context.usual_target());
+        let (repo, target) = (core::context::repo(self, &context).await?, context.usual_target());
         let _turn = turn_at(&repo, &target).await;
         let mut row = settled_lesson(self, &repo, project, id).await?;
         match row.status {
@@ -180,7 +183,7 @@ async fn kept(
     after: Option<&str>,
     room: usize,
 ) -> Result<(Vec<LessonView>, Option<String>)> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let target = context.usual_target();
     let Some(commit) = repo.resolve(&format!("refs/heads/{target}")).await? else {
         return Ok((Vec::new(), None));
@@ -223,7 +226,7 @@ async fn accept_to_the_end(
         body: edit.body.unwrap_or(row.draft.body),
         paths: edit.paths.unwrap_or(row.draft.paths),
     })?;
-    let (repo, target) = (engine.repo(&context).await?, context.usual_target());
+    let (repo, target) = (core::context::repo(engine, &context).await?, context.usual_target());
     let _turn = turn_at(&repo, &target).await;
     let mut row = settled_lesson(engine, &repo, project, id).await?;
     if row.status == LessonStatus::Accepted {
@@ -284,7 +287,8 @@ async fn commit_of_lesson(
     let tip = repo.resolve(&format!("refs/heads/{target}")).await?;
     let tip = tip.ok_or_else(|| EngineError::not_found("branch", target))?;
     let of_task = document.task.map(|number| format!(" (#{number})")).unwrap_or_default();
-    let message = engine.redacted_in(context, format!("Lesson: {}{of_task}", document.lesson.title));
+    let message =
+        core::redaction::redacted_in(engine, context, format!("Lesson: {}{of_task}", document.lesson.title));
     let author = context.settings.author.as_ref();
     let author = author.map(|author| (author.name.as_str(), author.email.as_str()));
     // Names that differ in case alone are one file on some disks.
@@ -339,8 +343,8 @@ pub(crate) fn settle_lessons(engine: &Engine) {
         let settle = async {
             let rows = lessons::landing(&mut *engine.store().read().await?).await?;
             for row in rows {
-                let context = engine.context(&mut *engine.store().read().await?, &row.project_id).await?;
-                let repo = engine.repo(&context).await?;
+                let context = core::context::context(&engine, &mut *engine.store().read().await?, &row.project_id).await?;
+                let repo = core::context::repo(&engine, &context).await?;
                 let _turn = turn_at(&repo, &context.usual_target()).await;
                 settled_lesson(&engine, &repo, &row.project_id, &row.id).await?;
             }
@@ -359,7 +363,7 @@ async fn lesson(
     id: &LessonId,
 ) -> Result<(LessonRow, std::sync::Arc<ProjectContext>)> {
     let mut conn = engine.store().read().await?;
-    let context = engine.context(&mut conn, project).await?;
+    let context = core::context::context(engine, &mut conn, project).await?;
     let row = lessons::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
     Ok((row.ok_or_else(|| EngineError::not_found("lesson", id))?, context))
 }

@@ -11,8 +11,11 @@ use forge_model::words::counted;
 use forge_store::table::{postmortems, tasks, trajectories};
 use serde_json::json;
 
-use crate::steps::{End, Stepping};
-use crate::{Engine, EngineError, error::Result};
+use crate::{
+    Engine, EngineError,
+    core::runner::{End, Stepping},
+    error::Result,
+};
 
 /// Keeps what the closed task teaches.
 pub(crate) async fn debrief_task(engine: &Engine, s: &Stepping) -> Result<End> {

@@ -9,7 +9,7 @@ use forge_store::table::{executions, fixes, postmortems, races, reviews, tasks, 
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, error::Result, race::is_entry};
+use crate::{Engine, core, error::Result, race::is_entry};
 
 /// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.
 pub(crate) async fn record_gate_failure(
@@ -34,7 +34,9 @@ pub(crate) async fn record_postmortem(
     cause: PostmortemCause,
     review: Option<&ReviewId>,
 ) -> Result<Option<Postmortem>> {
-    if is_entry(task) || !engine.context_of(tx, task).await?.settings.inner_loop.postmortem.enabled {
+    if is_entry(task)
+        || !core::context::context_of(engine, tx, task).await?.settings.inner_loop.postmortem.enabled
+    {
         return Ok(None);
     }
     let facts = facts_of(tx, task).await?;

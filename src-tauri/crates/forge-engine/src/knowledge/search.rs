@@ -5,7 +5,12 @@ use forge_model::ids::ProjectId;
 use forge_model::knowledge::{Document, FOLDER, Lesson, query};
 use forge_store::table::lesson_index::{self, IndexedLesson};
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, knowledge::step::kept_lessons};
+use crate::{
+    Engine, EngineError,
+    core::{self, context::ProjectContext},
+    error::Result,
+    knowledge::step::kept_lessons,
+};
 
 /// The longest text that people search with, in characters.
 const MAX_TEXT: usize = 500;
@@ -22,7 +27,7 @@ impl Engine {
         if query(text).is_none() {
             return Err(EngineError::invalid("q", "needs a word of three letters or more"));
         }
-        let context = self.context(&mut *self.store().read().await?, id).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
         find_lessons(self, &context, &context.usual_target(), text, limit).await
     }
 }
@@ -43,7 +48,7 @@ pub(crate) async fn find_lessons(
 
 /// Brings the index of a branch up to date.
 async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) -> Result<()> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let commit = repo.resolve(&format!("refs/heads/{target}")).await?;
     let version = match &commit {
         Some(commit) => repo.version_at(commit, FOLDER).await?,

@@ -13,10 +13,16 @@ use forge_store::Tx;
 use forge_store::table::{lessons, lessons::LessonRow, steps};
 use serde_json::json;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, transition::Carry};
 use crate::{
+    Engine, EngineError,
+    core::{
+        self,
+        context::ProjectContext,
+        runner::{End, Stepping},
+        transition::Carry,
+    },
+    error::Result,
     run::dispatch::corrupt_step,
-    steps::{End, Stepping},
 };
 
 /// A file longer than this is no lesson.
@@ -87,7 +93,7 @@ async fn new_lessons(
     if said.is_empty() {
         return Ok((0, Vec::new()));
     }
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let kept = match repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await? {
         Some(commit) => kept_lessons(&repo, &commit).await?,
         None => Vec::new(),

@@ -1,7 +1,6 @@
 //! What runs teach those who come later: what an agent was told of it, what a finished task left, and the export of
 //! that under `.forge/`.
 
-use crate::read;
 use forge_model::debrief::Debrief;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ProjectId, TaskId};
@@ -18,7 +17,13 @@ use forge_store::table::{
 };
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, race::is_entry};
+use crate::{
+    Engine, EngineError,
+    core::{self, context::ProjectContext},
+    error::Result,
+    race::is_entry,
+    read,
+};
 
 /// Where the export keeps the notes of finished tasks.
 const NOTES: &str = "trajectories";
@@ -32,7 +37,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn debrief(&self, id: &TaskId) -> Result<Debrief> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         let note = trajectories::get(&mut conn, id).await?;
         Ok(Debrief { note, postmortems: postmortems::of_task(&mut conn, id).await? })
     }
@@ -105,7 +110,7 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
         let (task, context, agent) = {
             let mut conn = engine.store().read().await?;
             let Some(task) = tasks::get(&mut conn, &id).await? else { continue };
-            let context = engine.context_of(&mut conn, &task).await?;
+            let context = core::context::context_of(engine, &mut conn, &task).await?;
             (task, context, agents::get(&mut conn, &note.agent_id).await?)
         };
         let agent = agent.map_or_else(|| note.agent_id.0.clone(), |agent| agent.name);
@@ -120,7 +125,7 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
         let context = {
             let mut conn = engine.store().read().await?;
             let Some(task) = tasks::get(&mut conn, &record.task_id).await? else { continue };
-            engine.context_of(&mut conn, &task).await?
+            core::context::context_of(engine, &mut conn, &task).await?
         };
         let text = serde_json::to_string_pretty(&record)
             .map_err(|error| EngineError::io("write down a postmortem")(error.into()))?;

@@ -16,7 +16,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::tasks::Filter;
 use forge_store::table::{executions, merges, pull_requests, reviews, tasks, workspaces};
 
-use crate::{ConflictCode, Engine, EngineError, error::Result};
+use crate::{ConflictCode, Engine, EngineError, core, error::Result};
 
 /// The largest file whose sides are shown.
 const MAX_SIDE_BYTES: u64 = 1024 * 1024;
@@ -32,7 +32,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn merges(&self, id: &TaskId) -> Result<Vec<Merge>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         Ok(merges::list(&mut conn, id).await?)
     }
 
@@ -42,7 +42,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn merge_queue(&self, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
         let mut conn = self.store().read().await?;
-        let context = self.context(&mut conn, id).await?;
+        let context = core::context::context(self, &mut conn, id).await?;
         let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
         let states = vec![state.name.clone()];
         let filter = Filter { project: Some(id.clone()), states, text: None, after: None };
@@ -76,7 +76,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn conflict(&self, id: &TaskId) -> Result<Option<Conflict>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         let runs = executions::list(&mut conn, id).await?;
         Ok(runs.into_iter().rev().find_map(|row| row.execution.conflict))
     }
@@ -87,7 +87,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn conflict_standing(&self, id: &TaskId, conflict: &Conflict) -> Result<ConflictStanding> {
         let mut conn = self.store().read().await?;
-        let (_, context) = self.load(&mut conn, id, None).await?;
+        let (_, context) = core::load::load(self, &mut conn, id, None).await?;
         let last = merges::last(&mut conn, id).await?;
         let workspace = workspaces::last(&mut conn, id).await?;
         drop(conn);
@@ -95,7 +95,7 @@ impl Engine {
             return Ok(ConflictStanding::Merged);
         }
         let Some(workspace) = workspace else { return Ok(ConflictStanding::Open) };
-        let repo = self.repo(&context).await?;
+        let repo = core::context::repo(self, &context).await?;
         // The branch moves when the rebase, or the merge of the target, is finished.
         let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
         let resolved = match tip {
@@ -115,9 +115,9 @@ impl Engine {
         let conflict: ConflictPath = found.ok_or_else(|| EngineError::not_found("file in conflict", path))?;
         let context = {
             let mut conn = self.store().read().await?;
-            self.load(&mut conn, id, None).await?.1
+            core::load::load(self, &mut conn, id, None).await?.1
         };
-        let repo = self.repo(&context).await?;
+        let repo = core::context::repo(self, &context).await?;
         Ok(ConflictFile {
             base: side_text(&repo, conflict.base.as_ref()).await?,
             ours: side_text(&repo, conflict.ours.as_ref()).await?,
@@ -132,7 +132,7 @@ impl Engine {
     /// `NotFound`, `TaskOpen`.
     pub async fn delivery(&self, id: &TaskId) -> Result<Delivery> {
         let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, None).await?;
+        let (task, context) = core::load::load(self, &mut conn, id, None).await?;
         if !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
             let message = "the task is still open: what it delivers is known when it is closed";
             return Err(EngineError::conflict(ConflictCode::TaskOpen, message));
@@ -146,7 +146,7 @@ impl Engine {
         drop(conn);
         let commits = match (&merge, &workspace) {
             (Some(merge), Some(workspace)) if !merge.source_commit.is_empty() => {
-                let repo = self.repo(&context).await?;
+                let repo = core::context::repo(self, &context).await?;
                 let base = merge.target_before.clone().unwrap_or_else(|| workspace.base_commit.clone());
                 delivered(&repo, &base, &merge.source_commit).await?
             }

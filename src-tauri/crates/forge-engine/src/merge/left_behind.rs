@@ -4,10 +4,12 @@ use forge_git::Repo;
 use forge_model::review::{Review, ReviewStatus};
 use forge_store::table::reviews;
 
-use crate::steps::Stepping;
 use crate::{
     Engine,
-    context::{backup_prefix, task_branch},
+    core::{
+        context::{backup_prefix, task_branch},
+        runner::Stepping,
+    },
     error::Result,
 };
 

@@ -17,8 +17,15 @@ use forge_model::task::{WaitReason, Waiting};
 use forge_model::transition::StepStatus;
 use forge_store::table::{steps, tasks};
 
-use crate::steps::{End, Stepping};
-use crate::{Engine, engine::locked, error::Result};
+use crate::{
+    Engine,
+    core::{
+        self,
+        runner::{End, Stepping},
+    },
+    engine::locked,
+    error::Result,
+};
 
 /// A branch of a repository.
 type Target = (PathBuf, String);
@@ -95,19 +102,19 @@ async fn ahead(engine: &Engine, s: &Stepping, (common_dir, target): &Target) -> 
         }
         let Some(task) = tasks::get(&mut conn, &step.task_id).await? else { continue };
         let stands = match step.status {
-            StepStatus::Running => engine.is_attended(&task.id),
+            StepStatus::Running => core::workers::is_attended(engine, &task.id),
             StepStatus::Pending => is_standing(task.waiting.as_ref()),
             StepStatus::Done => false,
         };
         if task.held || !stands {
             continue;
         }
-        let context = engine.context_of(&mut conn, &task).await?;
+        let context = core::context::context_of(engine, &mut conn, &task).await?;
         // By way of a code host nothing is merged here, and nobody is told when a look there ends.
         let merges_here = context.project.work_mode == WorkMode::DirectCommit;
         if merges_here
             && context.target_branch(&task) == *target
-            && engine.repo(&context).await?.common_dir() == common_dir
+            && core::context::repo(engine, &context).await?.common_dir() == common_dir
         {
             ahead = Some(task.number);
         }

@@ -3,7 +3,6 @@
 //! passed lands. It costs no budget. Commits that came to the branch after the review are kept at a ref meanwhile; the
 //! branch has them again once the rest landed.
 
-use crate::{review, workspace};
 use std::path::Path;
 
 use forge_git::{GitError, Repo};
@@ -21,14 +20,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    context::{backup_prefix, task_branch},
+    core::{
+        context::{backup_prefix, task_branch},
+        runner::{End, Stepping},
+        transition::Trouble,
+    },
     error::Result,
-    review::reviewed_prefix,
-    transition::Trouble,
-};
-use crate::{
-    review::checks::{Checked, NO_CHECKS, evidence_of, has_no_checks},
-    steps::{End, Stepping},
+    review::{
+        self,
+        checks::{Checked, NO_CHECKS, evidence_of, has_no_checks},
+        reviewed_prefix,
+    },
+    workspace,
 };
 
 /// Where the commits of a task are that its branch has again after a rebase of Forge's landed.

@@ -3,7 +3,6 @@
 //! The user's checkout is never forced, stashed or reset. When local changes are in the way nothing moves
 //! and the task waits. A kill between intent and outcome is settled from what git says.
 
-use crate::review;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -25,15 +24,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    context::task_branch,
+    core::{
+        self,
+        context::task_branch,
+        runner::{End, Stepping},
+        transition::Trouble,
+    },
     engine::locked,
     error::Result,
-    review::{Approved, parts, short},
-    transition::Trouble,
-};
-use crate::{
     merge::rebase::Rebased,
-    steps::{End, Stepping},
+    review::{self, Approved, parts, short},
 };
 
 /// How often a merge is computed anew because its target moved meanwhile.
@@ -72,7 +72,7 @@ pub(crate) async fn run_merge(engine: &Engine, s: &Stepping, cancel: &Cancellati
         }
         Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
     };
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     super::watch::unwatch(engine, &s.task.id);
     let _turn = match super::queue::merge_turn(engine, s, &repo, &target).await? {
         Ok(turn) => turn,
@@ -272,7 +272,7 @@ fn merge_request(engine: &Engine, s: &Stepping, target: &str, source: &str) -> M
         .replace("{branch}", &task_branch(&s.task))
         .replace("{target}", target)
         .replace("{title}", &s.task.title);
-    let message = engine.redacted_in(&s.context, message);
+    let message = core::redaction::redacted_in(engine, &s.context, message);
     MergeRequest {
         target_branch: target.to_owned(),
         source: source.to_owned(),

@@ -1,6 +1,5 @@
 //! Projects: adding a repository, changing its rules, removing it with its worktrees (never the repository).
 
-use crate::{review, run, workspace};
 use std::path::{Path, PathBuf};
 
 use forge_git::{GitError, Repo};
@@ -18,11 +17,12 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     engine::locked,
     error::Result,
-    run::{attachments::remove_folder, task_folder},
-    workspace::{cleanup::Goes, orphans::clear_own_files},
+    review,
+    run::{self, attachments::remove_folder, task_folder},
+    workspace::{self, cleanup::Goes, orphans::clear_own_files},
 };
 
 /// A project to be added.
@@ -140,7 +140,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, git's errors other than that there is none.
     pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
-        let context = self.context(&mut *self.store().read().await?, id).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
         Ok(review::present_repo(self, &context).await?.is_some())
     }
 
@@ -191,7 +191,7 @@ impl Engine {
         if moved {
             super::repository::watch_repository(self, id);
         }
-        self.wake_waiting();
+        core::runner::wake_waiting(self);
         Ok(row.project)
     }
 
@@ -225,7 +225,7 @@ impl Engine {
         let mut holds = Vec::with_capacity(all.len());
         let mut folders = Vec::new();
         for task in &all {
-            holds.push(self.hold(&task.id).await);
+            holds.push(core::workers::hold(self, &task.id).await);
             if !has_repository {
                 continue;
             }
@@ -262,7 +262,7 @@ impl Engine {
     pub async fn settings(&self, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
         let mut conn = self.store().read().await?;
         let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let context = self.context(&mut conn, id).await?;
+        let context = core::context::context(self, &mut conn, id).await?;
         Ok((context.settings.clone(), row.settings))
     }
 
@@ -278,7 +278,7 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let mut row =
             projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let source_before = self.context(&mut tx, id).await?.settings.workflow_source;
+        let source_before = core::context::context(self, &mut tx, id).await?.settings.workflow_source;
         merge_patch(&mut row.settings, patch);
         tidy_settings(&mut row.settings);
         // What is written now is refused where what was written once is mended.
@@ -295,7 +295,7 @@ impl Engine {
         project_changed(self, &mut tx, &row.project, "settings").await?;
         tx.commit().await?;
         workspace::pool::trim_pool_later(self, id);
-        self.wake_waiting();
+        core::runner::wake_waiting(self);
         Ok((ProjectContext::read(&row)?.settings, row.settings))
     }
 
@@ -305,7 +305,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn workflow(&self, id: &ProjectId) -> Result<Workflow> {
         let mut conn = self.store().read().await?;
-        Ok(self.context(&mut conn, id).await?.workflow.clone())
+        Ok(core::context::context(self, &mut conn, id).await?.workflow.clone())
     }
 
     /// How many tasks of a project are in each state.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, engine::locked, error::Result};
+use crate::{Engine, EngineError, core, engine::locked, error::Result};
 
 /// Where a repository keeps its configuration.
 pub(crate) const CONFIG_FILE: &str = ".forge.json";
@@ -32,7 +32,7 @@ impl Engine {
     pub async fn inner_loop(&self, id: &ProjectId) -> Result<InnerLoopState> {
         let mut conn = self.store().read().await?;
         let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let config = self.context(&mut conn, id).await?.settings.inner_loop.clone();
+        let config = core::context::context(self, &mut conn, id).await?.settings.inner_loop.clone();
         let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
         let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
         Ok(InnerLoopState { config, sources, repository: row.repository_config })
@@ -52,9 +52,9 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
     let (row, context) = {
         let mut conn = engine.store().read().await?;
         let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
-        (row, engine.context(&mut conn, id).await?)
+        (row, core::context::context(engine, &mut conn, id).await?)
     };
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
     if row.repository_config.as_ref().is_some_and(|read| read.looked_at == commit) {
         return Ok(());
@@ -66,7 +66,7 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
     projects::update(&mut tx, &mut row, engine.now()).await?;
     super::command::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
     tx.commit().await?;
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(())
 }
 
@@ -112,9 +112,9 @@ async fn repository_watcher(
 ) -> Result<notify::RecommendedWatcher> {
     let context = {
         let mut conn = engine.store().read().await?;
-        engine.context(&mut conn, id).await?
+        core::context::context(engine, &mut conn, id).await?
     };
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
     let packed = repo.common_dir().join("packed-refs");
     let (own, signal) = (branch.clone(), Arc::clone(changed));

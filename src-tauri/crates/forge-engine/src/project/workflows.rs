@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     error::Result,
     project::repository::{default_commit, text_at},
 };
@@ -73,7 +73,7 @@ impl Engine {
     pub async fn workflow_state(&self, id: &ProjectId) -> Result<WorkflowState> {
         let mut conn = self.store().read().await?;
         let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let context = self.context(&mut conn, id).await?;
+        let context = core::context::context(self, &mut conn, id).await?;
         Ok(WorkflowState {
             workflow: context.workflow.clone(),
             source: context.settings.workflow_source,
@@ -113,7 +113,7 @@ impl Engine {
         {
             return Err(EngineError::VersionConflict { expected, actual: row.project.version });
         }
-        let context = self.context(&mut tx, id).await?;
+        let context = core::context::context(self, &mut tx, id).await?;
         if context.settings.workflow_source == WorkflowSource::Repository {
             return Err(EngineError::conflict(
                 ConflictCode::WorkflowInRepository,
@@ -127,7 +127,7 @@ impl Engine {
         projects::update(&mut tx, &mut row, self.now()).await?;
         super::command::project_changed(self, &mut tx, &row.project, "workflow").await?;
         tx.commit().await?;
-        self.wake_waiting();
+        core::runner::wake_waiting(self);
         self.workflow_state(id).await
     }
 }
@@ -174,12 +174,12 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     let (row, context) = {
         let mut conn = engine.store().read().await?;
         let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
-        (row, engine.context(&mut conn, id).await?)
+        (row, core::context::context(engine, &mut conn, id).await?)
     };
     if context.settings.workflow_source != WorkflowSource::Repository {
         return Ok(());
     }
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
     if row.workflow_origin.as_ref().is_some_and(|origin| origin.looked_at == commit) {
         return Ok(());
@@ -187,7 +187,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     let found = kept_in(&repo, &commit).await?;
     let mut tx = engine.store().write().await?;
     let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
-    let context = engine.context(&mut tx, id).await?;
+    let context = core::context::context(engine, &mut tx, id).await?;
     let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
     let replaced = match found {
         Ok(parsed) => match replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await {
@@ -206,7 +206,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     projects::update(&mut tx, &mut row, engine.now()).await?;
     super::command::project_changed(engine, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(())
 }
 
@@ -218,7 +218,7 @@ pub(crate) async fn adopt_repository_workflow(
 ) -> Result<()> {
     let field = |message: String| EngineError::invalid("workflow_source", message);
     let context = ProjectContext::read(row)?;
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let commit = default_commit(&repo, row)
         .await?
         .ok_or_else(|| field(format!("no branch is called `{}`", row.project.default_branch)))?;

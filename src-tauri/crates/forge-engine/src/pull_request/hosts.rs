@@ -26,7 +26,12 @@ use forge_store::table::{
 };
 use tokio::sync::Notify;
 
-use crate::{Engine, context::ProjectContext, engine::locked, error::Result};
+use crate::{
+    Engine,
+    core::{self, context::ProjectContext},
+    engine::locked,
+    error::Result,
+};
 
 /// How long a program that knows a token may take.
 const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
@@ -142,7 +147,7 @@ pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) 
     if !locked(&engine.inner.hosts.learned).insert(key.clone()) {
         return;
     }
-    let host = async { code_host(context, &engine.repo(context).await?).await };
+    let host = async { code_host(context, &core::context::repo(engine, context).await?).await };
     let config = match Box::pin(host).await {
         Ok(Ok(config)) => config,
         // No code host, so no token.
@@ -178,7 +183,7 @@ fn did_not_learn(engine: &Engine, key: &LearnedHost, error: &(dyn std::error::Er
 async fn said_by(engine: &Engine, words: Vec<String>) -> Option<String> {
     let (name, args) = words.split_first()?;
     // Where programs are found, no more: this one is the user's own and gets all of their environment.
-    let path = engine.user_path().await;
+    let path = core::environment::user_path(engine).await;
     let program = find_program(name, &path)?;
     let marker = Marker(format!("token-{}", engine.inner.config.ids.new_id()));
     let command = Command::new(program, &engine.inner.config.data_dir, marker)
@@ -240,7 +245,7 @@ pub(crate) fn due_changed(engine: &Engine) {
 
 /// Asks for every look when it is due, from now on.
 pub(crate) fn watch_pull_requests(engine: &Engine) {
-    engine.keep_going(async |engine: Engine| {
+    core::panics::keep_going(engine, async |engine: Engine| {
         let mut asked = HashMap::new();
         loop {
             let next = match ask_for_looks(&engine, &mut asked).await {
@@ -252,7 +257,7 @@ pub(crate) fn watch_pull_requests(engine: &Engine) {
             };
             let due = async {
                 match next {
-                    Some(at) => engine.sleep_until(at).await,
+                    Some(at) => core::sleep::sleep_until(&engine, at).await,
                     None => std::future::pending().await,
                 }
             };

@@ -1,12 +1,11 @@
 //! Pull requests: how reviewed work reaches the target by way of a code host.
 //!
-//! What people do about them; what the engine does is a step of the merge ([`crate::steps`]) and a watch
+//! What people do about them; what the engine does is a step of the merge ([`crate::core::runner`]) and a watch
 //! ([`crate::pull_request::hosts`]). A pull request is nobody's but the host's: none is closed or deleted here.
 
 pub(crate) mod hosts;
 pub(crate) mod step;
 
-use crate::{project, review, run};
 use forge_hosts::{Check, Fetched, HostError, KeychainError, Summary, Token, TokenSource, host_name};
 use forge_model::actor::Actor;
 use forge_model::comment::{CommentSource, CommentStatus, DiffSide, LineNote, MAX_TEXT_BYTES};
@@ -29,10 +28,11 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext, transition::Move},
     error::{Result, whole},
+    project,
     pull_request::hosts::{HOST_TOKEN, NoHost, remedy},
-    transition::Move,
+    review, run,
 };
 
 /// What of a pull request is sent to the agent.
@@ -53,7 +53,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn pull_request(&self, id: &TaskId) -> Result<Option<TaskPullRequest>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         Ok(pull_requests::get(&mut conn, id).await?.map(|row| TaskPullRequest {
             task_id: row.task_id,
             host: row.host,
@@ -76,10 +76,10 @@ impl Engine {
     pub async fn refresh_pull_request(&self, id: &TaskId) -> Result<Option<TaskPullRequest>> {
         let (row, waits) = {
             let mut conn = self.store().read().await?;
-            let (task, _) = self.load(&mut conn, id, None).await?;
+            let (task, _) = core::load::load(self, &mut conn, id, None).await?;
             let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
             let waits = matches!(reason, Some(WaitReason::AwaitingMerge | WaitReason::HostUnreachable));
-            (pull_requests::get(&mut conn, id).await?, waits && self.works_on_named(id))
+            (pull_requests::get(&mut conn, id).await?, waits && core::workers::works_on_named(self, id))
         };
         let Some(row) = row else { return Ok(None) };
         if waits {
@@ -108,16 +108,16 @@ impl Engine {
     ) -> Result<()> {
         let row = {
             let mut conn = self.store().read().await?;
-            self.load(&mut conn, id, None).await?;
+            core::load::load(self, &mut conn, id, None).await?;
             pull_requests::get(&mut conn, id).await?
         };
         let pull = row.and_then(|row| row.pull_request);
         let pull = pull.ok_or_else(|| EngineError::not_found("pull request of task", id))?;
         let correction = correction_of(self, id, &pull, &news).await?;
-        let _hold = self.hold(id).await;
+        let _hold = core::workers::hold(self, id).await;
         let running = run::is_running(self, id);
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load(&mut tx, id, None).await?;
+        let (mut task, context) = core::load::load(self, &mut tx, id, None).await?;
         require_agent(&mut tx, &context, &task).await?;
         if let Some(mut row) = pull_requests::get(&mut tx, id).await? {
             let new = news.comments.iter().filter(|id| !row.told.contains(id)).cloned().collect::<Vec<_>>();
@@ -129,11 +129,20 @@ impl Engine {
             run::follow_up::queue_follow_up(self, &mut tx, &task, correction).await?;
         } else {
             let reason = format!("news from pull request {}", pull.number);
-            self.back_to_work(&mut tx, &context, &mut task, actor, Verb::SendBack, correction, Some(reason))
-                .await?;
+            core::actions::back_to_work(
+                self,
+                &mut tx,
+                &context,
+                &mut task,
+                actor,
+                Verb::SendBack,
+                correction,
+                Some(reason),
+            )
+            .await?;
         }
         tx.commit().await?;
-        self.wake_waiting();
+        core::runner::wake_waiting(self);
         Ok(())
     }
 
@@ -142,7 +151,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn host_standing(&self, id: &ProjectId) -> Result<HostStanding> {
-        let context = self.context(&mut *self.store().read().await?, id).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
         let mut standing = HostStanding {
             host: None,
             configured: context.settings.code_host.is_some(),
@@ -151,7 +160,7 @@ impl Engine {
             problem: None,
             remedy: None,
         };
-        let repo = self.repo(&context).await?;
+        let repo = core::context::repo(self, &context).await?;
         let config = match hosts::code_host(&context, &repo).await? {
             Ok(config) => config,
             Err(NoHost { problem, remedy }) => {
@@ -188,8 +197,8 @@ impl Engine {
     pub async fn put_host_token(&self, id: &ProjectId, token: Option<&str>) -> Result<()> {
         let token = token.map(|text| Token::new(text).ok_or(text)).transpose();
         let token = token.map_err(|_| EngineError::invalid("token", "must not be empty"))?;
-        let context = self.context(&mut *self.store().read().await?, id).await?;
-        let repo = self.repo(&context).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
+        let repo = core::context::repo(self, &context).await?;
         let config = hosts::code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
             EngineError::conflict(ConflictCode::NoCodeHost, format!("{problem}: {remedy}"))
         })?;
@@ -217,7 +226,7 @@ impl Engine {
 /// Looks at a pull request that nothing waits for.
 async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result<()> {
     let Some(known) = &row.pull_request else { return Ok(()) };
-    let (task, context) = engine.load(&mut *engine.store().read().await?, id, None).await?;
+    let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
     let looked = async {
         let mut read = forge_hosts::Etags::default();
         hosts::host(engine, &context, &row.host).await?.state(known.number, &mut read).await
@@ -227,7 +236,7 @@ async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result
         keep_host_comments(engine, &task, seen).await?;
     }
     let mut tx = engine.store().write().await?;
-    let (task, _) = engine.load(&mut tx, id, None).await?;
+    let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
     let now = pull_requests::get(&mut tx, id).await?;
     let still = |row: &PullRequestRow| row.pull_request.as_ref().is_some_and(|it| it.number == known.number);
     let Some(mut now) = now.filter(still) else { return Ok(()) };
@@ -270,7 +279,7 @@ async fn decided_meanwhile(
 ) -> Result<()> {
     row.next_check_at = None;
     let Some(pull) = &row.pull_request else { return Ok(()) };
-    let context = engine.context_of(tx, task).await?;
+    let context = core::context::context_of(engine, tx, task).await?;
     if !is_at_work(&context, &task.status) {
         return Ok(());
     }
@@ -287,7 +296,7 @@ async fn decided_meanwhile(
         )
     };
     let cause = format!("pull_request:{}:{number}:{}", task.id, pull.state);
-    engine.notify(tx, &context, task, NotificationKind::Waiting, &body, &cause).await
+    core::notices::notify(engine, tx, &context, task, NotificationKind::Waiting, &body, &cause).await
 }
 
 /// Looks at a pull request whose task is elsewhere.

@@ -5,7 +5,6 @@
 //! it after; a pull request that was made but not recorded is found at the host. So the step may be run again
 //! after any kill, and running it again is also how it looks whether something happened.
 
-use crate::{merge, review};
 use forge_git::{GitError, Push, PushError, RemoteWork, Repo};
 use forge_hosts::{Fetched, Host, HostError, NewPullRequest, pull_request_body, pull_request_title};
 use forge_model::actor::{Actor, Cause};
@@ -22,15 +21,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    context::task_branch,
+    core::{
+        self,
+        context::task_branch,
+        runner::{End, Stepping},
+        transition::{Move, Trouble},
+    },
     error::Result,
+    merge::{self, step::NEVER_STARTED},
     pull_request::hosts::{NoHost, remedy},
-    review::{Approved, short},
-    transition::{Move, Trouble},
-};
-use crate::{
-    merge::step::NEVER_STARTED,
-    steps::{End, Stepping},
+    review::{self, Approved, short},
 };
 
 /// Why a pull request could not be brought about or looked at.
@@ -85,7 +85,7 @@ async fn go_by_host(engine: &Engine, s: &Stepping) -> Result<End> {
         }
         Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
     };
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let config = match super::hosts::code_host(&s.context, &repo).await? {
         Ok(config) => config,
         Err(NoHost { problem, remedy }) => return Ok(blocked(problem, &remedy, None)),
@@ -206,7 +206,7 @@ async fn bring(
     push_for(engine, s, repo, row, source).await?;
     let host = super::hosts::host(engine, &s.context, &row.host).await?;
     let summary = super::pull_request_summary(engine, &s.context, &s.task).await?;
-    let redactor = engine.redactor_in(&s.context);
+    let redactor = core::redaction::redactor_in(engine, &s.context);
     let title = redactor.string(pull_request_title(&s.task.title));
     let body = redactor.string(pull_request_body(&summary));
     let link = make_or_update(host.as_ref(), row, title.clone(), body, source).await?;

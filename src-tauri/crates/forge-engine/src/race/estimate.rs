@@ -7,7 +7,7 @@ use forge_model::race::{EntryEstimate, RaceEstimate};
 use forge_store::table::{agents, costs};
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, error::Result, race::tell_apart};
+use crate::{Engine, EngineError, core, error::Result, race::tell_apart};
 
 impl Engine {
     /// What a race of a task is likely to cost. `names` says which strategies; else all that would race.
@@ -16,7 +16,7 @@ impl Engine {
     /// `NotFound`; `Invalid` for a name that no strategy has.
     pub async fn race_estimate(&self, id: &TaskId, names: Option<&[String]>) -> Result<RaceEstimate> {
         let mut conn = self.store().read().await?;
-        let (task, context) = self.load(&mut conn, id, None).await?;
+        let (task, context) = core::load::load(self, &mut conn, id, None).await?;
         let settings = &context.settings.inner_loop;
         let race: Competitive =
             task.race.as_ref().map_or_else(|| settings.competitive.clone(), |own| settings.race_of(own));
@@ -42,7 +42,7 @@ impl Engine {
         strategies: Option<Vec<Strategy>>,
     ) -> Result<RaceEstimate> {
         let mut conn = self.store().read().await?;
-        let context = self.context(&mut conn, id).await?;
+        let context = core::context::context(self, &mut conn, id).await?;
         let settings = &context.settings.inner_loop;
         let mut race = settings.competitive.clone();
         if let Some(own) = strategies {

@@ -1,7 +1,6 @@
 //! Drafted fixes of a race that nobody won: one for each entry whose check failed, proposed for the raced task. Each
 //! fits the work of its entry alone, and names it: applying one makes that entry the winner first.
 
-use crate::fix;
 use forge_model::actor::Actor;
 use forge_model::fix::{FixDraft, FixProposal};
 use forge_model::ids::TaskId;
@@ -12,7 +11,12 @@ use forge_store::table::{fixes, races, reviews, tasks, tasks::TaskRow, workspace
 use sqlx::SqliteConnection;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, context::ProjectContext, error::Result, fix::is_waiting, steps::Stepping};
+use crate::{
+    Engine,
+    core::{self, context::ProjectContext, runner::Stepping},
+    error::Result,
+    fix::{self, is_waiting},
+};
 
 /// What is to be drafted; of an entry that is no case for a small local patch, nothing is.
 pub(crate) async fn plan_drafts_of_race(
@@ -64,9 +68,9 @@ pub(crate) async fn apply_to_entry(
     id: &TaskId,
     fix: &str,
 ) -> Result<Option<FixProposal>> {
-    let _hold = engine.hold(id).await;
+    let _hold = core::workers::hold(engine, id).await;
     let mut tx = engine.store().write().await?;
-    let (mut task, context) = engine.load_own(&mut tx, id, None).await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
     let found = fixes::get(&mut tx, id, fix).await?;
     let Some(mut fix) = found.filter(is_waiting) else { return Ok(None) };
     let Some(race) = race_of_fix(&mut tx, &fix).await? else { return Ok(None) };
@@ -77,11 +81,11 @@ pub(crate) async fn apply_to_entry(
     super::crown(engine, &mut tx, &task, actor.clone(), &name).await?;
     (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
     fixes::update(&mut tx, &fix).await?;
-    engine.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+    core::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
     supersede_race_fixes(engine, &mut tx, &task).await?;
     tx.commit().await?;
     fix::export_fixes(engine, &context, None).await;
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(Some(fix))
 }
 

@@ -4,7 +4,6 @@
 //! on top of what it had, and a branch keeps that as long as the project keeps losers. Every part is done again after a
 //! kill and finds what is done.
 
-use crate::{run, storage, workspace};
 use std::path::Path;
 
 use forge_git::Repo;
@@ -16,12 +15,19 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::{executions, races, tasks, tasks::TaskRow, workspaces};
 
-use crate::workspace::cleanup::{Goes, RETRY_MS};
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::{ProjectContext, backup_prefix, backup_prefix_of, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix, backup_prefix_of, task_branch},
+    },
     error::Result,
-    run::attachments::remove_folder,
+    run::{self, attachments::remove_folder},
+    storage,
+    workspace::{
+        self,
+        cleanup::{Goes, RETRY_MS},
+    },
 };
 
 /// A day in milliseconds.
@@ -72,11 +78,11 @@ async fn try_save_entry(
     let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).is_dir()) else {
         return Ok(None);
     };
-    let (repo, worktree) = (engine.repo(context).await?, Path::new(&workspace.path));
+    let (repo, worktree) = (core::context::repo(engine, context).await?, Path::new(&workspace.path));
     workspace::nested::mend_worktree(engine, &repo, task, &workspace).await?;
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
-    let message = engine.redacted_in(context, message);
+    let message = core::redaction::redacted_in(engine, context, message);
     let commit = match repo.snapshot(worktree, &message, author).await? {
         Some(commit) => commit,
         None => repo.head(worktree).await?,
@@ -93,7 +99,7 @@ pub(crate) async fn clear_race(
     mut race: Race,
 ) -> Result<Vec<String>> {
     let context = project.for_entries()?;
-    let repo = engine.repo(project).await?;
+    let repo = core::context::repo(engine, project).await?;
     let mut kept = Vec::new();
     for index in 0..race.entries.len() {
         kept.extend(clear_entry(engine, &context, &repo, &mut race, index).await?);
@@ -125,7 +131,7 @@ async fn clear_entry(
     let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
     let raced = race.task_id.clone();
     let Some(entry) = race.entries.get_mut(index) else { return Ok(None) };
-    let _hold = engine.hold(&entry.task_id).await;
+    let _hold = core::workers::hold(engine, &entry.task_id).await;
     run::stop_run(engine, &entry.task_id).await;
     let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
         return Ok(None);
@@ -185,7 +191,7 @@ pub(crate) async fn remove_races(engine: &Engine, context: &ProjectContext, task
             return Err(EngineError::conflict(ConflictCode::InUse, message));
         }
         let Some(race) = race_by_id(engine, &task.id, &id).await? else { continue };
-        let repo = engine.repo(context).await?;
+        let repo = core::context::repo(engine, context).await?;
         for entry in &race.entries {
             if let Some(branch) = &entry.branch
                 && let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await?
@@ -220,10 +226,10 @@ pub(crate) async fn plan_forgetting(engine: &Engine) -> Result<()> {
 
 /// Has the losers of a race go when their time has come.
 fn forget_losers_at(engine: &Engine, id: RaceId, at: Timestamp) {
-    engine.keep_going(move |engine: Engine| {
+    core::panics::keep_going(engine, move |engine: Engine| {
         let id = id.clone();
         async move {
-            if engine.sleep_until(at).await
+            if core::sleep::sleep_until(&engine, at).await
                 && let Err(error) = forget_losers(&engine, &id).await
             {
                 tracing::error!(%error, "failed to remove what is kept of a lost race; trying again");
@@ -253,7 +259,7 @@ async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
     let (context, is_cleared) = {
         let mut conn = engine.store().read().await?;
         let left = races::uncleared(&mut conn, &found.task_id).await?;
-        let (_, context) = engine.load(&mut conn, &found.task_id, None).await?;
+        let (_, context) = core::load::load(engine, &mut conn, &found.task_id, None).await?;
         (context, !left.iter().any(|race| race.id == *id))
     };
     if !is_cleared && !clear_race(engine, &context, found.clone()).await?.is_empty() {
@@ -261,7 +267,7 @@ async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
         return Ok(());
     }
     let Some(mut race) = race_by_id(engine, &found.task_id, id).await? else { return Ok(()) };
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
     for entry in race.entries.iter_mut().filter(|entry| promoted.as_ref() != Some(&entry.strategy)) {
         // A branch that somebody went on with is theirs.

@@ -30,7 +30,11 @@ use forge_store::table::{
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::{ConflictCode, Engine, EngineError, context::ProjectContext, error::Result};
+use crate::{
+    ConflictCode, Engine, EngineError,
+    core::{self, context::ProjectContext},
+    error::Result,
+};
 
 /// Whether a task is an entry of a race.
 pub(crate) fn is_entry(task: &TaskRow) -> bool {
@@ -69,7 +73,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn races(&self, id: &TaskId) -> Result<Vec<Race>> {
         let mut conn = self.store().read().await?;
-        let (_, context) = self.load(&mut conn, id, None).await?;
+        let (_, context) = core::load::load(self, &mut conn, id, None).await?;
         let mut all = races::list(&mut conn, id).await?;
         if let Some(race) = all.last_mut().filter(|race| race.status == RaceStatus::Running) {
             let context = context.for_entries()?;

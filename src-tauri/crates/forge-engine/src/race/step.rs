@@ -4,7 +4,6 @@
 //! time limit, and a person's word run it again. So it may be killed at any moment, and finds where it was. What is
 //! left of a race once it is over is `race_left.rs`.
 
-use crate::{fix, knowledge, merge, run, trust};
 use forge_git::Landing;
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
@@ -22,13 +21,19 @@ use forge_store::table::{fixes, races, roles, steps, tasks};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::steps::{Effect, End, Stepping, leaving::Leave};
 use crate::{
     Engine,
-    context::{ProjectContext, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, task_branch},
+        leaving::Leave,
+        runner::{Effect, End, Stepping},
+        transition::{Move, Trouble},
+    },
     error::Result,
+    fix, knowledge, merge,
     race::{is_entry, is_entry_over, tell_apart},
-    transition::{Move, Trouble},
+    run, trust,
 };
 
 /// What the end of a race leads to; in the parameters of its step.
@@ -69,7 +74,7 @@ async fn begin_race(
     s: &Stepping,
     config: &Competitive,
 ) -> Result<std::result::Result<Race, Box<Trouble>>> {
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let own = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
     let target = s.context.target_branch(&s.task);
     let base = match own {
@@ -141,7 +146,7 @@ async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<E
     let over = race.entries.iter().filter(|entry| entry.status.is_over()).count();
     if over < race.entries.len() {
         if let Some(deadline) = next_deadline(&race) {
-            engine.kick_at(&s.task.id, deadline);
+            core::workers::kick_at(engine, &s.task.id, deadline);
         }
         let message = format!("{over} of {} entries are over", race.entries.len());
         return Ok(End::wait(WaitReason::RaceRunning, message));
@@ -160,7 +165,7 @@ async fn settle_entries(
     let (base, limit) = (race.base_commit.clone(), i64::from(race.timeout_sec) * SECOND_MS);
     for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
         let late = entry.started_at.is_some_and(|at| now.since(at) >= limit);
-        let hold = if late { Some(engine.hold(&entry.task_id).await) } else { None };
+        let hold = if late { Some(core::workers::hold(engine, &entry.task_id).await) } else { None };
         if late {
             run::stop_run(engine, &entry.task_id).await;
         }
@@ -224,7 +229,7 @@ pub(crate) async fn put_out(
     }
     let out = context.workflow.cancellation_state.clone();
     let mv = Move::by_engine(&out, "cancel", Actor::System { cause: Cause::Workflow });
-    engine.apply(tx, context, &mut task, mv).await.map(drop)
+    core::transition::apply(engine, tx, context, &mut task, mv).await.map(drop)
 }
 
 /// Starts as many of those that wait for their turn as may run.
@@ -242,7 +247,7 @@ async fn start_entries(
         let Some(mut task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
         let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
         let mv = Move::by_engine(&to, "accept", Actor::System { cause: Cause::Workflow });
-        engine.apply(&mut tx, context, &mut task, mv).await?;
+        core::transition::apply(engine, &mut tx, context, &mut task, mv).await?;
         entry.status = RaceEntryStatus::Running;
         entry.started_at = Some(engine.now());
         entry.branch = Some(task_branch(&task));
@@ -293,7 +298,16 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
     engine.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
     if race.elected.is_some() {
         let cause = format!("race:{}", race.id);
-        engine.notify(&mut tx, &s.context, &s.task, NotificationKind::RaceDecided, &body, &cause).await?;
+        core::notices::notify(
+            engine,
+            &mut tx,
+            &s.context,
+            &s.task,
+            NotificationKind::RaceDecided,
+            &body,
+            &cause,
+        )
+        .await?;
     }
     tx.commit().await?;
     engine.point("race.elected");
@@ -322,7 +336,7 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     let Some((winner, commit)) = winner.and_then(|entry| Some((entry.clone(), entry.commit?))) else {
         return not_promoted(engine, s, race, "the winner has no commit".to_owned()).await;
     };
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let branch = task_branch(&s.task);
     let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
     let moved = match &now {
@@ -413,7 +427,7 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
     let (Some(winner), Some(accept)) = (winner, accept) else {
         return Ok(End::Ok(Some("the state declares no accept".to_owned())));
     };
-    let aside = match engine.may_leave(s, Audience::AgentOnly).await? {
+    let aside = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => None,
         Leave::Aside(aside) => Some(aside),
         Leave::Refused(trouble) => return Ok(End::Block(trouble)),
@@ -427,7 +441,7 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
 /// A race looks again once an entry of its is over.
 pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
     let Some(task) = tasks::get(tx, entry).await?.filter(is_entry) else { return Ok(None) };
-    let context = engine.context_of(tx, &task).await?;
+    let context = core::context::context_of(engine, tx, &task).await?;
     Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
 }
 

@@ -3,7 +3,6 @@
 //! The database is the source, these files are its export: written whole or not at all, kept out of git, and never
 //! read back; only the attempts of `validate` are kept there themselves, by a room of their own. A path on the way that is no real folder (a link that somebody committed, say) is never followed.
 
-use crate::{cost, knowledge, trust};
 use std::{
     collections::HashMap,
     io::{self, Write as _},
@@ -15,7 +14,14 @@ use std::{
 
 use forge_model::ids::ProjectId;
 
-use crate::{Engine, EngineError, context::ProjectContext, engine::locked, error::Result};
+use crate::{
+    Engine, EngineError,
+    core::{self, context::ProjectContext},
+    cost,
+    engine::locked,
+    error::Result,
+    knowledge, trust,
+};
 
 /// The folder of a project's exports.
 pub(crate) const FOLDER: &str = ".forge";
@@ -30,7 +36,7 @@ pub(crate) type ExportTurns = Mutex<HashMap<(ProjectId, &'static str), Arc<tokio
 
 /// Exports what was recorded and not exported yet, now and whenever there is more.
 pub(crate) fn keep_exporting(engine: &Engine) {
-    engine.keep_going(async |engine: Engine| {
+    core::panics::keep_going(engine, async |engine: Engine| {
         loop {
             let failed = export_what_is_new(&engine).await.inspect_err(|error| {
                 tracing::warn!(%error, "failed to export what is new; trying again with the next record, or later");
@@ -38,7 +44,7 @@ pub(crate) fn keep_exporting(engine: &Engine) {
             tokio::select! {
                 () = engine.inner.shutdown.cancelled() => return,
                 () = engine.inner.unexported.notified() => {}
-                goes_on = engine.pause(RETRY_EVERY), if failed.is_err() => if !goes_on { return },
+                goes_on = core::sleep::pause(&engine, RETRY_EVERY), if failed.is_err() => if !goes_on { return },
             }
         }
     });
@@ -63,7 +69,7 @@ pub(crate) async fn export(
     content: impl Into<Vec<u8>>,
 ) -> Result<()> {
     let content = match String::from_utf8(content.into()) {
-        Ok(text) => engine.redactor_in(context).string(text).into_bytes(),
+        Ok(text) => core::redaction::redactor_in(engine, context).string(text).into_bytes(),
         Err(error) => error.into_bytes(),
     };
     write_export(engine, context, path, move |file| replace(file, &content)).await
@@ -71,7 +77,7 @@ pub(crate) async fn export(
 
 /// Sees to it that git does not look at what is written below `.forge/`.
 pub(crate) async fn keep_out_of_git(engine: &Engine, context: &ProjectContext) -> Result<()> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     repo.exclude(&EXCLUDED).await?;
     trust::accepted::keep_own_changes(engine, context, &repo).await
 }

@@ -7,7 +7,6 @@ pub(crate) mod view;
 #[cfg(test)]
 pub(crate) mod view_tests;
 
-use crate::{hook, race, review, run};
 use std::path::{Path, PathBuf};
 
 use forge_agents::LogReader;
@@ -33,8 +32,13 @@ use forge_store::table::{
 use sqlx::SqliteConnection;
 
 use crate::{
-    ConflictCode, Engine, EngineError, TaskPage, context::ProjectContext, error::Result, race::is_entry,
-    steps::name_of, workspace::lock::read_lock,
+    ConflictCode, Engine, EngineError, TaskPage,
+    core::{self, context::ProjectContext, runner::name_of},
+    error::Result,
+    hook,
+    race::{self, is_entry},
+    review, run,
+    workspace::lock::read_lock,
 };
 
 /// Which part of a task's changes is looked at.
@@ -94,7 +98,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn reviews(&self, id: &TaskId) -> Result<Vec<Review>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         Ok(reviews::list(&mut conn, id).await?)
     }
 
@@ -112,7 +116,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         let mut rows = match race::winner_of(&mut conn, id).await? {
             Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
             None => Vec::new(),
@@ -138,7 +142,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn transitions(&self, id: &TaskId) -> Result<Vec<Transition>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         let moves = transitions::list(&mut conn, id).await?;
         let all = steps::list(&mut conn, id).await?;
         Ok(moves
@@ -163,7 +167,7 @@ impl Engine {
     /// `NotFound` when there never was one.
     pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         let mut workspace = workspaces::last(&mut conn, id)
             .await?
             .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
@@ -178,7 +182,7 @@ impl Engine {
     pub async fn prompt_preview(&self, id: &TaskId) -> Result<Vec<Layer>> {
         let (task, context, last, agent) = {
             let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, id, None).await?;
+            let (task, context) = core::load::load(self, &mut conn, id, None).await?;
             let holder = roles::holder(&mut conn, id, context.work_role().unwrap_or_default()).await?;
             let agent = match holder.and_then(|holder| holder.id) {
                 Some(agent) => agents::get(&mut conn, &agent).await?,
@@ -256,7 +260,7 @@ impl Engine {
         let mut diff = repo.diff_files(&scope).await?;
         let shown = {
             let mut conn = self.store().read().await?;
-            let (task, context) = self.load(&mut conn, id, None).await?;
+            let (task, context) = core::load::load(self, &mut conn, id, None).await?;
             let review = review_in_view(&mut conn, &context, &task).await?;
             review.map(|review| (task, context, review))
         };
@@ -354,7 +358,7 @@ pub(crate) async fn tasks_in(
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<TaskPage> {
-    let context = engine.context(conn, project).await?;
+    let context = core::context::context(engine, conn, project).await?;
     let states = &filter.states;
     if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
         let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();
@@ -391,7 +395,7 @@ async fn find_log(engine: &Engine, id: &str) -> Result<(TaskId, String)> {
 /// The folder of a task's log. Logs of the entry that won its race lie with that entry.
 async fn log_dir_of(engine: &Engine, task: &TaskId, log_id: &str) -> Result<PathBuf> {
     let mut conn = engine.store().read().await?;
-    let (row, _) = engine.load(&mut conn, task, None).await?;
+    let (row, _) = core::load::load(engine, &mut conn, task, None).await?;
     if let Some(entry) = race::winner_of(&mut conn, task).await? {
         let runs = executions::list(&mut conn, &entry.task_id).await?;
         if runs.iter().any(|run| run.execution.log_id == log_id) {
@@ -430,7 +434,7 @@ pub(crate) async fn diff_scope(
     request: DiffRequest,
 ) -> Result<(Repo, DiffScope)> {
     let mut conn = engine.store().read().await?;
-    let (task, context) = engine.load(&mut conn, id, None).await?;
+    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
     let workspace = workspaces::last(&mut conn, id).await?;
     let workspace = workspace.ok_or_else(|| {
         EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
@@ -441,7 +445,7 @@ pub(crate) async fn diff_scope(
     let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
     let in_view = review_in_view(&mut conn, &context, &task).await?;
     drop(conn);
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
         && request == DiffRequest::Task
         && repo.resolve(&head).await?.is_some()

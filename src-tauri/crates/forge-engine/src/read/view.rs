@@ -1,7 +1,6 @@
 //! Tasks as people see them: a page of rows with everything derived from other tables, read in a fixed
 //! number of queries however many rows the page has.
 
-use crate::run;
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
     sync::Arc,
@@ -19,8 +18,13 @@ use forge_store::table::{
 use sqlx::SqliteConnection;
 
 use crate::{
-    Engine, EngineError, boundary, context::ProjectContext, error::Result, guards::is_done_state,
-    race::is_entry, review::RESTORABLE, workspace::lock::read_lock,
+    Engine, EngineError,
+    core::{self, context::ProjectContext, guards::is_done_state, retry_budget},
+    error::Result,
+    race::is_entry,
+    review::RESTORABLE,
+    run,
+    workspace::lock::read_lock,
 };
 
 /// A page of tasks.
@@ -60,7 +64,7 @@ pub(crate) async fn view(
     for ((project, entries), context) in &contexts {
         let is_own = |row: &&TaskRow| row.project_id == *project && is_entry(row) == *entries;
         let own: Vec<&TaskRow> = rows.iter().filter(is_own).collect();
-        budgets.extend(boundary::budgets(conn, context, &own).await?);
+        budgets.extend(retry_budget::budgets(conn, context, &own).await?);
     }
     let mut views = Vec::with_capacity(rows.len());
     for row in rows {
@@ -146,7 +150,7 @@ async fn contexts_of(
     let mut contexts = HashMap::new();
     for row in rows {
         if let Entry::Vacant(place) = contexts.entry((row.project_id.clone(), is_entry(row))) {
-            place.insert(engine.context_of(conn, row).await?);
+            place.insert(core::context::context_of(engine, conn, row).await?);
         }
     }
     Ok(contexts)

@@ -8,7 +8,8 @@ use std::sync::{
 use forge_model::actor::{Actor, Cause};
 use forge_store::table::tasks::Filter;
 
-use crate::{
+use crate::core::{
+    self,
     transition::Move,
     transition_tests::{Bench, bench},
 };
@@ -22,7 +23,7 @@ async fn add_tasks(bench: &Bench, count: u32) {
     for _ in 0..count {
         let mut task = bench.task_in(&mut tx, "backlog").await;
         let mv = Move::by_engine("todo", "walk", Actor::System { cause: Cause::Workflow });
-        bench.engine.apply(&mut tx, &bench.context, &mut task, mv).await.unwrap();
+        core::transition::apply(&bench.engine, &mut tx, &bench.context, &mut task, mv).await.unwrap();
     }
     tx.commit().await.unwrap();
 }

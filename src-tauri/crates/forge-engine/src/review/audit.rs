@@ -2,7 +2,6 @@
 //! there; its verdict is read from what it said. Without one the auditor is unusable, not the work: it is asked
 //! once more, then a person decides.
 
-use crate::{fix, run};
 use std::path::Path;
 
 use forge_agents::LogReader;
@@ -28,15 +27,18 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError, boundary,
-    context::{ProjectContext, task_branch},
+    ConflictCode, Engine, EngineError,
+    core::{
+        self,
+        context::{ProjectContext, task_branch},
+        retry_budget,
+        runner::{End, Found, Stepping},
+        transition::{Carry, Move, Trouble},
+    },
     error::Result,
-    transition::{Carry, Move, Trouble},
-};
-use crate::{
+    fix,
     review::decision::Rejection,
-    run::dispatch::corrupt_step,
-    steps::{End, Found, Stepping},
+    run::{self, dispatch::corrupt_step},
 };
 
 /// How much of the diff an auditor is shown at once, in bytes.
@@ -137,7 +139,7 @@ pub(crate) async fn audit_prompt_of(
     let all = reviews::list(&mut *engine.store().read().await?, &task.id).await?;
     let (current, earlier): (Vec<Review>, Vec<Review>) =
         all.into_iter().partition(|review| review.status == ReviewStatus::Running);
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let target = context.target_branch(task);
     let branch = format!("refs/heads/{}", task_branch(task));
     let reviewed = current.last().and_then(|review| review.reviewed_commit.clone());
@@ -334,7 +336,7 @@ async fn follow_verdict(
             let Some(to) = to else {
                 return Ok(End::Ok(Some("failed; the gate declares nowhere to send it".to_owned())));
             };
-            let limit = boundary::budget(tx, &context, &s.task).await?.review.limit;
+            let limit = retry_budget::budget(tx, &context, &s.task).await?.review.limit;
             let correction = Correction::AuditFailed {
                 reason: reason.clone(),
                 findings: report.audit.findings.clone(),
@@ -388,7 +390,8 @@ async fn without_verdict(
     tasks::update(tx, &mut s.task, engine.now()).await?;
     super::decision::hand_over(engine, tx, &s.task, review).await?;
     let cause = format!("unusable:{}", execution.id);
-    engine.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause).await?;
+    core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause)
+        .await?;
     Ok(End::Ok(Some(message)))
 }
 

@@ -3,7 +3,6 @@
 //! The step is queued by every move into a gate, whoever moves the task and whoever worked on it, after the run that
 //! was stopped and before anything that judges the work. A commit that fails blocks the task with git's own words.
 
-use crate::{fix, merge, run, workspace};
 use std::{
     collections::HashMap,
     path::Path,
@@ -25,17 +24,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    context::{backup_prefix, task_branch},
+    core::{
+        self,
+        context::{backup_prefix, task_branch},
+        runner::{End, Stepping},
+        transition::{Carry, Trouble, is_reviewed},
+    },
     error::{Result, whole},
+    fix, merge,
     review::{RESTORABLE, lacks_winner, no_winner, short},
-    transition::{Carry, Trouble, is_reviewed},
+    run::{self, dispatch::corrupt_step},
     trust::accepted::trouble_of,
-    workspace::is_present,
-};
-use crate::{
-    run::dispatch::corrupt_step,
-    steps::{End, Stepping},
-    workspace::half_done::Settled,
+    workspace::{self, half_done::Settled, is_present},
 };
 
 /// The remark on a review that a person's move to the merge stands for.
@@ -222,7 +222,7 @@ async fn commit_worktree(
     let worktree = Path::new(&workspace.path);
     let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-    let message = engine.redacted_in(&s.context, message);
+    let message = core::redaction::redacted_in(engine, &s.context, message);
     let commit = async {
         let seen = match known.filter(|_| settled.is_none()) {
             Some(seen) => seen,
@@ -293,7 +293,7 @@ async fn begin_captured_review(
     };
     let mut base = None;
     if let Some(commit) = &commit {
-        let repo = engine.repo(&s.context).await?;
+        let repo = core::context::repo(engine, &s.context).await?;
         super::keep_reviewed(&repo, &s.task.id, attempt, commit).await?;
         engine.point("review.kept");
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
@@ -315,7 +315,9 @@ async fn begin_captured_review(
             review
         }
         None => {
-            let mut review = engine.new_review(&mut tx, &task, state, &s.transition, carry.note).await?;
+            let mut review =
+                core::transition::new_review(engine, &mut tx, &task, state, &s.transition, carry.note)
+                    .await?;
             review.attempt_number = attempt;
             (review.base_commit, review.reviewed_commit) = (base, commit);
             if !is_reviewed(state) {
@@ -347,12 +349,12 @@ async fn begin_captured_review(
 /// asks for it to be merged.
 pub(crate) async fn keep_the_rest(
     engine: &Engine,
-    context: &crate::context::ProjectContext,
+    context: &core::context::ProjectContext,
     task: &tasks::TaskRow,
 ) -> Result<()> {
     let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let _lock =
         workspace::lock::lock_workspace_now(engine, &task.id, &workspace, &format!("rest-{}", workspace.id))?;
     if let Settled::Open(trouble) =
@@ -366,7 +368,7 @@ pub(crate) async fn keep_the_rest(
     }
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
-    let message = engine.redacted_in(context, message);
+    let message = core::redaction::redacted_in(engine, context, message);
     let commit = async {
         let worktree = Path::new(&workspace.path);
         let seen = repo.uncommitted(worktree).await?;

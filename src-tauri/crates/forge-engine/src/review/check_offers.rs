@@ -1,6 +1,5 @@
 //! Checks that a project's own files imply, offered where it has none.
 
-use crate::{knowledge, project};
 use std::path::Path;
 
 use forge_git::{GitError, Repo};
@@ -9,7 +8,13 @@ use forge_model::ids::ProjectId;
 use forge_model::loop_status::Subsystem;
 use serde_json::json;
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result, project::command::expand_home};
+use crate::{
+    Engine, EngineError,
+    core::{self, context::ProjectContext},
+    error::Result,
+    knowledge,
+    project::{self, command::expand_home},
+};
 
 /// The largest file that is read.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
@@ -20,7 +25,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, and when the repository cannot be read.
     pub async fn check_offers(&self, id: &ProjectId) -> Result<Vec<CheckOffer>> {
-        let context = self.context(&mut *self.store().read().await?, id).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
         offers_for(self, &context).await
     }
 
@@ -52,7 +57,7 @@ impl Engine {
             return Err(EngineError::invalid("commands", "names no check"));
         }
         self.patch_settings(id, &json!({ "review_config": { "ci_steps": commands } })).await?;
-        let context = self.context(&mut *self.store().read().await?, id).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
         let mut tx = self.store().write().await?;
         let effect = format!("checks were taken: {}", commands.join(", "));
         knowledge::teaching::record_effect(self, &mut tx, id, Subsystem::GateSuggestions, None, effect)
@@ -68,7 +73,7 @@ pub(crate) async fn offers_for(engine: &Engine, context: &ProjectContext) -> Res
     if !settings.inner_loop.gate_suggestions.enabled || has_checks {
         return Ok(Vec::new());
     }
-    offers_of(&engine.repo(context).await?, &context.project.default_branch).await
+    offers_of(&core::context::repo(engine, context).await?, &context.project.default_branch).await
 }
 
 async fn offers_of(repo: &Repo, branch: &str) -> Result<Vec<CheckOffer>> {

@@ -1,7 +1,6 @@
 //! The checks of a review: shell commands in the task's worktree, one after the other, each in a process
 //! group of its own with a time limit and its whole output in a log of its own.
 
-use crate::{fix, race, run, storage, trust, workspace};
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -27,13 +26,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
+    core::{
+        self,
+        runner::{End, Stepping},
+        transition::{Trouble, failure_policy},
+    },
     error::Result,
-    review::diagnosing::Diagnosing,
-    transition::{Trouble, failure_policy},
-};
-use crate::{
-    review::decision::Rejection,
-    steps::{End, Stepping},
+    fix, race,
+    review::{decision::Rejection, diagnosing::Diagnosing},
+    run, storage, trust, workspace,
 };
 
 /// How much of each stream a review's row keeps.
@@ -55,7 +56,7 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
     if review.reviewed_commit.is_none() && !was_begun {
         return Ok(End::skipped("no work was begun"));
     }
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let (workspace, _lock) = match workspace::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
         Ok(found) => found,
         Err(end) => return Ok(end),
@@ -364,7 +365,7 @@ pub(crate) async fn run_command(
     let marker = Marker(log_id.clone());
     let worktree = Path::new(&workspace.path);
     trust::require_trust_of(engine, &s.context, &s.task, Some(workspace)).await?;
-    let environment = engine.command_environment(&s.context).await?;
+    let environment = core::environment::command_environment(engine, &s.context).await?;
     let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
         .base(environment.base())
         .envs(run::task_env(engine, &s.context, &s.task, Some(workspace)))
@@ -455,7 +456,7 @@ async fn commit_changes(
     check: &mut ReviewStep,
 ) -> Result<()> {
     let message = format!("Changes made by check: {}", check.command);
-    repo.commit_all(worktree, &engine.redacted_in(&s.context, message), None).await?;
+    repo.commit_all(worktree, &core::redaction::redacted_in(engine, &s.context, message), None).await?;
     check.changed_files = Vec::new();
     super::review_commit(engine, repo, review, repo.head(worktree).await?).await
 }
@@ -507,7 +508,7 @@ async fn failed(
             End::Block(trouble)
         }
         OnFailure::Cascade(to) => {
-            let of = crate::boundary::budget(&mut tx, &s.context, &task).await?.review.limit + 1;
+            let of = core::retry_budget::budget(&mut tx, &s.context, &task).await?.review.limit + 1;
             let attempt = review.attempt_number;
             // Its output says what is to be mended.
             let step = ReviewStep { validate: None, ..check };

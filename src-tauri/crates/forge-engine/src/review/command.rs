@@ -1,6 +1,5 @@
 //! A person's decision at a gate.
 
-use crate::{hook, run};
 use forge_model::actor::Actor;
 use forge_model::comment::NewComment;
 use forge_model::event::EventType;
@@ -15,11 +14,16 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{
+        self,
+        context::ProjectContext,
+        runner::End,
+        transition::{Move, Trouble},
+    },
     error::Result,
+    hook,
     review::{audit::audits, decision::Rejection},
-    steps::End,
-    transition::{Move, Trouble},
+    run,
 };
 
 /// What a person decides.
@@ -62,25 +66,25 @@ impl Engine {
             Decision::Approve => Vec::new(),
             Decision::Reject => super::comments::notes(self, id, comments).await?,
         };
-        let _hold = self.hold(id).await;
+        let _hold = core::workers::hold(self, id).await;
         let mut aside = None;
         if decision == Decision::Approve {
             let (task, context, review) = {
                 let mut conn = self.store().read().await?;
-                let (task, context) = self.load_own(&mut conn, id, version).await?;
+                let (task, context) = core::load::load_own(self, &mut conn, id, version).await?;
                 let review = awaited_review(&mut conn, &task, gate).await?;
                 (task, context, review)
             };
             super::require_reviewed_work(self, &context, &task, &review, commit.as_deref()).await?;
-            aside = self.ask_guards(&context, &task, actor.audience()).await?;
+            aside = core::guards::ask_guards(self, &context, &task, actor.audience()).await?;
         }
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, version).await?;
+        let (mut task, context) = core::load::load_own(self, &mut tx, id, version).await?;
         let review = awaited_review(&mut tx, &task, gate).await?;
         match (decision, aside) {
             (Decision::Approve, Some(aside)) => {
                 let mv = aside.instead_of(&Move::by_user(&task.status, "accept", actor));
-                self.apply(&mut tx, &context, &mut task, mv).await?;
+                core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
             }
             (Decision::Approve, None) => {
                 approve(self, &mut tx, &context, &mut task, review, actor, reason).await?;
@@ -98,7 +102,7 @@ impl Engine {
         }
         tx.commit().await?;
         self.point("decision.committed");
-        self.wake_waiting();
+        core::runner::wake_waiting(self);
         Ok(())
     }
 
@@ -108,10 +112,10 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `NothingRunning`.
     pub async fn cancel_review(&self, actor: Actor, id: &TaskId) -> Result<()> {
-        let _hold = self.hold(id).await;
+        let _hold = core::workers::hold(self, id).await;
         run::stop_run(self, id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, _) = self.load_own(&mut tx, id, None).await?;
+        let (mut task, _) = core::load::load_own(self, &mut tx, id, None).await?;
         let running = reviews::last(&mut tx, id).await?;
         let running =
             running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
@@ -132,7 +136,7 @@ impl Engine {
         tasks::update(&mut tx, &mut task, now).await?;
         self.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
         tx.commit().await?;
-        self.wake_waiting();
+        core::runner::wake_waiting(self);
         Ok(())
     }
 }
@@ -182,7 +186,7 @@ pub(crate) async fn approve(
     if let Some(accept) = accept {
         let mut mv = Move::by_user(&accept.to, "accept", actor);
         mv.reason = reason;
-        engine.apply(tx, context, task, mv).await?;
+        core::transition::apply(engine, tx, context, task, mv).await?;
     }
     Ok(())
 }
@@ -211,9 +215,11 @@ async fn reject_by_hand(
     super::decision::fail_review(engine, tx, task, &mut review, actor.clone(), &reason).await?;
     let rejection = Rejection { to, actor, reason, correction, evidence: None };
     match super::decision::reject(engine, tx, context, task, &last, rejection).await? {
-        End::Go(mv) => engine.apply(tx, context, task, *mv).await.map(drop),
+        End::Go(mv) => core::transition::apply(engine, tx, context, task, *mv).await.map(drop),
         End::Block(trouble) => {
-            engine.block(tx, context, task, trouble, forge_model::actor::Cause::Review).await.map(drop)
+            core::transition::block(engine, tx, context, task, trouble, forge_model::actor::Cause::Review)
+                .await
+                .map(drop)
         }
         End::Ok(_)
         | End::Skipped(_)

@@ -1,7 +1,6 @@
 //! Comments on lines of a task's diff: drafts that a person collects, told to the agent in one batch, and found
 //! again after the file was edited.
 
-use crate::read;
 use std::{collections::HashMap, path::Path};
 
 use forge_git::{DiffScope, Repo, guard};
@@ -17,9 +16,9 @@ use forge_store::table::{reviews, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, Engine, EngineError, core,
     error::Result,
-    read::{DiffRequest, check_inside},
+    read::{self, DiffRequest, check_inside},
 };
 
 /// Files larger than this are commented as a whole only.
@@ -49,7 +48,7 @@ impl Engine {
     pub async fn comments(&self, id: &TaskId) -> Result<Vec<Comment>> {
         let rows = {
             let mut conn = self.store().read().await?;
-            self.load(&mut conn, id, None).await?;
+            core::load::load(self, &mut conn, id, None).await?;
             comments::list(&mut conn, id).await?
         };
         if rows.is_empty() {
@@ -71,7 +70,7 @@ impl Engine {
         let mut versions = file_versions(self, id).await?;
         let row = draft(self, id, new, "", &mut versions).await?;
         let mut tx = self.store().write().await?;
-        let (task, _) = self.load(&mut tx, id, None).await?;
+        let (task, _) = core::load::load(self, &mut tx, id, None).await?;
         comments::insert(&mut tx, &row).await?;
         mark_told(self, &mut tx, &task).await?;
         tx.commit().await?;
@@ -85,7 +84,7 @@ impl Engine {
     pub async fn update_comment(&self, id: &CommentId, change: CommentChange) -> Result<Comment> {
         let mut tx = self.store().write().await?;
         let mut row = comment(&mut tx, id).await?;
-        let (task, _) = self.load(&mut tx, &row.task_id, None).await?;
+        let (task, _) = core::load::load(self, &mut tx, &row.task_id, None).await?;
         if let Some(text) = change.text {
             require_draft(&row)?;
             row.text = checked_text(&text, "")?;
@@ -114,7 +113,7 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let row = comment(&mut tx, id).await?;
         require_draft(&row)?;
-        let (task, _) = self.load(&mut tx, &row.task_id, None).await?;
+        let (task, _) = core::load::load(self, &mut tx, &row.task_id, None).await?;
         comments::delete(&mut tx, id).await?;
         mark_told(self, &mut tx, &task).await?;
         tx.commit().await?;

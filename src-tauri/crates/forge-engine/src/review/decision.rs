@@ -1,6 +1,5 @@
 //! What follows from a review and from a merge. Each decision is made and written in one transaction.
 
-use crate::knowledge;
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
@@ -16,12 +15,17 @@ use forge_store::table::transitions::TransitionRow;
 use forge_store::table::{executions, merges, reviews, roles, steps, steps::StepRow, tasks, tasks::TaskRow};
 use serde_json::json;
 
-use crate::steps::{End, Stepping};
 use crate::{
-    Engine, boundary,
-    context::ProjectContext,
+    Engine,
+    core::{
+        self,
+        context::ProjectContext,
+        retry_budget,
+        runner::{End, Stepping},
+        transition::{Carry, Move, Trouble},
+    },
     error::Result,
-    transition::{Carry, Move, Trouble},
+    knowledge,
 };
 
 /// Why the task goes back to work.
@@ -102,7 +106,8 @@ pub(crate) async fn await_person(
     hand_over(engine, tx, &s.task, review).await?;
     let body = format!("{} waits for your decision.", state.display_name);
     let cause = format!("awaiting:{}", review.id);
-    engine.notify(tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause).await
+    core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause)
+        .await
 }
 
 /// Writes that a review waits for a person.
@@ -164,7 +169,7 @@ pub(crate) async fn pass_review(
     reviews::update(tx, review).await?;
     if task.review_passed_at.is_none() && judges(context, &review.state) {
         task.review_passed_at = Some(now);
-        boundary::reset(tx, task).await?;
+        retry_budget::reset(tx, task).await?;
         tasks::update(tx, task, now).await?;
     }
     let facts = json!({ "attempt_number": review.attempt_number, "verdict": verdict });
@@ -207,7 +212,7 @@ pub(crate) async fn reject(
     tasks::update(tx, task, engine.now()).await?;
     // A plan that is sent back is no failed attempt at the work.
     let counted = judges(context, &task.status);
-    let budget = boundary::budget(tx, context, task).await?.get(BudgetKind::Review);
+    let budget = retry_budget::budget(tx, context, task).await?.get(BudgetKind::Review);
     if counted && !budget.allows() {
         let message = match budget.limit {
             0 => rejection.reason.clone(),
@@ -279,7 +284,7 @@ async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -
     let Some(fail) = state.triggers.get("fail") else { return Ok(End::Block(trouble)) };
     let mut mv = Move::cascade(&fail.to, "fail", Cause::Merge, &s.transition);
     mv.reason = Some(trouble.message.clone());
-    let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::MergeFix);
+    let budget = retry_budget::budget(tx, &s.context, &s.task).await?.get(BudgetKind::MergeFix);
     let role = s.context.work_role().unwrap_or_default();
     let has_agent =
         roles::holder(tx, &s.task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent);
@@ -292,7 +297,16 @@ async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -
         mv.carry = Carry { corrections: vec![correction], fix_conflict: true, ..Carry::default() };
     } else {
         let cause = format!("conflict:{}", s.transition.id);
-        engine.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &trouble.message, &cause).await?;
+        core::notices::notify(
+            engine,
+            tx,
+            &s.context,
+            &s.task,
+            NotificationKind::Blocked,
+            &trouble.message,
+            &cause,
+        )
+        .await?;
         mv.annotation = Some(trouble.annotation(&s.task.status, engine.now()));
     }
     Ok(End::go(mv))
@@ -303,7 +317,7 @@ pub(crate) async fn show_budget(tx: &mut Tx, s: &Stepping) -> Result<End> {
     let is_merge_failed =
         s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
     let kind = if is_merge_failed { BudgetKind::MergeFix } else { BudgetKind::Review };
-    let budget = boundary::budget(tx, &s.context, &s.task).await?.get(kind);
+    let budget = retry_budget::budget(tx, &s.context, &s.task).await?.get(kind);
     Ok(End::Ok(Some(format!("{} of {} used", budget.used, budget.limit))))
 }
 
@@ -334,7 +348,7 @@ pub(crate) async fn publish_blocked(engine: &Engine, tx: &mut Tx, s: &Stepping) 
         .map_or("needs you", |annotation| annotation.message.as_str())
         .to_owned();
     let cause = format!("blocked:{}", s.transition.id);
-    engine.notify(tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
+    core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
     Ok(End::ok())
 }
 

@@ -1,7 +1,6 @@
 //! The gate `validate` of a review: one more check, once the commands passed. Its results are a step of the review,
 //! and its attempts are counted with those that people and agents make, each review once.
 
-use crate::{run, validate};
 use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_exec::{HeadTail, Stream};
 use forge_model::log::EntryKind;
@@ -11,8 +10,14 @@ use forge_model::workspace::Workspace;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, error::Result, validate::Call};
-use crate::{review::checks::TAIL_BYTES, steps::Stepping};
+use crate::{
+    Engine, EngineError,
+    core::{self, runner::Stepping},
+    error::Result,
+    review::checks::TAIL_BYTES,
+    run,
+    validate::{self, Call},
+};
 
 /// What the step is called.
 const NAME: &str = "validate";
@@ -52,7 +57,13 @@ pub(crate) async fn run_gate(
 
 async fn log_gate(engine: &Engine, s: &Stepping, log_id: &str, report: &ValidateReport) -> Result<()> {
     let dir = engine.log_dir(&s.task.project_id, &s.task.id);
-    let log = LogWriter::open(&dir, log_id, log_id, DEFAULT_CAP_BYTES, engine.redactor_in(&s.context))?;
+    let log = LogWriter::open(
+        &dir,
+        log_id,
+        log_id,
+        DEFAULT_CAP_BYTES,
+        core::redaction::redactor_in(engine, &s.context),
+    )?;
     let _follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), log_id, &log);
     let text = format!("{}\n", told(&report.results));
     log.raw(text.as_bytes());

@@ -19,7 +19,6 @@ pub(crate) mod gate;
 pub(crate) mod stagnation;
 pub(crate) mod traces;
 
-use crate::{fix, workspace};
 use std::path::Path;
 
 use forge_git::{Backup, Repo};
@@ -39,12 +38,16 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::{ProjectContext, backup_prefix, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix, task_branch},
+        transition::Trouble,
+    },
     error::Result,
+    fix,
     race::is_entry,
     subtask::is_ordered,
-    transition::Trouble,
-    workspace::is_present,
+    workspace::{self, is_present},
 };
 
 /// Where reviewed commits are kept.
@@ -177,7 +180,7 @@ pub(crate) async fn look_at_changed_work(engine: &Engine, id: &TaskId) -> Result
     fix::supersede_fixes(engine, id).await;
     let (task, context, review) = {
         let mut conn = engine.store().read().await?;
-        let (task, context) = engine.load(&mut conn, id, None).await?;
+        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
         (task, context, reviews::last(&mut conn, id).await?)
     };
     let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
@@ -283,7 +286,7 @@ pub(crate) async fn known_commit(engine: &Engine, repo: &Repo, task: &TaskRow) -
 
 /// A project's repository; none when it is not where the project says.
 pub(crate) async fn present_repo(engine: &Engine, context: &ProjectContext) -> Result<Option<Repo>> {
-    match engine.repo(context).await {
+    match core::context::repo(engine, context).await {
         Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
         Err(EngineError::Git(
             forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
@@ -297,7 +300,7 @@ pub(crate) async fn restore_branch(engine: &Engine, task: &TaskRow, context: &Pr
     let details = task.error_annotation.as_ref().map(|annotation| &annotation.details);
     let commit = details.and_then(|details| details.get(RESTORABLE)).and_then(|commit| commit.as_str());
     let commit = commit.ok_or_else(|| EngineError::not_found("reviewed commit of task", &task.id))?;
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let name = format!("refs/heads/{}", task_branch(task));
     if repo.resolve(&name).await?.is_some() {
         return Ok(());
@@ -338,7 +341,7 @@ async fn unmerged_commits(engine: &Engine, context: &ProjectContext, task: &Task
 /// the task's state; a failure leaves the count as it was, with a line in the log.
 pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
     let counted = async {
-        let (task, context) = engine.load(&mut *engine.store().read().await?, id, None).await?;
+        let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
         let commits = unmerged_commits(engine, &context, &task).await?;
         if commits == task.unmerged_commits {
             return Ok(());
@@ -404,7 +407,7 @@ pub(crate) async fn old_reviewed(
 async fn closed_since(engine: &Engine, id: &TaskId) -> Result<Option<Timestamp>> {
     let mut conn = engine.store().read().await?;
     let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(None) };
-    let context = engine.context_of(&mut conn, &task).await?;
+    let context = core::context::context_of(engine, &mut conn, &task).await?;
     let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
     Ok(is_closed.then_some(task.status_since))
 }

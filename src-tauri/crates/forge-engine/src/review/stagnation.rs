@@ -1,15 +1,13 @@
 //! Whether a task's reviews get anywhere: each decided one is measured against those before it since its retries were
 //! counted from zero, and where the project wants it, one that gets nowhere ends the retries.
 
-use crate::knowledge;
 use forge_model::loop_status::Subsystem;
 use forge_model::review::Review;
 use forge_model::validate::{Measures, Recommendation, measure_review};
 use forge_store::Tx;
 use forge_store::table::{reviews, tasks::TaskRow};
 
-use crate::review::decision::Rejection;
-use crate::{Engine, context::ProjectContext, error::Result};
+use crate::{Engine, core::context::ProjectContext, error::Result, knowledge, review::decision::Rejection};
 
 /// How a review that was just decided compares with those before it; what is shown is what is enforced.
 pub(crate) async fn measures_of(tx: &mut Tx, task: &TaskRow, review: &Review) -> Result<Option<Measures>> {

@@ -1,6 +1,5 @@
 //! Runs that judge or plan may write what they like, and leave no trace.
 
-use crate::workspace;
 use std::path::Path;
 
 use forge_model::event::EventType;
@@ -11,8 +10,12 @@ use serde_json::json;
 
 use crate::{
     Engine,
-    context::{ProjectContext, backup_prefix},
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix},
+    },
     error::Result,
+    workspace,
 };
 
 /// Whether a worktree is after a run of this role as it was before it.
@@ -33,7 +36,7 @@ pub(crate) async fn remove_traces(
         let worktree = Path::new(&workspace.path);
         let mut kept = Vec::new();
         if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
-            let repo = engine.repo(context).await?;
+            let repo = core::context::repo(engine, context).await?;
             workspace::nested::mend_worktree(engine, &repo, task, workspace).await?;
             let prefix = backup_prefix(task);
             let undone =

@@ -13,7 +13,7 @@ use forge_store::table::{attachments, tasks::TaskRow};
 use serde_json::json;
 use tokio::{fs, io::AsyncReadExt as _};
 
-use crate::{ConflictCode, Engine, EngineError, error::Result, storage::private_data};
+use crate::{ConflictCode, Engine, EngineError, core, error::Result, storage::private_data};
 
 /// Where a file comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn attachments(&self, task: &TaskId) -> Result<Vec<Attachment>> {
         let mut conn = self.store().read().await?;
-        self.load_own(&mut conn, task, None).await?;
+        core::load::load_own(self, &mut conn, task, None).await?;
         Ok(attachments::list(&mut conn, task, true).await?)
     }
 
@@ -43,7 +43,7 @@ impl Engine {
         let name = attachment_name(name).map_err(|why| EngineError::invalid("name", why))?;
         let (row, content) = {
             let mut conn = self.store().read().await?;
-            let (row, _) = self.load_own(&mut conn, task, None).await?;
+            let (row, _) = core::load::load_own(self, &mut conn, task, None).await?;
             refuse_too_many(attachments::list(&mut conn, task, true).await?.len())?;
             (row, content_of(source).await?)
         };
@@ -80,7 +80,7 @@ impl Engine {
         if attachment.sent_at.is_some() {
             return Err(EngineError::conflict(ConflictCode::AlreadySent, "the agent was told of the file"));
         }
-        let (row, _) = self.load_own(&mut tx, &attachment.task_id, None).await?;
+        let (row, _) = core::load::load_own(self, &mut tx, &attachment.task_id, None).await?;
         attachments::delete(&mut tx, id).await?;
         queue_changed(self, &mut tx, &row.id).await?;
         tx.commit().await?;
@@ -98,7 +98,7 @@ pub(crate) fn attachment_dir(engine: &Engine, project: &ProjectId, task: &TaskId
 async fn keep_attachment(engine: &Engine, attachment: &Attachment) -> Result<()> {
     let task = &attachment.task_id;
     let mut tx = engine.store().write().await?;
-    let (row, _) = engine.load_own(&mut tx, task, None).await?;
+    let (row, _) = core::load::load_own(engine, &mut tx, task, None).await?;
     // Others may have come while this one was written.
     refuse_too_many(attachments::list(&mut tx, task, true).await?.len())?;
     attachments::insert(&mut tx, attachment).await?;
@@ -131,7 +131,7 @@ pub(crate) async fn send_files(
 
 /// Says that what waits to be told to a task's agent is not what it was.
 pub(crate) async fn queue_changed(engine: &Engine, tx: &mut Tx, task: &TaskId) -> Result<()> {
-    let (row, _) = engine.load_own(tx, task, None).await?;
+    let (row, _) = core::load::load_own(engine, tx, task, None).await?;
     engine.emit(tx, EventType::TaskUpdated, &row, task.as_str(), &json!({ "messages": true })).await
 }
 

@@ -1,6 +1,5 @@
 //! Starting agents: the place they need, the execution row, and the start after a conflict or a failure.
 
-use crate::{cost, hook, race, subtask};
 use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::budget::BudgetKind;
@@ -19,15 +18,17 @@ use forge_store::table::{agents, executions, roles, slots, transitions, workspac
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError, boundary,
+    Engine, EngineError,
+    core::{
+        self, retry_budget,
+        runner::{Effect, End, Stepping},
+        transition::{Carry, Move, Trouble},
+    },
+    cost,
     error::Result,
-    subtask::open_parts,
-    transition::{Carry, Move, Trouble},
-};
-use crate::{
+    hook, race,
     review::audit::audits,
-    steps::{Effect, End, Stepping},
-    subtask::turns::frame,
+    subtask::{self, open_parts, turns::frame},
 };
 
 /// How many earlier corrections a prompt carries; older ones are in the history, not in the prompt.
@@ -40,13 +41,13 @@ pub(crate) async fn admit(
     s: &Stepping,
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
-    let Some(agent) = engine.agent_for(tx, &s.context, &s.task).await? else {
+    let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
         return Ok(End::skipped("no agent holds the role"));
     };
     if earlier_pass_stands(s) {
         return Ok(End::skipped("the earlier pass stands"));
     }
-    let end = engine.take_place(tx, s, &agent).await?;
+    let end = core::scheduler::take_place(engine, tx, s, &agent).await?;
     if matches!(end, End::Ok(_)) {
         // Whoever stood behind this one may find another place free.
         effects.push(Effect::WakeWaiting);
@@ -64,7 +65,7 @@ pub(crate) async fn dispatch(
     let Some(state) = s.context.workflow.state(&s.task.status) else {
         return Ok(End::skipped("no such state"));
     };
-    let Some(agent) = engine.agent_for(tx, &s.context, &s.task).await? else {
+    let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
         return Ok(End::skipped(format!(
             "no agent holds the role {}",
             state.role.as_deref().unwrap_or("of this state")
@@ -95,7 +96,7 @@ pub(crate) async fn dispatch(
     }
     if slots::holder(tx, &s.task.id).await?.is_none() {
         // It was on hold since it had one.
-        let place = engine.take_place(tx, s, &agent).await?;
+        let place = core::scheduler::take_place(engine, tx, s, &agent).await?;
         if !matches!(place, End::Ok(_)) {
             return Ok(place);
         }
@@ -253,7 +254,7 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
     if error.as_ref().is_some_and(|error| error.code == "rate_limited") {
         return run_after_the_limit(engine, tx, s, &last, effects).await;
     }
-    let budget = boundary::budget(tx, &s.context, &s.task).await?.get(BudgetKind::Execution);
+    let budget = retry_budget::budget(tx, &s.context, &s.task).await?.get(BudgetKind::Execution);
     if !retryable || !(lost || budget.allows()) {
         let kind = match error.as_ref().map(|error| error.code.as_str()) {
             Some("unavailable") => AnnotationType::ExecutorUnavailable,
@@ -311,7 +312,7 @@ pub(crate) async fn re_enter(
     slots::release(tx, &s.task.id).await?;
     effects.push(Effect::WakeWaiting);
     let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
-    engine.insert_entry(tx, &context, &mut s.task, &transition, carry).await
+    core::transition::insert_entry(engine, tx, &context, &mut s.task, &transition, carry).await
 }
 
 /// The end of a run's output, for people to see why it failed.

@@ -1,7 +1,6 @@
 //! What a run tells while it goes on: its conversation's name, its questions, what it spends. Written down at once,
 //! so that it survives the run and this process.
 
-use crate::{cost, storage};
 use forge_agents::{Ask, Handle, RunCommand, RunEvent};
 use forge_model::approval::{Approval, ApprovalStatus};
 use forge_model::event::EventType;
@@ -18,9 +17,16 @@ use tokio::{
 
 use crate::{
     Engine, EngineError,
-    cost::meter::{Meter, Metered, Spent},
+    core::{
+        self,
+        panics::{Panic, guarded},
+    },
+    cost::{
+        self,
+        meter::{Meter, Metered, Spent},
+    },
     error::Result,
-    panics::{Panic, guarded},
+    storage,
 };
 
 /// The task that listens to one run.
@@ -136,8 +142,8 @@ async fn heard(engine: &Engine, task: &TaskId, execution: &ExecutionId, event: R
 /// A question without the secrets in its words. What it is answered by stays.
 async fn redacted_ask(engine: &Engine, task: &TaskId, ask: Ask) -> Result<Ask> {
     let mut conn = engine.store().read().await?;
-    let (_, context) = engine.load(&mut conn, task, None).await?;
-    let redactor = engine.redactor_in(&context);
+    let (_, context) = core::load::load(engine, &mut conn, task, None).await?;
+    let redactor = core::redaction::redactor_in(engine, &context);
     Ok(Ask { title: redactor.string(ask.title), detail: redactor.json(ask.detail), ..ask })
 }
 
@@ -150,7 +156,7 @@ async fn record_spent(
 ) -> Result<()> {
     let (context, task, agent) = {
         let mut conn = engine.store().read().await?;
-        let (task, context) = engine.load(&mut conn, task, None).await?;
+        let (task, context) = core::load::load(engine, &mut conn, task, None).await?;
         let row = executions::get(&mut conn, execution).await?;
         let agent = match row {
             Some(row) => agents::get(&mut conn, &row.execution.agent_id).await?,
@@ -213,9 +219,9 @@ async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: 
         executions::update(&mut tx, &row.execution).await?;
         let facts = json!({ "approval_id": id, "kind": ask.kind });
         engine.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
-        let context = engine.context_of(&mut tx, &task).await?;
+        let context = core::context::context_of(engine, &mut tx, &task).await?;
         let (kind, cause) = (NotificationKind::AgentAsks, format!("approval:{id}"));
-        engine.notify(&mut tx, &context, &task, kind, &title, &cause).await?;
+        core::notices::notify(engine, &mut tx, &context, &task, kind, &title, &cause).await?;
     }
     tx.commit().await?;
     Ok(())

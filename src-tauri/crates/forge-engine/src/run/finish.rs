@@ -1,6 +1,5 @@
 //! After an agent finished: its leftovers are committed, and the task moves on if the guards let it.
 
-use crate::{fix, hook, review, subtask, workspace};
 use std::path::Path;
 
 use forge_git::{GitError, Repo};
@@ -19,16 +18,21 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, boundary,
-    context::backup_prefix,
+    Engine,
+    core::{
+        self,
+        context::backup_prefix,
+        leaving::Leave,
+        retry_budget,
+        runner::{Effect, End, Found, Stepping},
+        transition::{Carry, Move, Trouble},
+    },
     error::Result,
+    fix, hook,
+    review::{self, audit::audits},
     run::plan::{read_plan, write_plan},
-    transition::{Carry, Move, Trouble},
-};
-use crate::{
-    review::audit::audits,
-    steps::{Effect, End, Found, Stepping, leaving::Leave},
-    workspace::half_done::Settled,
+    subtask,
+    workspace::{self, half_done::Settled},
 };
 
 /// The cause of the one follow-up that asks an agent which changed nothing.
@@ -43,7 +47,7 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
         return subtask::turns::commit_turn(engine, s, execution, &workspace, &part).await;
     }
     let worktree = Path::new(&workspace.path);
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let settled = match workspace::half_done::settle_worktree(engine, s, &repo, &workspace).await? {
         Settled::Ready(done) => done,
         Settled::Open(trouble) => return workspace::half_done::back_to_half_done(engine, s, *trouble).await,
@@ -57,7 +61,7 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
     let author =
         s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
     let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-    let message = engine.redacted_in(&s.context, message);
+    let message = core::redaction::redacted_in(engine, &s.context, message);
     let committed = match repo
         .commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(&s.task))
         .await
@@ -142,7 +146,7 @@ pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &Cancellation
         tx.commit().await?;
         return Ok(End::Ok(Some("the state declares no accept".to_owned())));
     };
-    let aside = match engine.may_leave(s, Audience::AgentOnly).await? {
+    let aside = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => None,
         Leave::Aside(aside) => Some(aside),
         Leave::Refused(trouble) => {
@@ -166,7 +170,7 @@ async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> R
     let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
     review::traces::remove_traces(engine, &s.context, &s.task, &workspace).await?;
     // One from before the task came here is none of this planner's.
-    if engine.missing_plan(&s.task).await?.is_some() {
+    if core::guards::missing_plan(engine, &s.task).await?.is_some() {
         match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
             Some(said) => write_plan(&workspace, said).await?,
             None if read_plan(&workspace).await?.is_some() => {}
@@ -216,7 +220,7 @@ pub(crate) async fn send_back_in_place(
 ) -> Result<End> {
     let budget = {
         let mut conn = engine.store().read().await?;
-        boundary::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution)
+        retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution)
     };
     if !budget.allows() {
         return Ok(End::Block(trouble));
@@ -244,6 +248,6 @@ pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, carry: Carry) -
     let mut again = Stepping { task, ..s.again() };
     super::dispatch::re_enter(engine, &mut tx, &mut again, carry, &mut effects).await?;
     tx.commit().await?;
-    engine.act(effects);
+    core::runner::act(engine, effects);
     Ok(End::Ok(reason))
 }

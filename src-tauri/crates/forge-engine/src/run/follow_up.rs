@@ -7,10 +7,14 @@ use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_store::Tx;
 use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, transitions};
 
-use crate::{Engine, error::Result, transition::Carry};
 use crate::{
+    Engine,
+    core::{
+        runner::{Effect, End, Stepping},
+        transition::Carry,
+    },
+    error::Result,
     run::dispatch::corrupt_step,
-    steps::{Effect, End, Stepping},
 };
 
 /// Queues a message behind the run that goes on. Returns its step's number.

@@ -15,7 +15,6 @@ pub(crate) mod programs;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
-use crate::{cost, knowledge, race, review, storage, trust, workspace};
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
@@ -52,27 +51,32 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::redaction::{Redacting, redacted_command, redacted_outcome};
 use crate::{
     Engine, EngineError,
-    context::{ProjectContext, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, task_branch},
+        environment::ProgramEnvironment,
+        panics::guarded,
+        redaction::{Redacting, redacted_command, redacted_outcome},
+    },
     cost::{
+        self,
         meter::Metered,
         prices::{Cost, Ledger},
     },
     engine::locked,
-    environment::ProgramEnvironment,
     error::Result,
-    panics::guarded,
-    review::{audit::audits, traces::leaves_no_trace},
+    knowledge, race,
+    review::{self, audit::audits, traces::leaves_no_trace},
     run::{
         events::Listening,
         growth::LogGrowth,
         plan::{needs_merge_begun, plan_file},
     },
-    storage::private_data,
-    trust::accepted::trouble_of,
-    workspace::lock::WorkspaceHold,
+    storage::{self, private_data},
+    trust::{self, accepted::trouble_of},
+    workspace::{self, lock::WorkspaceHold},
 };
 
 /// From the gentle signal to the kill of an agent.
@@ -160,7 +164,7 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
             match &run {
                 Ok(Ok(())) => Ok(()),
                 Err(panic) | Ok(Err(EngineError::Panicked(panic))) => {
-                    storage::with_patience(&engine, || engine.run_panicked(&id, panic)).await
+                    storage::with_patience(&engine, || core::panics::run_panicked(&engine, &id, panic)).await
                 }
                 Ok(Err(error)) => settle_failure(&engine, &id, error).await,
             }
@@ -171,7 +175,7 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
         locked(&engine.inner.running.runs).remove(&task);
         sender.send_replace(true);
         engine.kick(&task);
-        engine.wake_waiting();
+        core::runner::wake_waiting(&engine);
         engine.made_progress();
     });
 }
@@ -232,7 +236,7 @@ async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
     let task_id = &row.execution.task_id;
     let task =
         tasks::get(&mut conn, task_id).await?.ok_or_else(|| EngineError::not_found("task", task_id))?;
-    let context = engine.context_of(&mut conn, &task).await?;
+    let context = core::context::context_of(engine, &mut conn, &task).await?;
     let agent_id = &row.execution.agent_id;
     let mut agent =
         agents::get(&mut conn, agent_id).await?.ok_or_else(|| EngineError::not_found("agent", agent_id))?;
@@ -315,7 +319,7 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
 /// finds what is there.
 async fn make_run_ready(engine: &Engine, p: &Prepared, cancel: &CancellationToken) -> Result<Option<Ready>> {
     let id = &p.row.execution.id;
-    let repo = engine.repo(&p.context).await?;
+    let repo = core::context::repo(engine, &p.context).await?;
     let lock = workspace::lock::lock_workspace(engine, &p.task.id, &p.workspace, id.as_str(), cancel).await?;
     let Some(lock) = lock else { return Ok(None) };
     trust::accepted::require_accepted(engine, &p.context, &repo).await?;
@@ -341,7 +345,7 @@ async fn make_run_ready(engine: &Engine, p: &Prepared, cancel: &CancellationToke
         None
     };
     let log_dir = engine.log_dir(&p.task.project_id, &p.task.id);
-    let environment = engine.agent_environment(Some(&p.context), &p.agent).await?;
+    let environment = core::environment::agent_environment(engine, Some(&p.context), &p.agent).await?;
     let log = LogWriter::open(
         &log_dir,
         id.as_str(),
@@ -485,7 +489,7 @@ async fn end_run(
     engine.emit(&mut tx, event, &task, execution.id.as_str(), &facts).await?;
     tx.commit().await?;
     if let Some(until) = limited {
-        engine.wake_at(until);
+        core::scheduler::wake_at(engine, until);
     }
     engine.point("execution.finished");
     Ok(())
@@ -514,7 +518,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     let Some(row) = executions::get(&mut tx, id).await? else { return Ok(()) };
     let mut execution = row.execution;
     let Some(mut task) = tasks::get(&mut tx, &execution.task_id).await? else { return Ok(()) };
-    let context = engine.context_of(&mut tx, &task).await?;
+    let context = core::context::context_of(engine, &mut tx, &task).await?;
     execution.status = ExecutionStatus::Failed;
     execution.finished_at = Some(engine.now());
     execution.error = Some(ExecutionError {
@@ -526,7 +530,15 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;
     let mut trouble = trouble_of(error, AnnotationType::EnvironmentNotReady);
     trouble.execution = Some(id.clone());
-    engine.block(&mut tx, &context, &mut task, trouble, forge_model::actor::Cause::Workflow).await?;
+    core::transition::block(
+        engine,
+        &mut tx,
+        &context,
+        &mut task,
+        trouble,
+        forge_model::actor::Cause::Workflow,
+    )
+    .await?;
     tx.commit().await?;
     engine.kick(&task.id);
     Ok(())
@@ -543,7 +555,7 @@ pub(crate) fn task_env(
     env.extend([
         ("FORGE_TASK_ID".to_owned(), task.id.0.clone()),
         ("FORGE_TASK_NUMBER".to_owned(), task.number.to_string()),
-        ("FORGE_TASK_TITLE".to_owned(), engine.redacted_in(context, task.title.clone())),
+        ("FORGE_TASK_TITLE".to_owned(), core::redaction::redacted_in(engine, context, task.title.clone())),
         ("FORGE_TASK_STATUS".to_owned(), task.status.clone()),
         ("FORGE_TASK_BRANCH".to_owned(), task_branch(task)),
     ]);

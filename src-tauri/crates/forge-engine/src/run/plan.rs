@@ -1,7 +1,6 @@
 //! The plan of a task: a file beside its worktree that a planner writes, a person decides on, and the coder
 //! is told.
 
-use crate::review;
 use std::path::{Path, PathBuf};
 
 use forge_git::guard::{Entry, GuardError, Root};
@@ -18,8 +17,12 @@ use forge_store::table::{tasks::TaskRow, workspaces};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::{ProjectContext, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, task_branch},
+    },
     error::Result,
+    review,
     run::task_folder,
 };
 
@@ -108,7 +111,7 @@ impl Engine {
             Err(_) => None,
         };
         let text = read_plan(&workspace).await?.unwrap_or_default();
-        let text = self.redactor_of_task(id).await?.string(text);
+        let text = core::redaction::redactor_of_task(self, id).await?.string(text);
         Ok(Plan { text, path: path.to_string_lossy().into_owned(), written_at })
     }
 
@@ -129,7 +132,7 @@ impl Engine {
         }
         write_plan(&workspace, text).await?;
         let mut tx = self.store().write().await?;
-        let (task, _) = self.load(&mut tx, id, None).await?;
+        let (task, _) = core::load::load(self, &mut tx, id, None).await?;
         self.emit(
             &mut tx,
             forge_model::event::EventType::TaskUpdated,
@@ -163,7 +166,7 @@ pub(crate) async fn layers_of(
     let reflects = context.settings.inner_loop.reflexion.enabled && role == ExecutionRole::Coder;
     let first = if reflects { reflexion(&mut corrections).map(|it| it.layer) } else { None };
     let of_role = layers_of_role(engine, context, task, role, &corrections).await?;
-    let redactor = engine.redactor_in(context);
+    let redactor = core::redaction::redactor_in(engine, context);
     let all = first.into_iter().chain(prefix).chain(of_role);
     Ok(all.map(|layer| Layer { text: redactor.string(layer.text), ..layer }).collect())
 }

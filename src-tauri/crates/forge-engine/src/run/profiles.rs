@@ -13,7 +13,7 @@ use forge_store::Tx;
 use forge_store::table::agents;
 use serde_json::{Value, json};
 
-use crate::{ConflictCode, Engine, EngineError, error::Result};
+use crate::{ConflictCode, Engine, EngineError, core, error::Result};
 
 /// An agent profile to be added, or what is to change of one.
 #[derive(Debug, Clone, Default)]
@@ -152,7 +152,7 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
     agents::put(&mut tx, &agent).await?;
     agent_changed(engine, &mut tx, &agent.id).await?;
     tx.commit().await?;
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(agent)
 }
 

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::{
     Engine, EngineError,
+    core::{self, environment::TRIALS},
     cost::prices::{Cost, Ledger},
-    environment::TRIALS,
     error::Result,
     storage::private_data,
 };
@@ -116,7 +116,7 @@ impl Engine {
         if let Err(error) = refreshed_login(self).await {
             return Ok(Err(error));
         }
-        Ok(match self.probe_place(kind, config).await {
+        Ok(match core::environment::probe_place(self, kind, config).await {
             Ok(place) => adapter(kind).models(config, &place).await,
             Err(error) => Err(error),
         })
@@ -147,7 +147,7 @@ pub(crate) async fn detect_program(
     kind: AdapterKind,
     config: &Value,
 ) -> std::result::Result<Detected, AgentError> {
-    let place = engine.probe_place(kind, config).await?;
+    let place = core::environment::probe_place(engine, kind, config).await?;
     adapter(kind).detect(config, &place).await
 }
 
@@ -156,7 +156,7 @@ async fn try_in(engine: &Engine, agent: &Agent, trial: &str, folder: &std::path:
     let prompt_file = folder.join("prompt.md");
     tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("make a folder for the trial"))?;
     private_data::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
-    let environment = engine.agent_environment(None, agent).await?;
+    let environment = core::environment::agent_environment(engine, None, agent).await?;
     let redactor = std::sync::Arc::clone(environment.redactor());
     let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
     let launch = Launch {

@@ -6,7 +6,6 @@
 //! conversation, where the program can: it knows what was meant, and leaves no trace in it. Whoever starts over, or
 //! is another agent than before, starts a conversation of its own. Whoever won a task's race goes on with the entry's.
 
-use crate::race;
 use forge_agents::adapter;
 use forge_model::agent::Agent;
 use forge_model::execution::ExecutionRole;
@@ -16,7 +15,11 @@ use forge_store::table::agents;
 use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
-use crate::{error::Result, race::is_entry, steps::Stepping, transition::Carry};
+use crate::{
+    core::{runner::Stepping, transition::Carry},
+    error::Result,
+    race::{self, is_entry},
+};
 
 /// The conversation of a run that is to be started.
 #[derive(Debug, Clone, Default, PartialEq)]

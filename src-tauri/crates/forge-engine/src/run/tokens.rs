@@ -10,7 +10,7 @@ use forge_model::workflow::{EdgeKind, StateKind};
 use forge_store::table::{executions, tasks};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Engine, EngineError, engine::locked, error::Result};
+use crate::{Engine, EngineError, core, engine::locked, error::Result};
 
 const BYTES: usize = 32;
 /// What tells such a token from the main one.
@@ -79,7 +79,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn declared_commands(&self, id: &TaskId) -> Result<Vec<String>> {
-        let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
+        let (task, context) = core::load::load(self, &mut *self.store().read().await?, id, None).await?;
         let checks = context.review_config(&task);
         let gate = checks.validate.map(|gate| gate.commands).unwrap_or_default();
         let all = checks.ci_steps.unwrap_or_default().into_iter().chain(gate);
@@ -92,7 +92,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn may_move(&self, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
-        let (task, context) = self.load(&mut *self.store().read().await?, id, None).await?;
+        let (task, context) = core::load::load(self, &mut *self.store().read().await?, id, None).await?;
         let edges = context.workflow.edges();
         let mut ways = edges.iter().filter(|edge| edge.from == task.status && edge.to == to);
         let is_gate = context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Gate);

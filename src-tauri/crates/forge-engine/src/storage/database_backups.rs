@@ -9,7 +9,7 @@ use forge_model::storage::{Backup, BackupReason};
 use forge_model::time::Timestamp;
 use forge_store::backups::{self, BackupError};
 
-use crate::{Engine, EngineError, StartError, Work, engine::locked, error::Result, instance::Instance};
+use crate::{Engine, EngineError, StartError, Work, core, engine::locked, error::Result, instance::Instance};
 
 /// How often the age of the newest copy is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
@@ -133,14 +133,14 @@ pub(crate) fn keep_database_copied(engine: &Engine) {
     if engine.inner.config.work != Work::All {
         return;
     }
-    engine.keep_going(async |engine: Engine| {
+    core::panics::keep_going(engine, async |engine: Engine| {
         loop {
             let failed = copy_if_due(&engine).await.err().map(|error| error.to_string());
             if let Some(error) = &failed {
                 tracing::warn!(%error, "failed to make the daily copy of the database; trying again in an hour");
             }
             *locked(&engine.inner.copy_failure) = failed;
-            if !engine.pause(LOOK_EVERY).await {
+            if !core::sleep::pause(&engine, LOOK_EVERY).await {
                 return;
             }
         }

@@ -24,7 +24,12 @@ use nix::sys::statvfs::statvfs;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, Work, engine::locked, error::Result, panics::guarded};
+use crate::{
+    Engine, EngineError, Work,
+    core::{self, panics::guarded},
+    engine::locked,
+    error::Result,
+};
 
 /// The first pause before a refused write is tried again, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -220,7 +225,7 @@ pub(crate) fn resume_work(engine: &Engine) {
             Ok(open) => open.iter().for_each(|task| engine.kick(task)),
             Err(error) => tracing::error!(%error, "failed to look for pending work"),
         }
-        engine.wake_waiting();
+        core::runner::wake_waiting(&engine);
     });
 }
 
@@ -295,7 +300,7 @@ pub(crate) async fn wait_for_storage(
 
 /// Follows free space from now on.
 pub(crate) fn watch_space(engine: &Engine) {
-    engine.keep_going(async |engine: Engine| {
+    core::panics::keep_going(engine, async |engine: Engine| {
         loop {
             let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
             let changed = engine
@@ -306,7 +311,7 @@ pub(crate) fn watch_space(engine: &Engine) {
             if changed && low {
                 tracing::warn!("little space is left on the disk of the data folder");
             }
-            if !engine.pause(LOOK_EVERY).await {
+            if !core::sleep::pause(&engine, LOOK_EVERY).await {
                 return;
             }
         }

@@ -7,7 +7,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::{clock, clock::Mark};
 use tokio::time::Instant;
 
-use crate::{Engine, engine::locked, error::Result};
+use crate::{Engine, core, engine::locked, error::Result};
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How often the clocks are looked at.
@@ -57,14 +57,14 @@ pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
         Err(error) => return Err(error),
     };
     let jumps = engine.inner.clock_jumps.subscribe();
-    engine.keep_going(move |engine: Engine| {
+    core::panics::keep_going(engine, move |engine: Engine| {
         let mut jumps = jumps.clone();
         async move {
             let mut waits = is_marked;
             loop {
                 if waits {
                     tokio::select! {
-                        goes_on = engine.pause(LOOK_EVERY) => if !goes_on { return },
+                        goes_on = core::sleep::pause(&engine, LOOK_EVERY) => if !goes_on { return },
                         // The sender lives as long as the engine.
                         _ = jumps.changed() => {}
                     }

@@ -17,7 +17,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::tasks;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, error::Result, hook::command::HOOK_TESTS};
+use crate::{Engine, EngineError, core, error::Result, hook::command::HOOK_TESTS};
 
 /// A log, or all logs of a task, that may go.
 pub(crate) struct OldLog {
@@ -35,14 +35,14 @@ pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(
     for project in engine.projects().await? {
         let closed = {
             let mut conn = engine.store().read().await?;
-            let context = engine.context(&mut conn, &project.id).await?;
+            let context = core::context::context(engine, &mut conn, &project.id).await?;
             let closed = context.workflow.states.iter().filter(|state| state.is_terminal());
             let states: Vec<&str> = closed.map(|state| state.name.as_str()).collect();
             tasks::closed(&mut conn, &project.id, &states).await?
         };
         let closed: Closed = closed
             .into_iter()
-            .filter(|task| !task.owners().any(|owner| engine.is_attended(owner)))
+            .filter(|task| !task.owners().any(|owner| core::workers::is_attended(engine, owner)))
             .map(|task| (task.id.to_string(), (task.since, task.owners().cloned().collect())))
             .collect();
         let folder = engine.inner.config.data_dir.join("logs").join(project.id.as_str());
@@ -83,7 +83,7 @@ pub(crate) async fn remove_logs(engine: &Engine, old: Vec<OldLog>) {
         if engine.inner.shutdown.is_cancelled() {
             return;
         }
-        if owners.iter().any(|owner| engine.is_attended(owner)) {
+        if owners.iter().any(|owner| core::workers::is_attended(engine, owner)) {
             continue;
         }
         for path in paths {

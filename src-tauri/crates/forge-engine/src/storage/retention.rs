@@ -1,7 +1,6 @@
 //! What is deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
 //! ([`crate::storage::observed_time`]); a deletion of more than half of anything waits for a person.
 
-use crate::workspace;
 use std::{path::Path, time::Duration};
 
 use forge_model::retention::{Bounds, Counts, Deletion, decide};
@@ -9,7 +8,7 @@ use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion};
 use forge_model::time::Timestamp;
 use forge_store::table::{app_settings, retention};
 
-use crate::{Engine, EngineError, error::Result};
+use crate::{Engine, EngineError, core, error::Result, workspace};
 
 /// The setting of Forge as a whole.
 const SETTING: &str = "retention";
@@ -119,13 +118,13 @@ impl Engine {
 
 /// Looks for what is old, now and then, and when a person says so.
 pub(crate) fn keep_retention(engine: &Engine) {
-    engine.keep_going(async |engine: Engine| {
+    core::panics::keep_going(engine, async |engine: Engine| {
         loop {
             if let Err(error) = engine.sweep().await {
                 tracing::warn!(%error, "failed to look for what is old; tomorrow again");
             }
             let goes_on = tokio::select! {
-                goes_on = engine.pause(LOOK_EVERY) => goes_on,
+                goes_on = core::sleep::pause(&engine, LOOK_EVERY) => goes_on,
                 () = engine.inner.sweep.notified() => true,
             };
             if !goes_on {

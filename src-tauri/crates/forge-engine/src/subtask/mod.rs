@@ -7,7 +7,6 @@
 pub(crate) mod relatives;
 pub(crate) mod turns;
 
-use crate::run;
 use std::collections::{HashMap, VecDeque};
 
 use forge_model::actor::{Actor, Cause};
@@ -22,8 +21,10 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 
 use crate::{
-    ConflictCode, Engine, EngineError, NewTask, context::ProjectContext, error::Result, transition::Move,
-    workers::Hold,
+    ConflictCode, Engine, EngineError, NewTask,
+    core::{self, context::ProjectContext, transition::Move, workers::Hold},
+    error::Result,
+    run,
 };
 
 /// Whose part a new task is, and how it is worked on.
@@ -184,7 +185,7 @@ pub(crate) async fn turn_obstacle(
 /// Before an ordered part is moved by hand: keeps its parent still, and ends the turn that is the part's.
 pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Option<StoppedTurn>> {
     let Some(parent) = task.parent_id.clone().filter(|_| is_ordered(task)) else { return Ok(None) };
-    let hold = engine.hold(&parent).await;
+    let hold = core::workers::hold(engine, &parent).await;
     let running = {
         let mut conn = engine.store().read().await?;
         executions::open(&mut conn, Some(std::slice::from_ref(&parent))).await?
@@ -219,7 +220,7 @@ pub(crate) async fn put_turn_back(
     for mut part in open_parts(tx, context, &parent.id).await? {
         if part.status == left {
             let mv = Move::by_engine(&initial.name, "parent", Actor::System { cause: Cause::Workflow });
-            Box::pin(engine.apply(tx, context, &mut part, mv)).await?;
+            Box::pin(core::transition::apply(engine, tx, context, &mut part, mv)).await?;
         }
     }
     Ok(())

@@ -1,6 +1,5 @@
 //! What a task's end does to others: dependents, ordered subtasks.
 
-use crate::run;
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
 use forge_model::task::ExecutionMode;
@@ -9,14 +8,18 @@ use forge_store::Tx;
 use forge_store::table::{dependencies, tasks, tasks::TaskRow};
 use serde_json::Value;
 
-use crate::steps::{Effect, End, Stepping};
 use crate::{
     Engine,
-    context::ProjectContext,
+    core::{
+        self,
+        context::ProjectContext,
+        guards::{open_prerequisites, prerequisite_cancelled},
+        runner::{Effect, End, Stepping},
+        transition::Move,
+    },
     error::Result,
-    guards::{open_prerequisites, prerequisite_cancelled},
+    run,
     subtask::{is_ordered, open_parts},
-    transition::Move,
 };
 
 /// Tells each dependent whose last prerequisite this was.
@@ -70,7 +73,7 @@ pub(crate) async fn close_ordered_children(
         let mut mv = Move::cascade(to, "parent", Cause::Workflow, &s.transition);
         // A part's end is no further link of its parent's chain.
         mv.depth = 0;
-        engine.apply(tx, &s.context, &mut child, mv).await?;
+        core::transition::apply(engine, tx, &s.context, &mut child, mv).await?;
         effects.push(Effect::Kick(child.id));
     }
     Ok(End::Ok(Some(format!("{count} subtasks closed"))))
@@ -81,7 +84,7 @@ pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<En
     let dependents = dependencies::dependents(&mut *engine.store().read().await?, &s.task.id).await?;
     let mut count = 0;
     for id in dependents {
-        let _hold = engine.hold(&id).await;
+        let _hold = core::workers::hold(engine, &id).await;
         let concerned = {
             let mut conn = engine.store().read().await?;
             let dependent = tasks::get(&mut conn, &id).await?;
@@ -97,12 +100,13 @@ pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<En
             continue;
         }
         let trouble = prerequisite_cancelled(&s.task);
-        engine.block(&mut tx, &s.context, &mut dependent, trouble, Cause::Workflow).await?;
+        core::transition::block(engine, &mut tx, &s.context, &mut dependent, trouble, Cause::Workflow)
+            .await?;
         tx.commit().await?;
         engine.point("dependent.blocked");
         count += 1;
     }
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(End::Ok(Some(format!("{count} dependents are blocked"))))
 }
 

@@ -4,7 +4,6 @@
 //! run is recorded; what it did to the branch is recorded on the part together with the part's end, so a kill
 //! at any point leaves a turn that is to be run, or one that is over.
 
-use crate::{run, workspace};
 use std::path::Path;
 
 use forge_git::GitError;
@@ -24,15 +23,17 @@ use serde_json::json;
 
 use crate::{
     Engine,
-    context::{ProjectContext, backup_prefix},
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix},
+        guards::{named, open_prerequisites},
+        runner::{Effect, End, Stepping},
+        transition::{Carry, Move, Trouble},
+    },
     error::Result,
-    guards::{named, open_prerequisites},
+    run,
     subtask::{is_closed, open_parts},
-    transition::{Carry, Move, Trouble},
-};
-use crate::{
-    steps::{Effect, End, Stepping},
-    workspace::half_done::Settled,
+    workspace::{self, half_done::Settled},
 };
 
 /// What a turn is about to commit, written down before it does.
@@ -102,7 +103,7 @@ pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Re
     };
     if part.status != s.task.status {
         let mv = Move::by_engine(&s.task.status, "turn", Actor::System { cause: Cause::Workflow });
-        engine.apply(tx, &s.context, &mut part, mv).await?;
+        core::transition::apply(engine, tx, &s.context, &mut part, mv).await?;
     }
     Ok(Some(part))
 }
@@ -132,7 +133,7 @@ pub(crate) async fn commit_turn(
         return Ok(End::Ok(Some("committed before".to_owned())));
     }
     let worktree = Path::new(&workspace.path);
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     if let Settled::Open(trouble) = workspace::half_done::settle_worktree(engine, s, &repo, workspace).await?
     {
         return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
@@ -155,7 +156,7 @@ pub(crate) async fn commit_turn(
     };
     let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
     let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
-    let message = engine.redacted_in(&s.context, message);
+    let message = core::redaction::redacted_in(engine, &s.context, message);
     let prefix = backup_prefix(&s.task);
     match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
         Err(GitError::CommitRefused { output }) => {
@@ -186,7 +187,7 @@ pub(crate) async fn commit_turn(
     tx.commit().await?;
     engine.point("turn.recorded");
     if closed {
-        engine.act(vec![Effect::Kick(part.id)]);
+        core::runner::act(engine, vec![Effect::Kick(part.id)]);
     }
     Ok(End::Ok(Some(format!("#{}: {kind}", part.number))))
 }
@@ -209,7 +210,7 @@ async fn end_part(
     }
     let Some(done) = done_state(context) else { return Ok(false) };
     let mv = Move::by_engine(&done, "turn", Actor::System { cause: Cause::Workflow });
-    engine.apply(tx, context, &mut part, mv).await?;
+    core::transition::apply(engine, tx, context, &mut part, mv).await?;
     Ok(true)
 }
 

@@ -10,9 +10,8 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    context::ProjectContext,
+    core::{context::ProjectContext, transition::Trouble},
     error::{Result, whole},
-    transition::Trouble,
     trust::trouble_of_trust,
 };
 

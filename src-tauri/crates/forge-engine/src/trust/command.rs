@@ -1,6 +1,5 @@
 //! A person's word about startup files: what they are, and that programs may start with them.
 
-use crate::project;
 use forge_model::actor::{Actor, Via};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::task::AnnotationType;
@@ -12,8 +11,9 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     error::Result,
+    project,
     trust::{Judgement, trouble_of_trust},
     workspace::is_present,
 };
@@ -62,7 +62,7 @@ impl Engine {
 /// Takes the offer of a task that waits for trust: exactly the contents that it tells of.
 pub(crate) async fn trust_files_of(engine: &Engine, actor: Actor, id: &TaskId) -> Result<()> {
     require_person(&actor)?;
-    let (task, context) = engine.load_own(&mut *engine.store().read().await?, id, None).await?;
+    let (task, context) = core::load::load_own(engine, &mut *engine.store().read().await?, id, None).await?;
     let judgement = judge_task(engine, &context, &task).await?;
     let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
     let digest = judgement.digest();
@@ -71,7 +71,7 @@ pub(crate) async fn trust_files_of(engine: &Engine, actor: Actor, id: &TaskId) -
         let files = judgement.shown(judgement.open());
         let trouble = trouble_of_trust(&crate::trust::Untrusted { digest, files });
         let mut tx = engine.store().write().await?;
-        let (mut task, _) = engine.load_own(&mut tx, id, None).await?;
+        let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
             task.error_annotation = Some(trouble.annotation(&from, engine.now()));
             tasks::update(&mut tx, &mut task, engine.now()).await?;
@@ -93,7 +93,7 @@ async fn trust_scope(
     task: Option<&TaskId>,
 ) -> Result<(std::sync::Arc<ProjectContext>, Option<TaskRow>)> {
     let mut conn = engine.store().read().await?;
-    let context = engine.context(&mut conn, project).await?;
+    let context = core::context::context(engine, &mut conn, project).await?;
     let Some(id) = task else { return Ok((context, None)) };
     let row = tasks::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
     let row = row.ok_or_else(|| EngineError::not_found("task", id))?;
@@ -106,7 +106,7 @@ async fn judge_scope(
     context: &ProjectContext,
     task: Option<&TaskRow>,
 ) -> Result<(String, Judgement)> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     if let Some(task) = task {
         let start = super::start_of_task(engine, context, &repo, task, None).await?;
         let commit = start.commits.into_iter().next().unwrap_or_default();
@@ -122,7 +122,7 @@ async fn judge_scope(
 
 /// A task's startup files, with those in its worktree, compared with what was accepted.
 async fn judge_task(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     // One that waits for trust before its set-up is not active yet.
     let made = workspace.filter(is_present);
@@ -186,17 +186,17 @@ async fn go_on_with_trust(engine: &Engine, actor: Actor, context: &ProjectContex
         if !judge_task(engine, context, &waiting).await?.is_trusted() {
             continue;
         }
-        let _hold = engine.hold(&waiting.id).await;
+        let _hold = core::workers::hold(engine, &waiting.id).await;
         let mut tx = engine.store().write().await?;
-        let (mut task, context) = engine.load(&mut tx, &waiting.id, None).await?;
+        let (mut task, context) = core::load::load(engine, &mut tx, &waiting.id, None).await?;
         if !waits_for_trust(&task) {
             continue;
         }
         let annotation = task.error_annotation.clone();
-        engine.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        core::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(())
 }
 

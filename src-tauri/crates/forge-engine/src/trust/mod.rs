@@ -8,7 +8,6 @@ pub(crate) mod accepted;
 pub(crate) mod command;
 pub(crate) mod repositories;
 
-use crate::race;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use forge_git::{GitError, Repo, StartupFile, changed_lines};
@@ -23,9 +22,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Engine, EngineError,
-    context::{ProjectContext, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, task_branch},
+        transition::Trouble,
+    },
     error::Result,
-    transition::Trouble,
+    race,
 };
 
 /// How much of a file's text is shown, and of all of them together.
@@ -190,14 +193,14 @@ pub(crate) async fn require_trust_of(
     task: &TaskRow,
     made: Option<&Workspace>,
 ) -> Result<()> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let start = start_of_task(engine, context, &repo, task, made).await?;
     require_trust(engine, context, &repo, &start).await
 }
 
 /// The same for a program of a project, beside its tasks, in the user's own checkout.
 pub(crate) async fn require_trust_of_project(engine: &Engine, context: &ProjectContext) -> Result<()> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let start = start_of_project(context, &repo).await?;
     require_trust(engine, context, &repo, &start).await
 }

@@ -1,6 +1,5 @@
 //! A person's word about a repository whose configuration changed, and about repositories inside a worktree.
 
-use crate::{run, workspace};
 use std::path::Path;
 
 use forge_git::{GitError, RepositoryChange};
@@ -13,9 +12,14 @@ use forge_store::table::{projects, tasks, tasks::Filter, workspaces};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::{ProjectContext, backup_prefix},
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix},
+    },
     error::Result,
+    run,
     trust::accepted::told,
+    workspace,
 };
 
 impl Engine {
@@ -25,8 +29,8 @@ impl Engine {
     /// # Errors
     /// `NotFound`, git's errors.
     pub async fn repository_change(&self, project: &ProjectId) -> Result<Option<RepositoryDifference>> {
-        let context = self.context(&mut *self.store().read().await?, project).await?;
-        let change = self.repo(&context).await?.changed_since_accepted().await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
+        let change = core::context::repo(self, &context).await?.changed_since_accepted().await?;
         Ok(change.as_ref().map(told))
     }
 
@@ -41,8 +45,8 @@ impl Engine {
         project: &ProjectId,
         accept: Option<&str>,
     ) -> Result<()> {
-        let context = self.context(&mut *self.store().read().await?, project).await?;
-        let repo = self.repo(&context).await?;
+        let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
+        let repo = core::context::repo(self, &context).await?;
         if let Some(change) = repo.changed_since_accepted().await? {
             match accept {
                 Some(shown) => accept_as_shown(self, &context, change, shown).await?,
@@ -63,7 +67,7 @@ async fn accept_as_shown(
     change: RepositoryChange,
     shown: &str,
 ) -> Result<()> {
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let now = repo.fingerprint().await?;
     if change.digest != shown || now.digest() != shown {
         let path = repo.root().to_owned();
@@ -91,17 +95,17 @@ async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectCon
         waiting
     };
     for id in waiting {
-        let _hold = engine.hold(&id).await;
+        let _hold = core::workers::hold(engine, &id).await;
         let mut tx = engine.store().write().await?;
-        let (mut task, context) = engine.load(&mut tx, &id, None).await?;
+        let (mut task, context) = core::load::load(engine, &mut tx, &id, None).await?;
         if !waits_for_repository(&task) {
             continue;
         }
         let annotation = task.error_annotation.clone();
-        engine.retry(&mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        core::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(())
 }
 
@@ -112,7 +116,7 @@ pub(crate) async fn settle_repository_of(
     id: &TaskId,
     verb: Verb,
 ) -> Result<()> {
-    let (task, _) = engine.load_own(&mut *engine.store().read().await?, id, None).await?;
+    let (task, _) = core::load::load_own(engine, &mut *engine.store().read().await?, id, None).await?;
     let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
     let accept = (verb == Verb::AcceptRepository).then(|| shown.unwrap_or_default());
     let settled = engine.settle_repository(actor, &task.project_id, accept).await;
@@ -120,7 +124,7 @@ pub(crate) async fn settle_repository_of(
         // It changed again: the task shows what is to be accepted now.
         let error = EngineError::Git(error);
         let mut tx = engine.store().write().await?;
-        let (mut task, _) = engine.load_own(&mut tx, id, None).await?;
+        let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
             let trouble = crate::trust::accepted::trouble_of(&error, AnnotationType::RepositoryChanged);
             task.error_annotation = Some(trouble.annotation(&from, engine.now()));
@@ -134,18 +138,18 @@ pub(crate) async fn settle_repository_of(
 
 /// Adds the files of the embedded repositories that a task tells of, or has git overlook them; then tries again.
 pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
-    let _hold = engine.hold(id).await;
+    let _hold = core::workers::hold(engine, id).await;
     run::stop_run(engine, id).await;
     let (task, context, workspace) = {
         let mut conn = engine.store().read().await?;
-        let (task, context) = engine.load_own(&mut conn, id, None).await?;
+        let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
         let workspace = workspaces::last(&mut conn, id).await?;
         (task, context, workspace)
     };
     let workspace = workspace.filter(|it| Path::new(&it.path).is_dir()).ok_or_else(|| {
         EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
     })?;
-    let repo = engine.repo(&context).await?;
+    let repo = core::context::repo(engine, &context).await?;
     let lock =
         workspace::lock::lock_workspace_now(engine, id, &workspace, &format!("embedded-{}", workspace.id))?;
     let worktree = Path::new(&workspace.path);
@@ -161,11 +165,11 @@ pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, 
     super::accepted::keep_own_changes(engine, &context, &repo).await?;
     drop(lock);
     let mut tx = engine.store().write().await?;
-    let (mut task, context) = engine.load_own(&mut tx, id, None).await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
     let annotation = task.error_annotation.clone();
-    engine.retry(&mut tx, &context, &mut task, actor, annotation, None).await?;
+    core::actions::retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
     tx.commit().await?;
-    engine.wake_waiting();
+    core::runner::wake_waiting(engine);
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::{
     EngineError,
-    context::ProjectContext,
+    core::context::ProjectContext,
     error::Result,
     read::exports::{FOLDER, place_for, replace},
 };

@@ -1,7 +1,6 @@
 //! The checks of a call, in their order: files, their form, contracts, commands. All of them are made, whatever
 //! fails; what cannot be told from a text is told as unknown.
 
-use crate::run;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
@@ -14,10 +13,11 @@ use tokio_util::sync::CancellationToken;
 use super::Call;
 use crate::{
     Engine, EngineError,
-    environment::ProgramEnvironment,
+    core::{self, environment::ProgramEnvironment},
     error::{Result, whole},
     hook::step::nobody,
     review::diagnosing::Diagnosing,
+    run,
 };
 
 /// How the marks of commands begin.
@@ -39,8 +39,10 @@ pub(super) async fn make_checks(
         results = look_at_texts(engine, call) => results?,
         () = cancel.cancelled() => return Ok(None),
     };
-    let (environment, env) =
-        (engine.validate_environment(call.at.context.as_deref()).await, command_env(engine, call));
+    let (environment, env) = (
+        core::environment::validate_environment(engine, call.at.context.as_deref()).await,
+        command_env(engine, call),
+    );
     for (index, command) in call.input.commands.iter().enumerate() {
         let marker = format!("{MARKER}{}-{index}", call.id);
         match run_validation_command(engine, call, command, marker, (&environment, &env), cancel).await {

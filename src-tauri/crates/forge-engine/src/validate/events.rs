@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::Call;
 use crate::{
     Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     error::Result,
     read::exports::{FOLDER, place_for},
 };
@@ -40,7 +40,7 @@ pub(super) async fn log_validation(
         module_id: call.input.module_id.clone(),
         run_id: call.input.run_id.clone(),
         task_id: call.at.task_id().cloned(),
-        data: engine.redactor_in(context).json(data),
+        data: core::redaction::redactor_in(engine, context).json(data),
     };
     // A time as text begins with its day.
     let day = || event.at.to_string().chars().take(10).collect();

@@ -11,7 +11,6 @@ pub(crate) mod events;
 pub(crate) mod place;
 pub(crate) mod running;
 
-use crate::{hook, read};
 use forge_model::event::EventType;
 use forge_model::redact::Redactor;
 use forge_model::validate::{
@@ -23,8 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     error::{Result, whole},
+    hook, read,
 };
 
 use attempts::{Counted, Module};
@@ -185,7 +185,7 @@ async fn count(
         };
     };
     engine.point("validate.checked");
-    let redactor = engine.redactor_in(context);
+    let redactor = core::redaction::redactor_in(engine, context);
     let by_itself = measure(&[], &facts);
     let (passed, score) = (facts.passed, facts.score);
     let counted = Counted {

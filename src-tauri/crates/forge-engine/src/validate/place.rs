@@ -11,7 +11,11 @@ use forge_model::validate::{ValidateInput, findings_of_id, findings_of_run, insi
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{projects, tasks, tasks::TaskRow, workspaces};
 
-use crate::{Engine, EngineError, context::ProjectContext, error::Result};
+use crate::{
+    Engine, EngineError,
+    core::{self, context::ProjectContext},
+    error::Result,
+};
 
 /// Whose attempts are meant.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +59,7 @@ pub(crate) async fn validated_at(
     mut input: ValidateInput,
 ) -> Result<(Validated, ValidateInput)> {
     let asked = match &input.project_id {
-        Some(id) => Some(engine.context(&mut *engine.store().read().await?, id).await?),
+        Some(id) => Some(core::context::context(engine, &mut *engine.store().read().await?, id).await?),
         None => None,
     };
     let own = || engine.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
@@ -81,7 +85,9 @@ pub(crate) async fn validated_at(
     let (found, task) = holder_of_folder(engine, &cwd).await?;
     let context = match (asked, found) {
         (Some(asked), _) => Some(asked),
-        (None, Some(id)) => Some(engine.context(&mut *engine.store().read().await?, &id).await?),
+        (None, Some(id)) => {
+            Some(core::context::context(engine, &mut *engine.store().read().await?, &id).await?)
+        }
         (None, None) if missing.is_some() => None,
         (None, None) => return Err(no_project(&named)),
     };
@@ -105,7 +111,7 @@ pub(super) async fn project_at(engine: &Engine, which: &WhichProject) -> Result<
             found.ok_or_else(|| no_project(&cwd.to_string_lossy()))?
         }
     };
-    engine.context(&mut *engine.store().read().await?, &id).await
+    core::context::context(engine, &mut *engine.store().read().await?, &id).await
 }
 
 /// The project whose repository or worktree has a folder, and the task whose worktree that is.
@@ -139,8 +145,9 @@ async fn holder_of_folder(
     // A worktree that somebody else made of a project's repository.
     let Ok(there) = Repo::open(engine.git(), &folder).await else { return Ok((None, None)) };
     for row in projects {
-        let context = engine.context(&mut *engine.store().read().await?, &row.project.id).await?;
-        match engine.repo(&context).await {
+        let context =
+            core::context::context(engine, &mut *engine.store().read().await?, &row.project.id).await?;
+        match core::context::repo(engine, &context).await {
             Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
             Ok(_) => {}
             Err(error) => {

@@ -1,7 +1,6 @@
 //! Backups, and the reviewed commits of closed tasks, are kept for a while: older ones are forgotten with everything else
 //! that is old, with a line in the log.
 
-use crate::{review, storage};
 use std::collections::BTreeMap;
 
 use forge_model::ids::{ProjectId, TaskId};
@@ -10,7 +9,7 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceBackup;
 use forge_store::table::{projects, tasks, tasks::Filter};
 
-use crate::{Engine, EngineError, error::Result};
+use crate::{Engine, EngineError, core, error::Result, review, storage};
 
 /// Where all backups are kept.
 pub(crate) const BACKUPS: &str = "refs/forge/backup";
@@ -25,12 +24,12 @@ impl Engine {
     pub async fn project_backups(&self, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
         let (context, all) = {
             let mut conn = self.store().read().await?;
-            let context = self.context(&mut conn, project).await?;
+            let context = core::context::context(self, &mut conn, project).await?;
             let filter = Filter { project: Some(project.clone()), ..Filter::default() };
             (context, tasks::list(&mut conn, &filter, u32::MAX).await?)
         };
         let mut backups: Vec<WorkspaceBackup> = Vec::new();
-        for backup in self.repo(&context).await?.backups(BACKUPS).await? {
+        for backup in core::context::repo(self, &context).await?.backups(BACKUPS).await? {
             let owner = backup.ref_name.strip_prefix(BACKUPS).and_then(|rest| rest.split('/').nth(1));
             let Some(owner) = owner else { continue };
             if owner.starts_with("orphan-") || all.iter().any(|task| task.id.as_str() == owner) {
@@ -58,10 +57,10 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
     for id in by_repository.values() {
         let context = {
             let mut conn = engine.store().read().await?;
-            engine.context(&mut conn, id).await
+            core::context::context(engine, &mut conn, id).await
         };
         let pruned = async {
-            let repo = engine.repo(&*context?).await?;
+            let repo = core::context::repo(engine, &*context?).await?;
             let asked = storage::retention::question_of(engine, &format!("backups:{id}"), until).await?;
             let mut counts = Counts::default();
             let mut old = Vec::new();

@@ -10,12 +10,15 @@ use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{projects, tasks::TaskRow, workspaces};
 use serde_json::json;
 
-use crate::steps::{End, Stepping};
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::{ProjectContext, backup_prefix},
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix},
+        guards::is_done,
+        runner::{End, Stepping},
+    },
     error::{Result, whole},
-    guards::is_done,
     workspace::pool::{Slots, slots_of},
 };
 
@@ -83,7 +86,7 @@ async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
         .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
     tx.commit().await?;
-    engine.plan_cleanup(at);
+    core::recovery::plan_cleanup(engine, at);
     Ok(End::Ok(Some(format!("at {at}"))))
 }
 
@@ -153,7 +156,7 @@ async fn kept_for_now(
     let facts = json!({ "reason": reason, "again_at": again });
     engine.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
-    engine.plan_cleanup(again);
+    core::recovery::plan_cleanup(engine, again);
     Ok(reason)
 }
 
@@ -166,7 +169,7 @@ async fn back_up_and_remove(
     goes: Goes,
 ) -> Result<bool> {
     let path = Path::new(&workspace.path);
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     if !path.exists() {
         // Perhaps removed by a try that did not live to say so.
         repo.keep_record_of_lost(path, &backup_prefix(task)).await?;

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{self, context::ProjectContext},
     error::{Result, whole},
     workspace::{
         cleanup::{Goes, unless_unfinished},
@@ -42,7 +42,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`.
     pub async fn remove_workspace_now(&self, id: &TaskId) -> Result<Workspace> {
-        let _hold = self.hold(id).await;
+        let _hold = core::workers::hold(self, id).await;
         let (context, task, workspace) = closed_workspace(self, id).await?;
         if let Err(reason) =
             super::cleanup::remove_workspace(self, &context, &task, workspace, Goes::ForReuse).await?
@@ -58,7 +58,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `TaskOpen`, `WorkspaceMissing`.
     pub async fn keep_workspace_for_good(&self, id: &TaskId) -> Result<Workspace> {
-        let _hold = self.hold(id).await;
+        let _hold = core::workers::hold(self, id).await;
         let (_, task, workspace) = closed_workspace(self, id).await?;
         let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
         let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
@@ -77,9 +77,9 @@ impl Engine {
     pub async fn imports(&self, project: &ProjectId) -> Result<Vec<ImportOffer>> {
         let context = {
             let mut conn = self.store().read().await?;
-            self.context(&mut conn, project).await?
+            core::context::context(self, &mut conn, project).await?
         };
-        let repo = self.repo(&context).await?;
+        let repo = core::context::repo(self, &context).await?;
         let root = repo.root().to_owned();
         let offers = tokio::task::spawn_blocking(move || -> Result<Vec<ImportOffer>> {
             let root = Root::open(&root).map_err(forge_git::GitError::from)?;
@@ -95,7 +95,7 @@ async fn closed_workspace(
     id: &TaskId,
 ) -> Result<(std::sync::Arc<ProjectContext>, TaskRow, Workspace)> {
     let mut conn = engine.store().read().await?;
-    let (task, context) = engine.load(&mut conn, id, None).await?;
+    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
     if !context.workflow.state(&task.status).is_some_and(State::is_terminal) {
         return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: close it first"));
     }

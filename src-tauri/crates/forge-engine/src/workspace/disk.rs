@@ -12,7 +12,11 @@ use forge_store::Tx;
 use forge_store::table::{projects, projects::Places, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
 
-use crate::{Engine, context::ProjectContext, error::Result};
+use crate::{
+    Engine,
+    core::{self, context::ProjectContext},
+    error::Result,
+};
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
@@ -26,7 +30,7 @@ impl Engine {
         let mut all = Vec::new();
         for row in projects::list(&mut conn).await? {
             let id = row.project.id;
-            let context = self.context(&mut conn, &id).await?;
+            let context = core::context::context(self, &mut conn, &id).await?;
             let (tasks_bytes, unmeasured) = workspaces::disk_of(&mut conn, &id).await?;
             let places = projects::places(&mut conn, &id).await?;
             let cap_bytes = cap_of(&context);
@@ -104,7 +108,7 @@ async fn measure_worktree(engine: &Engine, task: &TaskId) -> Result<()> {
     let Some(bytes) = space_of(engine, vec![PathBuf::from(&workspace.path)]).await else { return Ok(()) };
     let mut tx = engine.store().write().await?;
     let Some(row) = tasks::get(&mut tx, task).await? else { return Ok(()) };
-    let context = engine.context(&mut tx, &row.project_id).await?;
+    let context = core::context::context(engine, &mut tx, &row.project_id).await?;
     workspaces::set_disk(&mut tx, &workspace.id, bytes).await?;
     if workspace.disk_bytes != Some(bytes) {
         let facts = json!({ "disk_bytes": bytes });
@@ -124,10 +128,14 @@ pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
             if projects::get(&mut conn, project).await?.is_none() {
                 return Ok(());
             }
-            engine.context(&mut conn, project).await?
+            core::context::context(engine, &mut conn, project).await?
         };
         let pool = super::pool::pool_folder(engine, &context);
-        let slots = if pool.is_dir() { engine.repo(&context).await?.slots(&pool).await? } else { Vec::new() };
+        let slots = if pool.is_dir() {
+            core::context::repo(engine, &context).await?.slots(&pool).await?
+        } else {
+            Vec::new()
+        };
         let count = u32::try_from(slots.len()).unwrap_or(u32::MAX);
         let Some(bytes) = space_of(engine, slots).await else { return Ok(()) };
         let mut tx = engine.store().write().await?;
@@ -184,7 +192,7 @@ async fn assess_disk(
         cap / MEBIBYTE
     );
     let cause = format!("disk:{project}:{}", engine.now().0);
-    engine.notify(tx, context, &task, NotificationKind::Disk, &body, &cause).await
+    core::notices::notify(engine, tx, context, &task, NotificationKind::Disk, &body, &cause).await
 }
 
 fn cap_of(context: &ProjectContext) -> Option<u64> {

@@ -1,6 +1,5 @@
 //! What an agent's own git left half-done: finished where nothing needs to be decided, told where something does.
 
-use crate::run;
 use std::path::Path;
 
 use forge_git::{HalfDone, Operation, Repo, Standing};
@@ -10,12 +9,15 @@ use forge_model::workspace::Workspace;
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
-use crate::steps::{End, Stepping};
 use crate::{
     Engine,
-    context::{ProjectContext, backup_prefix},
+    core::{
+        context::{ProjectContext, backup_prefix},
+        runner::{End, Stepping},
+        transition::Trouble,
+    },
     error::Result,
-    transition::Trouble,
+    run,
 };
 
 /// Why the agent gets another turn.

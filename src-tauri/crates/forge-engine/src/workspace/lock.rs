@@ -26,8 +26,7 @@ use tokio::sync::{Mutex as Queue, Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError, command::moves::IfLocked, engine::locked, error::Result,
-    run::task_folder,
+    ConflictCode, Engine, EngineError, core::moves::IfLocked, engine::locked, error::Result, run::task_folder,
 };
 
 const LOCK_FILE: &str = ".forge.lock";

@@ -15,7 +15,6 @@ pub(crate) mod pool;
 pub(crate) mod prepare;
 pub(crate) mod reset;
 
-use crate::race;
 use std::path::{Path, PathBuf};
 
 use forge_git::{NewWorktree, Repo};
@@ -25,8 +24,9 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    context::{ProjectContext, backup_prefix_of, slug, task_branch},
+    core::context::{ProjectContext, backup_prefix_of, slug, task_branch},
     error::Result,
+    race,
     workspace::pool::{Slots, slots_of},
 };
 

@@ -1,6 +1,5 @@
 //! What lies in a worktree that is not the task's own: a `.git` that somebody replaced, repositories inside it.
 
-use crate::{review, run, trust};
 use std::path::Path;
 
 use forge_git::{NestedRepository, Repo, Uncommitted};
@@ -18,13 +17,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    context::backup_prefix,
+    core::{
+        self,
+        context::backup_prefix,
+        runner::{End, Stepping},
+        transition::{Carry, Trouble, failure_policy},
+    },
     error::Result,
-    transition::{Carry, Trouble, failure_policy},
-};
-use crate::{
-    review::decision::Rejection,
-    steps::{End, Stepping},
+    review::{self, decision::Rejection},
+    run, trust,
 };
 
 /// The cause of the one follow-up that tells an agent of a repository inside its worktree.
@@ -161,7 +162,7 @@ pub(crate) async fn refuse_dangling(
     seen: Option<&Uncommitted>,
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
     let is_there = last.is_some_and(|workspace| {
         workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()

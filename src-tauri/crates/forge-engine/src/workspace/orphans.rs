@@ -20,10 +20,13 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    command::tasks::NewTask,
-    context::{ProjectContext, slug, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, slug, task_branch},
+        recovery::task_folders,
+        tasks::NewTask,
+    },
     error::Result,
-    recovery::task_folders,
     run::task_folder,
     workspace::{backups::BACKUPS, cleanup::require_nobody_in, lock::live_lock_in, project_folder},
 };
@@ -76,7 +79,7 @@ impl Engine {
                 format!("{path} {why}, so nothing of it can be kept in a backup: remove it by hand");
             return Err(not_an_orphan(message));
         };
-        let repo = self.repo(context).await?;
+        let repo = core::context::repo(self, context).await?;
         let name = orphan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = slug(&name.unwrap_or_default(), 80);
         let prefix = format!("{BACKUPS}/orphan-{name}");
@@ -97,7 +100,7 @@ impl Engine {
     pub async fn adopt_orphan(&self, path: &str, project: &ProjectId, title: Option<String>) -> Result<Task> {
         let context = {
             let mut conn = self.store().read().await?;
-            self.context(&mut conn, project).await?
+            core::context::context(self, &mut conn, project).await?
         };
         let orphan = orphan(self, path).await?;
         let facts = orphan.facts;
@@ -110,7 +113,7 @@ impl Engine {
         let title = title.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| branch.clone());
         let task = self.create_task(project, NewTask { title, ..NewTask::default() }).await?;
         self.point("orphan.task_made");
-        let hold = self.hold(&task.id).await;
+        let hold = core::workers::hold(self, &task.id).await;
         let adopted = move_in(self, &context, &task.id, &orphan.folder, &orphan.tree, &branch, &head).await;
         drop(hold);
         if let Err(error) = adopted {
@@ -153,7 +156,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
     let mut contexts = Vec::new();
     for row in rows {
         let mut conn = engine.store().read().await?;
-        contexts.push(engine.context(&mut conn, &row.project.id).await?);
+        contexts.push(core::context::context(engine, &mut conn, &row.project.id).await?);
     }
     let mut orphans = Vec::new();
     for folder in task_folders(&root) {
@@ -182,7 +185,7 @@ async fn whose(
     let mut otherwise = (None, FolderFacts::default());
     for context in by_likelihood {
         let facts = async {
-            let repo = engine.repo(context).await?;
+            let repo = core::context::repo(engine, context).await?;
             Ok::<_, EngineError>(repo.folder_facts(tree, &context.project.default_branch).await?)
         };
         match facts.await {
@@ -223,9 +226,9 @@ async fn move_in(
 ) -> Result<()> {
     let row = {
         let mut conn = engine.store().read().await?;
-        engine.load(&mut conn, id, None).await?.0
+        core::load::load(engine, &mut conn, id, None).await?.0
     };
-    let repo = engine.repo(context).await?;
+    let repo = core::context::repo(engine, context).await?;
     let path = super::tree_path(engine, context, &row);
     let own = task_branch(&row);
     repo.adopt_worktree(tree, &path, &own).await?;

@@ -8,7 +8,12 @@ use forge_model::ids::ProjectId;
 use forge_model::settings::{ProjectSettings, WorkspaceReuse};
 use forge_store::table::projects;
 
-use crate::{Engine, context::ProjectContext, error::Result, workspace::project_folder};
+use crate::{
+    Engine,
+    core::{self, context::ProjectContext},
+    error::Result,
+    workspace::project_folder,
+};
 
 const POOL_FOLDER: &str = ".pool";
 
@@ -51,7 +56,7 @@ pub(crate) async fn drop_slots(engine: &Engine, context: &ProjectContext, keep: 
     if !pool.exists() {
         return Ok(());
     }
-    engine.repo(context).await?.drop_slots(&pool, keep).await?;
+    core::context::repo(engine, context).await?.drop_slots(&pool, keep).await?;
     if keep == 0
         && let Err(error) = std::fs::remove_dir(&pool)
     {
@@ -67,7 +72,7 @@ pub(crate) fn trim_pool_later(engine: &Engine, project: &ProjectId) {
         let trimmed = async {
             let context = {
                 let mut conn = engine.store().read().await?;
-                engine.context(&mut conn, &project).await?
+                core::context::context(&engine, &mut conn, &project).await?
             };
             trim_pool(&engine, &context).await
         };

@@ -4,7 +4,6 @@
 //! Invariants: it can be stopped at any moment and repeated after any kill; the worktree's lock is held
 //! throughout; a record becomes active only when everything is done, so a half-made one is made to the end.
 
-use crate::{merge, review, run, storage, trust};
 use std::{path::Path, time::Duration};
 
 use forge_agents::{
@@ -26,15 +25,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    context::{backup_prefix, task_branch},
+    core::{
+        self,
+        context::{backup_prefix, task_branch},
+        runner::{End, Stepping},
+        transition::Trouble,
+    },
     error::{Result, whole},
-    review::RESTORABLE,
-    transition::Trouble,
+    merge,
+    review::{self, RESTORABLE, checks::CheckOutput},
+    run, storage, trust,
     workspace::{Found, is_present, lock::WorkspaceHold},
-};
-use crate::{
-    review::checks::CheckOutput,
-    steps::{End, Stepping},
 };
 
 /// How much of each stream of a set-up command is shown when it fails.
@@ -50,7 +51,7 @@ pub(crate) async fn prepare_workspace(
         return Ok(End::skipped("nobody holds the role"));
     }
     merge::watch::unwatch(engine, &s.task.id);
-    let repo = engine.repo(&s.context).await?;
+    let repo = core::context::repo(engine, &s.context).await?;
     let Some(restarted) = start_from_target(engine, s, &repo, cancel).await? else {
         return Ok(End::Interrupted);
     };
@@ -121,7 +122,13 @@ async fn have_workspace(
     let Some(_lock) = lock else { return Ok(End::Interrupted) };
     put_record(engine, &workspace).await?;
     let log_dir = engine.log_dir(&s.task.project_id, &s.task.id);
-    let log = LogWriter::open(&log_dir, &log_id, &log_id, DEFAULT_CAP_BYTES, engine.redactor_in(&s.context))?;
+    let log = LogWriter::open(
+        &log_dir,
+        &log_id,
+        &log_id,
+        DEFAULT_CAP_BYTES,
+        core::redaction::redactor_in(engine, &s.context),
+    )?;
     let growth = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let preparation = Preparation { s, repo, workspace: &workspace, log: &log, log_id: &log_id };
     let unready = make_ready(engine, &preparation, cancel).await;
@@ -406,7 +413,7 @@ async fn set_up(
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
     let s = p.s;
-    let environment = engine.command_environment(&s.context).await?;
+    let environment = core::environment::command_environment(engine, &s.context).await?;
     let command = Command::shell(
         environment.shell(),
         script,

@@ -1,6 +1,5 @@
 //! A fresh start for a worktree, and what was kept of earlier ones: a person's ways back.
 
-use crate::{fix, review, run, trust};
 use std::path::Path;
 
 use forge_git::Repo;
@@ -16,14 +15,20 @@ use forge_store::table::{races, roles, tasks, tasks::TaskRow, workspaces};
 use serde_json::Value;
 
 use crate::{
-    ConflictCode, Engine, EngineError, boundary,
-    context::{ProjectContext, backup_prefix, task_branch},
+    ConflictCode, Engine, EngineError,
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix, task_branch},
+        guards::is_done,
+        retry_budget,
+        transition::{Move, Trouble},
+    },
     error::Result,
-    fix::SET_ASIDE,
-    guards::is_done,
+    fix::{self, SET_ASIDE},
     read::view::offers_of,
+    review, run,
     subtask::is_ordered,
-    transition::{Move, Trouble},
+    trust,
     workspace::cleanup::Goes,
 };
 
@@ -35,16 +40,16 @@ impl Engine {
     /// `NotFound`, `NotOffered`, git's errors.
     pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
         require_reset_offered(self, id).await?;
-        let _hold = self.hold(id).await;
+        let _hold = core::workers::hold(self, id).await;
         run::stop_run(self, id).await;
         require_reset_offered(self, id).await?;
         let (task, context, old) = {
             let mut conn = self.store().read().await?;
-            let (task, context) = self.load_own(&mut conn, id, None).await?;
+            let (task, context) = core::load::load_own(self, &mut conn, id, None).await?;
             let old = workspaces::last(&mut conn, id).await?;
             (task, context, old)
         };
-        let repo = self.repo(&context).await?;
+        let repo = core::context::repo(self, &context).await?;
         set_work_aside(self, &repo, &context, &task).await?;
         let mut tx = self.store().write().await?;
         if let Some(old) = &old {
@@ -55,10 +60,10 @@ impl Engine {
         let workspace = super::fresh_workspace(self, &repo, &context, &task).await?;
         self.point("reset.made");
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, None).await?;
+        let (mut task, context) = core::load::load_own(self, &mut tx, id, None).await?;
         task.review_passed_at = None;
         forget_work(self, &mut tx, &context, &mut task).await?;
-        boundary::start_over(&mut tx, &mut task).await?;
+        retry_budget::start_over(&mut tx, &mut task).await?;
         let trouble =
             Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
         let annotation = trouble.annotation(&task.status, self.now());
@@ -70,7 +75,7 @@ impl Engine {
         } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
             let mut mv = Move::by_user(&blocked, "reset", actor);
             mv.annotation = Some(annotation);
-            self.apply(&mut tx, &context, &mut task, mv).await?;
+            core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         }
         tx.commit().await?;
         review::count_unmerged(self, id).await;
@@ -84,9 +89,9 @@ impl Engine {
     pub async fn backups(&self, id: &TaskId) -> Result<Vec<forge_model::workspace::WorkspaceBackup>> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
-            self.load_own(&mut conn, id, None).await?
+            core::load::load_own(self, &mut conn, id, None).await?
         };
-        let backups = self.repo(&context).await?.backups(&backup_prefix(&task)).await?;
+        let backups = core::context::repo(self, &context).await?.backups(&backup_prefix(&task)).await?;
         Ok(backups
             .into_iter()
             .map(|backup| forge_model::workspace::WorkspaceBackup {
@@ -110,7 +115,7 @@ impl Engine {
         }
         let (context, workspace) = {
             let mut conn = self.store().read().await?;
-            let (_, context) = self.load_own(&mut conn, id, None).await?;
+            let (_, context) = core::load::load_own(self, &mut conn, id, None).await?;
             (context, workspaces::last(&mut conn, id).await?)
         };
         let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
@@ -119,7 +124,7 @@ impl Engine {
         })?;
         let _lock =
             super::lock::lock_workspace_now(self, id, &workspace, &format!("restore-{}", workspace.id))?;
-        let repo = self.repo(&context).await?;
+        let repo = core::context::repo(self, &context).await?;
         let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
         trust::accepted::keep_own_changes(self, &context, &repo).await?;
         match restored {
@@ -181,7 +186,7 @@ pub(crate) async fn forget_work(
     for mut part in tasks::children(tx, &task.id).await? {
         if is_ordered(&part) && is_done(context, &part) {
             let mv = Move::by(&initial, "restart", Actor::System { cause: Cause::Workflow });
-            engine.apply(tx, context, &mut part, mv).await?;
+            core::transition::apply(engine, tx, context, &mut part, mv).await?;
         }
     }
     Ok(())
@@ -190,7 +195,7 @@ pub(crate) async fn forget_work(
 /// Refuses while nothing is wrong that a fresh worktree would mend.
 async fn require_reset_offered(engine: &Engine, id: &TaskId) -> Result<()> {
     let mut conn = engine.store().read().await?;
-    let (task, context) = engine.load_own(&mut conn, id, None).await?;
+    let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
     let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
     let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
     if offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {

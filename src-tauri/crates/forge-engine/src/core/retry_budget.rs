@@ -7,7 +7,7 @@ use forge_model::ids::TaskId;
 use forge_store::table::{executions, tasks::TaskRow, transitions};
 use sqlx::SqliteConnection;
 
-use crate::{context::ProjectContext, error::Result};
+use crate::{core::context::ProjectContext, error::Result};
 
 /// The budgets of tasks of one project.
 pub(crate) async fn budgets(

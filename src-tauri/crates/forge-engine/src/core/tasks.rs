@@ -1,6 +1,5 @@
 //! Tasks: making them, changing what they say, who works on them, what they wait for.
 
-use crate::{race, read, review, run, subtask, workspace};
 use std::collections::BTreeMap;
 
 use forge_model::event::EventType;
@@ -19,13 +18,16 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{
+        context::ProjectContext,
+        guards::{is_done, named},
+        transition::column_states,
+    },
     error::Result,
-    guards::{is_done, named},
-    run::{attachments::remove_folder, task_folder},
-    subtask::{is_closed, is_ordered, open_parts},
-    transition::column_states,
-    workspace::{cleanup::Goes, orphans::clear_own_files},
+    race, read, review,
+    run::{self, attachments::remove_folder, task_folder},
+    subtask::{self, is_closed, is_ordered, open_parts},
+    workspace::{self, cleanup::Goes, orphans::clear_own_files},
 };
 
 /// The longest title, in characters.
@@ -93,12 +95,12 @@ impl Engine {
         findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
         findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
         let mut tx = self.store().write().await?;
-        let context = self.context(&mut tx, project).await?;
+        let context = super::context::context(self, &mut tx, project).await?;
         if let Some(race) = &new.race {
-            findings.extend(self.race_findings(&mut tx, &context, race).await?);
+            findings.extend(race_findings(&mut tx, &context, race).await?);
         }
         for (role, holder) in &new.roles {
-            findings.extend(self.role_finding(&mut tx, &context, role, holder.as_ref()).await?);
+            findings.extend(role_finding(&mut tx, &context, role, holder.as_ref()).await?);
         }
         for id in &new.depends_on {
             findings.extend(prerequisite_finding(&mut tx, &context, id).await?);
@@ -161,10 +163,10 @@ impl Engine {
             &json!({ "number": row.number, "status": row.status }),
         )
         .await?;
-        self.touch_parent(&mut tx, &row).await?;
+        touch_parent(self, &mut tx, &row).await?;
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
-        self.look_for_work();
+        super::scheduler::look_for_work(self);
         Ok(view)
     }
 
@@ -174,60 +176,9 @@ impl Engine {
     /// `NotFound`.
     pub async fn subtasks(&self, id: &TaskId) -> Result<Vec<Task>> {
         let mut conn = self.store().read().await?;
-        self.load(&mut conn, id, None).await?;
+        super::load::load(self, &mut conn, id, None).await?;
         let rows = tasks::children(&mut conn, id).await?;
         read::view::view(self, &mut conn, rows).await
-    }
-
-    /// What is wrong with a task's race.
-    async fn race_findings(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        race: &TaskRace,
-    ) -> Result<Vec<Finding>> {
-        if race.enabled && !context.settings.inner_loop.competitive.enabled {
-            return Err(EngineError::RaceDisabled);
-        }
-        let mut findings = race.findings("race");
-        for (index, strategy) in race.strategies.iter().flatten().enumerate() {
-            if agents::get(tx, &strategy.agent_id).await?.is_none() {
-                findings.push(finding(&format!("race.strategies[{index}].agent_id"), "no such agent"));
-            }
-        }
-        Ok(findings)
-    }
-
-    /// Why a holder cannot have a role, if so.
-    async fn role_finding(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        role: &str,
-        holder: Option<&RoleHolder>,
-    ) -> Result<Option<Finding>> {
-        let path = format!("roles.{role}");
-        if !context.workflow.roles.iter().any(|known| known.name == role) {
-            let known: Vec<&str> = context.workflow.roles.iter().map(|role| role.name.as_str()).collect();
-            return Ok(Some(finding(
-                &path,
-                format!("the workflow has no such role; it has {}", known.join(", ")),
-            )));
-        }
-        let Some(RoleHolder { kind: HolderKind::Agent, id }) = holder else { return Ok(None) };
-        let started =
-            context.workflow.states.iter().any(|s| s.role.as_deref() == Some(role) && s.dispatches());
-        if !started {
-            return Ok(Some(finding(
-                &path,
-                "the workflow starts no agent in this role: give it to \"user\", or let a state of the role run dispatch_role_agent",
-            )));
-        }
-        let known = match id {
-            Some(id) => agents::get(tx, id).await?.is_some(),
-            None => false,
-        };
-        Ok((!known).then(|| finding(&path, "no such agent")))
     }
 
     /// Changes what a task says.
@@ -244,9 +195,9 @@ impl Engine {
             return Err(EngineError::Invalid(findings));
         }
         let mut tx = self.store().write().await?;
-        let (mut row, context) = self.load_own(&mut tx, id, Some(version)).await?;
+        let (mut row, context) = super::load::load_own(self, &mut tx, id, Some(version)).await?;
         if let Some(Some(race)) = &edit.race {
-            let findings = self.race_findings(&mut tx, &context, race).await?;
+            let findings = race_findings(&mut tx, &context, race).await?;
             if !findings.is_empty() {
                 return Err(EngineError::Invalid(findings));
             }
@@ -277,7 +228,7 @@ impl Engine {
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         // Another priority is another place in the queue.
-        self.wake_waiting();
+        super::runner::wake_waiting(self);
         Ok(view)
     }
 
@@ -293,8 +244,8 @@ impl Engine {
         holder: Option<RoleHolder>,
     ) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, context) = self.load_own(&mut tx, id, version).await?;
-        if let Some(finding) = self.role_finding(&mut tx, &context, role, holder.as_ref()).await? {
+        let (mut row, context) = super::load::load_own(self, &mut tx, id, version).await?;
+        if let Some(finding) = role_finding(&mut tx, &context, role, holder.as_ref()).await? {
             return Err(EngineError::Invalid(vec![finding]));
         }
         let before = roles::holder(&mut tx, id, role).await?;
@@ -315,7 +266,7 @@ impl Engine {
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         self.kick(id);
-        self.wake_waiting();
+        super::runner::wake_waiting(self);
         Ok(view)
     }
 
@@ -325,7 +276,7 @@ impl Engine {
     /// `NotFound`, `Invalid` (no such task, the task itself, a cancelled one), `DependencyCycle` with the cycle.
     pub async fn add_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, context) = self.load_own(&mut tx, id, None).await?;
+        let (mut row, context) = super::load::load_own(self, &mut tx, id, None).await?;
         if id == prerequisite {
             return Err(EngineError::invalid("depends_on", "a task cannot depend on itself"));
         }
@@ -334,10 +285,10 @@ impl Engine {
         }
         dependencies::insert(&mut tx, id, prerequisite).await?;
         subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
-        self.touch(&mut tx, &mut row).await?;
+        touch(self, &mut tx, &mut row).await?;
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
-        self.look_for_work();
+        super::scheduler::look_for_work(self);
         Ok(view)
     }
 
@@ -347,11 +298,11 @@ impl Engine {
     /// `NotFound`.
     pub async fn remove_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, _) = self.load_own(&mut tx, id, None).await?;
+        let (mut row, _) = super::load::load_own(self, &mut tx, id, None).await?;
         if !dependencies::delete(&mut tx, id, prerequisite).await? {
             return Err(EngineError::not_found("dependency", prerequisite));
         }
-        self.touch(&mut tx, &mut row).await?;
+        touch(self, &mut tx, &mut row).await?;
         let parent = row.parent_id.clone();
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
@@ -359,48 +310,8 @@ impl Engine {
         if let Some(parent) = parent {
             self.kick(&parent);
         }
-        self.look_for_work();
+        super::scheduler::look_for_work(self);
         Ok(view)
-    }
-
-    /// A parent shows how far its parts are: it changed, too.
-    async fn touch_parent(&self, tx: &mut Tx, row: &TaskRow) -> Result<()> {
-        let Some(parent) = &row.parent_id else { return Ok(()) };
-        let Some(parent) = tasks::get(tx, parent).await? else { return Ok(()) };
-        self.emit(tx, EventType::TaskUpdated, &parent, parent.id.as_str(), &json!({ "part": row.id })).await
-    }
-
-    /// Refuses to remove a task that others still need.
-    async fn require_unneeded(&self, context: &ProjectContext, row: &TaskRow) -> Result<()> {
-        let mut conn = self.store().read().await?;
-        let mut needed_by = Vec::new();
-        for id in dependencies::dependents(&mut conn, &row.id).await? {
-            needed_by.extend(tasks::get(&mut conn, &id).await?);
-        }
-        needed_by.retain(|other| !is_done(context, row) && !is_closed(context, other));
-        let subtasks = open_parts(&mut conn, context, &row.id).await?;
-        let mut reasons = Vec::new();
-        if !needed_by.is_empty() {
-            reasons.push(format!("{} depends on it: remove the dependency first", named(&needed_by)));
-        }
-        if !subtasks.is_empty() {
-            reasons.push(format!("its subtask {} is open: finish or cancel it first", named(&subtasks)));
-        }
-        needed_by.extend(subtasks);
-        if needed_by.is_empty() {
-            return Ok(());
-        }
-        let message = format!("Could not delete the task: {}.", reasons.join("; "));
-        Err(EngineError::Conflict {
-            code: ConflictCode::InUse,
-            message,
-            details: json!({ "needed_by": needed_by.iter().map(|task| &task.id).collect::<Vec<_>>() }),
-        })
-    }
-
-    async fn touch(&self, tx: &mut Tx, row: &mut TaskRow) -> Result<()> {
-        tasks::update(tx, row, self.now()).await?;
-        self.emit(tx, EventType::TaskUpdated, row, row.id.as_str(), &Value::Null).await
     }
 
     /// Removes a closed task with its history and its worktree (after a backup). Its branch stays.
@@ -410,7 +321,7 @@ impl Engine {
     pub async fn delete_task(&self, id: &TaskId, version: Option<u32>) -> Result<()> {
         let (row, context, workspace) = {
             let mut conn = self.store().read().await?;
-            let (row, context) = self.load_own(&mut conn, id, version).await?;
+            let (row, context) = super::load::load_own(self, &mut conn, id, version).await?;
             let workspace = workspaces::last(&mut conn, id).await?;
             (row, context, workspace)
         };
@@ -420,8 +331,8 @@ impl Engine {
         if !context.workflow.state(&row.status).is_some_and(State::is_terminal) && !never_started {
             return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
         }
-        self.require_unneeded(&context, &row).await?;
-        let _hold = self.hold(id).await;
+        require_unneeded(self, &context, &row).await?;
+        let _hold = super::workers::hold(self, id).await;
         race::left::remove_races(self, &context, &row).await?;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) =
@@ -442,18 +353,102 @@ impl Engine {
         tasks::delete(&mut tx, id).await?;
         let facts = json!({ "number": row.number, "pull_request": left });
         self.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &facts).await?;
-        self.touch_parent(&mut tx, &row).await?;
+        touch_parent(self, &mut tx, &row).await?;
         tx.commit().await?;
         if let Some(parent) = &row.parent_id {
             self.kick(parent);
         }
-        self.look_for_work();
+        super::scheduler::look_for_work(self);
         if let Some(folder) = folder {
             clear_own_files(&folder);
         }
         remove_folder(&run::attachments::attachment_dir(self, &row.project_id, id)).await?;
         remove_folder(&self.log_dir(&row.project_id, id)).await
     }
+}
+
+/// What is wrong with a task's race.
+async fn race_findings(tx: &mut Tx, context: &ProjectContext, race: &TaskRace) -> Result<Vec<Finding>> {
+    if race.enabled && !context.settings.inner_loop.competitive.enabled {
+        return Err(EngineError::RaceDisabled);
+    }
+    let mut findings = race.findings("race");
+    for (index, strategy) in race.strategies.iter().flatten().enumerate() {
+        if agents::get(tx, &strategy.agent_id).await?.is_none() {
+            findings.push(finding(&format!("race.strategies[{index}].agent_id"), "no such agent"));
+        }
+    }
+    Ok(findings)
+}
+
+/// Why a holder cannot have a role, if so.
+async fn role_finding(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    role: &str,
+    holder: Option<&RoleHolder>,
+) -> Result<Option<Finding>> {
+    let path = format!("roles.{role}");
+    if !context.workflow.roles.iter().any(|known| known.name == role) {
+        let known: Vec<&str> = context.workflow.roles.iter().map(|role| role.name.as_str()).collect();
+        return Ok(Some(finding(
+            &path,
+            format!("the workflow has no such role; it has {}", known.join(", ")),
+        )));
+    }
+    let Some(RoleHolder { kind: HolderKind::Agent, id }) = holder else { return Ok(None) };
+    let started = context.workflow.states.iter().any(|s| s.role.as_deref() == Some(role) && s.dispatches());
+    if !started {
+        return Ok(Some(finding(
+            &path,
+            "the workflow starts no agent in this role: give it to \"user\", or let a state of the role run dispatch_role_agent",
+        )));
+    }
+    let known = match id {
+        Some(id) => agents::get(tx, id).await?.is_some(),
+        None => false,
+    };
+    Ok((!known).then(|| finding(&path, "no such agent")))
+}
+
+/// A parent shows how far its parts are: it changed, too.
+async fn touch_parent(engine: &Engine, tx: &mut Tx, row: &TaskRow) -> Result<()> {
+    let Some(parent) = &row.parent_id else { return Ok(()) };
+    let Some(parent) = tasks::get(tx, parent).await? else { return Ok(()) };
+    engine.emit(tx, EventType::TaskUpdated, &parent, parent.id.as_str(), &json!({ "part": row.id })).await
+}
+
+/// Refuses to remove a task that others still need.
+async fn require_unneeded(engine: &Engine, context: &ProjectContext, row: &TaskRow) -> Result<()> {
+    let mut conn = engine.store().read().await?;
+    let mut needed_by = Vec::new();
+    for id in dependencies::dependents(&mut conn, &row.id).await? {
+        needed_by.extend(tasks::get(&mut conn, &id).await?);
+    }
+    needed_by.retain(|other| !is_done(context, row) && !is_closed(context, other));
+    let subtasks = open_parts(&mut conn, context, &row.id).await?;
+    let mut reasons = Vec::new();
+    if !needed_by.is_empty() {
+        reasons.push(format!("{} depends on it: remove the dependency first", named(&needed_by)));
+    }
+    if !subtasks.is_empty() {
+        reasons.push(format!("its subtask {} is open: finish or cancel it first", named(&subtasks)));
+    }
+    needed_by.extend(subtasks);
+    if needed_by.is_empty() {
+        return Ok(());
+    }
+    let message = format!("Could not delete the task: {}.", reasons.join("; "));
+    Err(EngineError::Conflict {
+        code: ConflictCode::InUse,
+        message,
+        details: json!({ "needed_by": needed_by.iter().map(|task| &task.id).collect::<Vec<_>>() }),
+    })
+}
+
+async fn touch(engine: &Engine, tx: &mut Tx, row: &mut TaskRow) -> Result<()> {
+    tasks::update(tx, row, engine.now()).await?;
+    engine.emit(tx, EventType::TaskUpdated, row, row.id.as_str(), &Value::Null).await
 }
 
 fn finding(path: &str, message: impl Into<String>) -> Finding {

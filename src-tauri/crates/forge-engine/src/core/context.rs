@@ -1,6 +1,5 @@
 //! A project with its definition and settings read, and the sentences a task's paths are made of.
 
-use crate::trust;
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -17,7 +16,7 @@ use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, W
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, error::Result, race::is_entry};
+use crate::{Engine, EngineError, error::Result, race::is_entry, trust};
 
 /// A project as the machine needs it. Rebuilt when the project's version rises.
 #[derive(Debug)]
@@ -166,47 +165,45 @@ pub(crate) fn slug(text: &str, max: usize) -> String {
     if slug.is_empty() { "task".to_owned() } else { slug }
 }
 
-impl Engine {
-    /// The project's context, from the cache when nothing changed.
-    pub(crate) async fn context(
-        &self,
-        conn: &mut SqliteConnection,
-        id: &ProjectId,
-    ) -> Result<Arc<ProjectContext>> {
-        let row = projects::get(conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let mut cache = self.contexts();
-        if let Some(context) = cache.get(id)
-            && context.project.version == row.project.version
-        {
-            return Ok(Arc::clone(context));
-        }
-        let context = Arc::new(ProjectContext::read(&row)?);
-        cache.insert(id.clone(), Arc::clone(&context));
-        Ok(context)
+/// The project's context, from the cache when nothing changed.
+pub(crate) async fn context(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    id: &ProjectId,
+) -> Result<Arc<ProjectContext>> {
+    let row = projects::get(conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let mut cache = engine.contexts();
+    if let Some(context) = cache.get(id)
+        && context.project.version == row.project.version
+    {
+        return Ok(Arc::clone(context));
     }
+    let context = Arc::new(ProjectContext::read(&row)?);
+    cache.insert(id.clone(), Arc::clone(&context));
+    Ok(context)
+}
 
-    /// The project of a task, as that task sees it.
-    pub(crate) async fn context_of(
-        &self,
-        conn: &mut SqliteConnection,
-        task: &TaskRow,
-    ) -> Result<Arc<ProjectContext>> {
-        let context = self.context(conn, &task.project_id).await?;
-        if is_entry(task) { context.for_entries() } else { Ok(context) }
-    }
+/// The project of a task, as that task sees it.
+pub(crate) async fn context_of(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    task: &TaskRow,
+) -> Result<Arc<ProjectContext>> {
+    let context = context(engine, conn, &task.project_id).await?;
+    if is_entry(task) { context.for_entries() } else { Ok(context) }
+}
 
-    /// The project's repository, in which git gets what the project's environment policy passes.
-    pub(crate) async fn repo(&self, context: &ProjectContext) -> Result<Repo> {
-        let path = PathBuf::from(&context.project.repo_path);
-        let policy = &context.settings.environment;
-        if let Some(repo) = self.repos().get(&path) {
-            return Ok(repo.passing(policy));
-        }
-        let repo = Repo::open(&self.git().passing(policy), &path).await?;
-        trust::accepted::recall_accepted(self, &context.project.repo_path, &repo).await?;
-        self.repos().insert(path, repo.clone());
-        Ok(repo)
+/// The project's repository, in which git gets what the project's environment policy passes.
+pub(crate) async fn repo(engine: &Engine, context: &ProjectContext) -> Result<Repo> {
+    let path = PathBuf::from(&context.project.repo_path);
+    let policy = &context.settings.environment;
+    if let Some(repo) = engine.repos().get(&path) {
+        return Ok(repo.passing(policy));
     }
+    let repo = Repo::open(&engine.git().passing(policy), &path).await?;
+    trust::accepted::recall_accepted(engine, &context.project.repo_path, &repo).await?;
+    engine.repos().insert(path, repo.clone());
+    Ok(repo)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use forge_model::{
 use forge_store::table::tasks;
 use serde_json::Value;
 
-use crate::{Engine, context::ProjectContext, engine::locked, error::Result};
+use crate::{Engine, core::context::ProjectContext, engine::locked, error::Result};
 
 /// Variables whose values are names that programs print everywhere.
 const NAMES: [&str; 4] = ["USER", "LOGNAME", "HOSTNAME", "HOME"];
@@ -71,33 +71,6 @@ impl Secrets {
 }
 
 impl Engine {
-    /// Learns the secrets of this process's own environment.
-    pub(crate) fn learn_own_secrets(&self) {
-        let config = &self.inner.config;
-        let text =
-            |name: &str| config.environment.get(std::ffi::OsStr::new(name))?.to_str().map(str::to_owned);
-        locked(&self.inner.secrets.0).names = NAMES.iter().filter_map(|name| text(name)).collect();
-        self.learn_variables(&config.environment);
-        self.learn_secrets(
-            config.token_variables.iter().map(|(name, value)| (name.as_str(), value.as_str())),
-        );
-        // The store finds the well-known formats in any case.
-        self.inner.store.redact_by(self.redactor());
-    }
-
-    /// Learns what looks like a secret among variables.
-    pub(crate) fn learn_variables(&self, variables: &Variables) {
-        let secrets = variables.iter().filter(|(name, _)| looks_secret(name));
-        self.learn_secrets(secrets.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))));
-    }
-
-    /// Learns what looks like a secret among the variables that an agent's profile sets.
-    pub(crate) fn learn_profile(&self, config: &Value) {
-        let env = config.get("env").and_then(Value::as_object).into_iter().flatten();
-        let secrets = env.filter(|(name, _)| looks_secret(std::ffi::OsStr::new(name)));
-        self.learn_secrets(secrets.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))));
-    }
-
     /// Learns secrets by the names that stand in their places from now on.
     pub fn learn_secrets<'s>(&self, secrets: impl IntoIterator<Item = (&'s str, &'s str)>) {
         if self.inner.secrets.learn(secrets) {
@@ -111,30 +84,54 @@ impl Engine {
         self.inner.secrets.redactor(&[])
     }
 
-    /// What takes secrets out of a project's texts.
-    pub(crate) fn redactor_in(&self, context: &ProjectContext) -> Arc<Redactor> {
-        self.inner.secrets.redactor(&context.settings.redact)
-    }
-
-    /// A project's text without its secrets, for what leaves the database by another way than a log: messages of
-    /// commits, which are pushed to code hosts, variables of programs, notifications.
-    pub(crate) fn redacted_in(&self, context: &ProjectContext, text: String) -> String {
-        self.redactor_in(context).string(text)
-    }
-
-    /// What takes secrets out of a task's texts.
-    pub(crate) async fn redactor_of_task(&self, id: &TaskId) -> Result<Arc<Redactor>> {
-        let mut conn = self.store().read().await?;
-        let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(self.redactor()) };
-        Ok(self.redactor_in(&*self.context_of(&mut conn, &task).await?))
-    }
-
     /// What takes secrets out of the texts of a project with this id. The patterns of a project that nothing was done for yet are not known.
     #[must_use]
     pub fn redactor_of(&self, project: &ProjectId) -> Arc<Redactor> {
         let context = self.contexts().get(project).map(Arc::clone);
-        context.map_or_else(|| self.redactor(), |context| self.redactor_in(&context))
+        context.map_or_else(|| self.redactor(), |context| redactor_in(self, &context))
     }
+}
+
+/// Learns the secrets of this process's own environment.
+pub(crate) fn learn_own_secrets(engine: &Engine) {
+    let config = &engine.inner.config;
+    let text = |name: &str| config.environment.get(std::ffi::OsStr::new(name))?.to_str().map(str::to_owned);
+    locked(&engine.inner.secrets.0).names = NAMES.iter().filter_map(|name| text(name)).collect();
+    learn_variables(engine, &config.environment);
+    engine.learn_secrets(config.token_variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    // The store finds the well-known formats in any case.
+    engine.inner.store.redact_by(engine.redactor());
+}
+
+/// Learns what looks like a secret among variables.
+pub(crate) fn learn_variables(engine: &Engine, variables: &Variables) {
+    let secrets = variables.iter().filter(|(name, _)| looks_secret(name));
+    engine.learn_secrets(secrets.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))));
+}
+
+/// Learns what looks like a secret among the variables that an agent's profile sets.
+pub(crate) fn learn_profile(engine: &Engine, config: &Value) {
+    let env = config.get("env").and_then(Value::as_object).into_iter().flatten();
+    let secrets = env.filter(|(name, _)| looks_secret(std::ffi::OsStr::new(name)));
+    engine.learn_secrets(secrets.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))));
+}
+
+/// What takes secrets out of a project's texts.
+pub(crate) fn redactor_in(engine: &Engine, context: &ProjectContext) -> Arc<Redactor> {
+    engine.inner.secrets.redactor(&context.settings.redact)
+}
+
+/// A project's text without its secrets, for what leaves the database by another way than a log: messages of
+/// commits, which are pushed to code hosts, variables of programs, notifications.
+pub(crate) fn redacted_in(engine: &Engine, context: &ProjectContext, text: String) -> String {
+    redactor_in(engine, context).string(text)
+}
+
+/// What takes secrets out of a task's texts.
+pub(crate) async fn redactor_of_task(engine: &Engine, id: &TaskId) -> Result<Arc<Redactor>> {
+    let mut conn = engine.store().read().await?;
+    let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(engine.redactor()) };
+    Ok(redactor_in(engine, &*super::context::context_of(engine, &mut conn, &task).await?))
 }
 
 /// What a run came to, without the secrets in its words.

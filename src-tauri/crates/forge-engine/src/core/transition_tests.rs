@@ -16,8 +16,10 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineConfig,
-    context::ProjectContext,
-    transition::{MAX_CASCADES, Move, Trouble},
+    core::{
+        context::ProjectContext,
+        transition::{MAX_CASCADES, Move, Trouble},
+    },
 };
 
 pub(crate) struct Bench {
@@ -52,7 +54,7 @@ pub(crate) async fn bench() -> Bench {
     };
     let mut tx = engine.store().write().await.unwrap();
     projects::insert(&mut tx, &row).await.unwrap();
-    let context = engine.context(&mut tx, &row.project.id).await.unwrap();
+    let context = super::context::context(engine, &mut tx, &row.project.id).await.unwrap();
     tx.commit().await.unwrap();
     Bench { engine, context, _dir: dir }
 }
@@ -112,7 +114,7 @@ impl Bench {
             mv.annotation =
                 Some(Trouble::new(AnnotationType::Manual, "walked").annotation(&edge.from, engine.now()));
         }
-        engine.apply(&mut tx, &self.context, &mut task, mv).await.unwrap();
+        super::transition::apply(engine, &mut tx, &self.context, &mut task, mv).await.unwrap();
 
         let stored = tasks::get(&mut tx, &task.id).await.unwrap().unwrap();
         assert_eq!((stored.status.as_str(), stored.version), (edge.to.as_str(), 2), "{edge:?}");
@@ -161,7 +163,8 @@ async fn the_fourth_cascade_in_a_row_blocks_the_task() {
         .unwrap();
     for (n, to) in ["merging", "review", "merging", "review"].into_iter().enumerate() {
         let mv = Move::cascade(to, "cascade", Cause::Workflow, &last);
-        last = bench.engine.cascade(&mut tx, &bench.context, &mut task, mv).await.unwrap();
+        last =
+            super::transition::cascade(&bench.engine, &mut tx, &bench.context, &mut task, mv).await.unwrap();
         let expected = if n < MAX_CASCADES as usize { to } else { "blocked" };
         assert_eq!(last.to, expected);
     }
@@ -186,7 +189,7 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
     let mut tx = bench.engine.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "todo").await;
     let mv = Move::by_user("review", "move", Actor::User { via: Via::Board });
-    let row = bench.engine.apply(&mut tx, &context, &mut task, mv).await.unwrap();
+    let row = super::transition::apply(&bench.engine, &mut tx, &context, &mut task, mv).await.unwrap();
     let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
     let checks = |queued: &[StepRow]| {
         queued.iter().find(|step| step.action == Some(Action::RunCiSteps)).cloned().unwrap()
@@ -197,9 +200,10 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
     let agent = Move::by_engine("merging", "accept", Actor::System { cause: Cause::Workflow });
     for (cause, is_skipped) in [(person, true), (agent, false)] {
         let mut task = bench.task_in(&mut tx, "in_progress").await;
-        let first = bench.engine.apply(&mut tx, &context, &mut task, cause).await.unwrap();
+        let first =
+            super::transition::apply(&bench.engine, &mut tx, &context, &mut task, cause).await.unwrap();
         let mv = Move::cascade("review", "cascade", Cause::Merge, &first);
-        let row = bench.engine.cascade(&mut tx, &context, &mut task, mv).await.unwrap();
+        let row = super::transition::cascade(&bench.engine, &mut tx, &context, &mut task, mv).await.unwrap();
         let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
         assert_eq!(checks(&queued).outcome.is_some(), is_skipped, "{:?}", first.audience);
     }

@@ -1,6 +1,5 @@
 //! Moving tasks by hand: claims, transitions, drags, and their undo.
 
-use crate::{read, review, run, subtask, workspace};
 use forge_model::actor::{Actor, Via};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
@@ -14,12 +13,16 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    context::ProjectContext,
+    core::{
+        context::ProjectContext,
+        guards::{Aside, named, open_prerequisites},
+        transition::{Move, Trouble, column_states},
+    },
     error::Result,
-    guards::{Aside, named, open_prerequisites},
     hook::is_blocking,
-    subtask::is_ordered,
-    transition::{Move, Trouble, column_states},
+    read, review, run,
+    subtask::{self, is_ordered},
+    workspace,
 };
 
 /// Where in its column a card is put.
@@ -88,16 +91,16 @@ impl Engine {
     pub async fn move_task(&self, actor: Actor, id: &TaskId, request: MoveRequest) -> Result<()> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
-            self.load_own(&mut conn, id, request.version).await?
+            super::load::load_own(self, &mut conn, id, request.version).await?
         };
         if request.to == task.status {
-            return self.reorder(id, request).await;
+            return reorder(self, id, request).await;
         }
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         workspace::lock::refuse_locked(self, id, request.if_locked).await?;
-        self.refuse_unreviewed(&context, &task, &request.to).await?;
-        let aside = self.ask_guards(&context, &task, actor.audience()).await?;
-        let _hold = self.hold(id).await;
+        refuse_unreviewed(self, &context, &task, &request.to).await?;
+        let aside = super::guards::ask_guards(self, &context, &task, actor.audience()).await?;
+        let _hold = super::workers::hold(self, id).await;
         let turn = subtask::stop_turn_of(self, &task).await?;
         run::stop_run(self, id).await;
         if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
@@ -105,13 +108,13 @@ impl Engine {
             review::count_unmerged(self, id).await;
         }
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, request.version).await?;
+        let (mut task, context) = super::load::load_own(self, &mut tx, id, request.version).await?;
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         subtask::check_part_move(&mut tx, &context, &task, &request.to).await?;
         let mut mv = Move::by(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
         mv.reason = request.reason;
         if let Some(place) = &request.place {
-            mv.position = self.position(&mut tx, &context, &task, &request.to, place).await?;
+            mv.position = position(&mut tx, &context, &task, &request.to, place).await?;
         }
         let target = context.workflow.state(&request.to);
         if target.is_some_and(|state| state.kind == StateKind::Blocked) {
@@ -121,7 +124,7 @@ impl Engine {
         }
         let starts_agent = match target {
             Some(state) if state.dispatches() && (state.kind == StateKind::Active || state.plans()) => {
-                self.has_agent(&mut tx, state.role.as_deref(), &task).await?
+                has_agent(&mut tx, state.role.as_deref(), &task).await?
             }
             _ => false,
         };
@@ -137,90 +140,14 @@ impl Engine {
             });
         }
         let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
-        self.apply(&mut tx, &context, &mut task, mv).await?;
+        super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         if let Some(turn) = &turn {
             subtask::go_on_after(&mut tx, turn).await?;
         }
         tx.commit().await?;
         self.point("move.committed");
-        self.wake_waiting();
+        super::runner::wake_waiting(self);
         Ok(())
-    }
-
-    /// A move from a gate to where an approval leads is one: it is refused when other work lies there than was reviewed.
-    async fn refuse_unreviewed(&self, context: &ProjectContext, task: &TaskRow, to: &str) -> Result<()> {
-        let accept = context.workflow.state(&task.status).and_then(|state| state.triggers.get("accept"));
-        if accept.is_none_or(|accept| accept.to != to) {
-            return Ok(());
-        }
-        let last = reviews::last(&mut *self.store().read().await?, &task.id).await?;
-        let awaits =
-            |review: &Review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status;
-        match last.filter(awaits) {
-            Some(review) => review::require_reviewed_work(self, context, task, &review, None).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn has_agent(&self, tx: &mut Tx, role: Option<&str>, task: &TaskRow) -> Result<bool> {
-        let Some(role) = role else { return Ok(false) };
-        Ok(roles::holder(tx, &task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent))
-    }
-
-    async fn reorder(&self, id: &TaskId, request: MoveRequest) -> Result<()> {
-        let Some(place) = request.place else {
-            return Err(EngineError::invalid("to", format!("the task is in {} already", request.to)));
-        };
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, request.version).await?;
-        if let Some(position) = self.position(&mut tx, &context, &task, &request.to, &place).await? {
-            task.position = position;
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-            self.emit(&mut tx, EventType::TaskMoved, &task, id.as_str(), &json!({ "position": position }))
-                .await?;
-        }
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// The position between two neighbours. Halving a gap works some fifty times; then the column is spread
-    /// out anew.
-    async fn position(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        to: &str,
-        place: &Place,
-    ) -> Result<Option<f64>> {
-        let Some(state) = context.workflow.state(to) else { return Ok(None) };
-        let states = column_states(context, &state.column);
-        let (anchor, above) = match (&place.before, &place.after) {
-            (Some(before), _) => (before, true),
-            (None, Some(after)) => (after, false),
-            (None, None) => return Ok(None),
-        };
-        for _ in 0..2 {
-            let field = if above { "before_id" } else { "after_id" };
-            let neighbour = tasks::get(tx, anchor)
-                .await?
-                .filter(|other| states.contains(&other.status) && other.id != task.id);
-            let neighbour = neighbour
-                .ok_or_else(|| EngineError::invalid(field, format!("no task `{anchor}` in that column")))?;
-            let other =
-                tasks::neighbour(tx, &task.project_id, &states, neighbour.position, above, &task.id).await?;
-            let far = other.unwrap_or(if above {
-                neighbour.position - 2048.0
-            } else {
-                neighbour.position + 2048.0
-            });
-            let middle = f64::midpoint(neighbour.position, far);
-            if middle != neighbour.position && middle != far {
-                return Ok(Some(middle));
-            }
-            tasks::spread(tx, &task.project_id, &states).await?;
-        }
-        Ok(None)
     }
 
     /// Takes a drag back while its agent has not been started.
@@ -228,9 +155,9 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `NothingToUndo`.
     pub async fn undo_move(&self, actor: Actor, id: &TaskId) -> Result<()> {
-        let _hold = self.hold(id).await;
+        let _hold = super::workers::hold(self, id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, None).await?;
+        let (mut task, context) = super::load::load_own(self, &mut tx, id, None).await?;
         // Hooks of what has happened run whatever becomes of the move.
         let next = steps::open(&mut tx, id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
         let last = transitions::last(&mut tx, id).await?;
@@ -245,7 +172,7 @@ impl Engine {
         }
         let mut mv = Move::by(&last.from, "undo", actor);
         mv.keeps_pass = true;
-        self.apply(&mut tx, &context, &mut task, mv).await?;
+        super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -259,17 +186,17 @@ impl Engine {
         let ClaimRequest { version, holder, queue, if_locked } = request;
         let conflict = EngineError::conflict;
         workspace::lock::refuse_locked(self, id, if_locked).await?;
-        let aside = self.ask_guards_of_claim(&actor, id, version).await?;
-        let _hold = self.hold(id).await;
+        let aside = ask_guards_of_claim(self, &actor, id, version).await?;
+        let _hold = super::workers::hold(self, id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = self.load_own(&mut tx, id, version).await?;
+        let (mut task, context) = super::load::load_own(self, &mut tx, id, version).await?;
         if is_ordered(&task) {
             return Err(conflict(
                 ConflictCode::SubtaskManagedByParent,
                 "its parent's agent works on it when its turn comes: start the parent".to_owned(),
             ));
         }
-        self.require_same_agent(&mut tx, &context, &task, &holder).await?;
+        require_same_agent(&mut tx, &context, &task, &holder).await?;
         let Some(target) = context.workflow.claim_target(&task.status).cloned() else {
             return Err(conflict(ConflictCode::NotClaimable, not_claimable(&context, &task)));
         };
@@ -281,7 +208,7 @@ impl Engine {
         };
         let present = roles::holder(&mut tx, id, &role).await?;
         require_free_role(&role, present.as_ref(), &holder)?;
-        self.require_prerequisites(&mut tx, &context, &task).await?;
+        require_prerequisites(&mut tx, &context, &task).await?;
         if let Some(agent_id) = &holder.id {
             let agent = agents::get(&mut tx, agent_id)
                 .await?
@@ -301,108 +228,13 @@ impl Engine {
                 }
             }
         }
-        self.fill_claimed_roles(&mut tx, &context, &task, (&target, &role), &holder).await?;
+        fill_claimed_roles(self, &mut tx, &context, &task, (&target, &role), &holder).await?;
         let mv = Move::by(&target.name, "claim", actor);
         let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
-        self.apply(&mut tx, &context, &mut task, mv).await?;
+        super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;
         self.point("claim.committed");
         Ok(())
-    }
-
-    /// Writes the roles that a claim fills. Whoever takes the first step of a task that nobody else does also does
-    /// the work. The holder of the work does not become the holder of a step that tasks pass by without one.
-    async fn fill_claimed_roles(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        (target, role): (&State, &str),
-        holder: &RoleHolder,
-    ) -> Result<()> {
-        let mut filled = vec![role];
-        if let Some(work) = context.work_role().filter(|work| *work != role) {
-            match roles::holder(tx, &task.id, work).await? {
-                None => filled.push(work),
-                Some(present)
-                    if present == *holder && target.has_action(Action::AutoCascadeOnUnassignedRole) =>
-                {
-                    filled.clear();
-                }
-                Some(_) => {}
-            }
-        }
-        for role in filled {
-            let present = roles::holder(tx, &task.id, role).await?;
-            if present.as_ref() != Some(holder) {
-                roles::put(tx, &task.id, role, Some(holder)).await?;
-                self.emit(tx, EventType::TaskAssigned, task, task.id.as_str(), &json!({ "role": role }))
-                    .await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks the guards of the state that a claim would leave; what cannot be claimed is told by the claim itself.
-    async fn ask_guards_of_claim(
-        &self,
-        actor: &Actor,
-        id: &TaskId,
-        version: Option<u32>,
-    ) -> Result<Option<Aside>> {
-        let (task, context) = {
-            let mut conn = self.store().read().await?;
-            self.load_own(&mut conn, id, version).await?
-        };
-        let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
-        if leaves && !is_ordered(&task) {
-            return self.ask_guards(&context, &task, actor.audience()).await;
-        }
-        Ok(None)
-    }
-
-    /// Refuses a claim for another agent than the one that works on the task.
-    async fn require_same_agent(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-        holder: &RoleHolder,
-    ) -> Result<()> {
-        let at_work = context.workflow.state(&task.status).filter(|state| state.kind == StateKind::Active);
-        let Some(role) = at_work.and_then(|state| state.role.as_deref()) else { return Ok(()) };
-        match roles::holder(tx, &task.id, role).await? {
-            Some(present) if present != *holder => Err(EngineError::Conflict {
-                code: ConflictCode::RoleConflict,
-                message: format!("the role {role} is held by another, who works on the task"),
-                details: json!({ "role": role, "holder": present }),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    async fn require_prerequisites(
-        &self,
-        tx: &mut Tx,
-        context: &ProjectContext,
-        task: &TaskRow,
-    ) -> Result<()> {
-        let open = open_prerequisites(tx, context, &task.id).await?;
-        if open.is_empty() {
-            return Ok(());
-        }
-        let message = match open.iter().find(|task| context.is_cancelled(task)) {
-            Some(gone) => format!(
-                "it depends on #{} {}, which was cancelled: remove the dependency, or move the card by hand to start all the same",
-                gone.number, gone.title,
-            ),
-            None => format!("it waits for {}: move the card by hand to start all the same", named(&open)),
-        };
-        Err(EngineError::Conflict {
-            code: ConflictCode::DependencyOpen,
-            message,
-            details: json!({ "open": open.iter().map(|task| &task.id).collect::<Vec<_>>() }),
-        })
     }
 
     /// Waits until the next to act on a task is an agent, a person, or a wait.
@@ -410,14 +242,14 @@ impl Engine {
     /// # Errors
     /// When the database cannot be read.
     pub async fn settle(&self, id: &TaskId) -> Result<()> {
-        if !self.works_on_named(id) {
+        if !super::workers::works_on_named(self, id) {
             // It would wait for itself.
             return Ok(());
         }
         let mut progress = self.progress();
         loop {
             progress.borrow_and_update();
-            if self.is_settled(id).await? || self.agent_acts(id).await? {
+            if is_settled(self, id).await? || agent_acts(self, id).await? {
                 return Ok(());
             }
             tokio::select! {
@@ -433,7 +265,7 @@ impl Engine {
     /// # Errors
     /// When the database cannot be read.
     pub async fn enter_gate(&self, id: &TaskId) -> Result<()> {
-        if !self.works_on_named(id) {
+        if !super::workers::works_on_named(self, id) {
             return Ok(());
         }
         let mut progress = self.progress();
@@ -441,7 +273,7 @@ impl Engine {
             progress.borrow_and_update();
             let open = steps::open(&mut *self.store().read().await?, id).await?;
             let captures = open.iter().any(|step| step.kind == StepKind::Capture);
-            if !captures || self.is_settled(id).await? {
+            if !captures || is_settled(self, id).await? {
                 return Ok(());
             }
             tokio::select! {
@@ -451,59 +283,225 @@ impl Engine {
         }
     }
 
-    /// Whether an agent is at work and nothing but hooks run beside it.
-    async fn agent_acts(&self, id: &TaskId) -> Result<bool> {
-        if !run::is_running(self, id) {
-            return Ok(false);
-        }
-        let open = steps::open(&mut *self.store().read().await?, id).await?;
-        Ok(!open.is_empty() && open.iter().all(|step| step.kind == StepKind::Hook && !is_blocking(step)))
-    }
-
-    async fn is_settled(&self, id: &TaskId) -> Result<bool> {
-        let mut conn = self.store().read().await?;
-        if self.is_working(id) {
-            // A step that stands in line for the worktree may do so for long, and says so.
-            let task = tasks::get(&mut conn, id).await?;
-            let waiting = task.and_then(|task| task.waiting);
-            return Ok(waiting.is_some_and(|waiting| waiting.reason == WaitReason::WorkspaceLocked));
-        }
-        let Some(next) = steps::next(&mut conn, id).await? else { return Ok(true) };
-        if next.not_before.is_some_and(|at| at > self.now()) {
-            return Ok(true);
-        }
-        let task = tasks::get(&mut conn, id).await?;
-        Ok(task.is_none_or(|task| task.waiting.is_some()))
-    }
-
     /// One task as people see it.
     ///
     /// # Errors
     /// `NotFound`.
     pub async fn task(&self, id: &TaskId) -> Result<Task> {
         let mut conn = self.store().read().await?;
-        let (row, _) = self.load(&mut conn, id, None).await?;
+        let (row, _) = super::load::load(self, &mut conn, id, None).await?;
         read::view::view_one(self, &mut conn, row).await
     }
+}
 
-    /// Sets or clears a person's wish that nothing be started for a task.
-    pub(crate) async fn set_held(&self, id: &TaskId, version: Option<u32>, held: bool) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let (mut task, _) = self.load_own(&mut tx, id, version).await?;
-        task.held = held;
-        if !held && task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Held) {
-            task.waiting = None;
-        }
-        tasks::update(&mut tx, &mut task, self.now()).await?;
-        self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
-        tx.commit().await?;
-        self.kick(id);
-        if let Some(parent) = &task.parent_id {
-            self.kick(parent);
-        }
-        self.wake_waiting();
-        Ok(())
+/// A move from a gate to where an approval leads is one: it is refused when other work lies there than was reviewed.
+async fn refuse_unreviewed(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    to: &str,
+) -> Result<()> {
+    let accept = context.workflow.state(&task.status).and_then(|state| state.triggers.get("accept"));
+    if accept.is_none_or(|accept| accept.to != to) {
+        return Ok(());
     }
+    let last = reviews::last(&mut *engine.store().read().await?, &task.id).await?;
+    let awaits =
+        |review: &Review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status;
+    match last.filter(awaits) {
+        Some(review) => review::require_reviewed_work(engine, context, task, &review, None).await,
+        None => Ok(()),
+    }
+}
+
+async fn has_agent(tx: &mut Tx, role: Option<&str>, task: &TaskRow) -> Result<bool> {
+    let Some(role) = role else { return Ok(false) };
+    Ok(roles::holder(tx, &task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent))
+}
+
+async fn reorder(engine: &Engine, id: &TaskId, request: MoveRequest) -> Result<()> {
+    let Some(place) = request.place else {
+        return Err(EngineError::invalid("to", format!("the task is in {} already", request.to)));
+    };
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = super::load::load_own(engine, &mut tx, id, request.version).await?;
+    if let Some(position) = position(&mut tx, &context, &task, &request.to, &place).await? {
+        task.position = position;
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        engine
+            .emit(&mut tx, EventType::TaskMoved, &task, id.as_str(), &json!({ "position": position }))
+            .await?;
+    }
+    tx.commit().await?;
+    Ok(())
+}
+
+/// The position between two neighbours. Halving a gap works some fifty times; then the column is spread
+/// out anew.
+async fn position(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    to: &str,
+    place: &Place,
+) -> Result<Option<f64>> {
+    let Some(state) = context.workflow.state(to) else { return Ok(None) };
+    let states = column_states(context, &state.column);
+    let (anchor, above) = match (&place.before, &place.after) {
+        (Some(before), _) => (before, true),
+        (None, Some(after)) => (after, false),
+        (None, None) => return Ok(None),
+    };
+    for _ in 0..2 {
+        let field = if above { "before_id" } else { "after_id" };
+        let neighbour = tasks::get(tx, anchor)
+            .await?
+            .filter(|other| states.contains(&other.status) && other.id != task.id);
+        let neighbour = neighbour
+            .ok_or_else(|| EngineError::invalid(field, format!("no task `{anchor}` in that column")))?;
+        let other =
+            tasks::neighbour(tx, &task.project_id, &states, neighbour.position, above, &task.id).await?;
+        let far =
+            other.unwrap_or(if above { neighbour.position - 2048.0 } else { neighbour.position + 2048.0 });
+        let middle = f64::midpoint(neighbour.position, far);
+        if middle != neighbour.position && middle != far {
+            return Ok(Some(middle));
+        }
+        tasks::spread(tx, &task.project_id, &states).await?;
+    }
+    Ok(None)
+}
+
+/// Writes the roles that a claim fills. Whoever takes the first step of a task that nobody else does also does
+/// the work. The holder of the work does not become the holder of a step that tasks pass by without one.
+async fn fill_claimed_roles(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    (target, role): (&State, &str),
+    holder: &RoleHolder,
+) -> Result<()> {
+    let mut filled = vec![role];
+    if let Some(work) = context.work_role().filter(|work| *work != role) {
+        match roles::holder(tx, &task.id, work).await? {
+            None => filled.push(work),
+            Some(present) if present == *holder && target.has_action(Action::AutoCascadeOnUnassignedRole) => {
+                filled.clear();
+            }
+            Some(_) => {}
+        }
+    }
+    for role in filled {
+        let present = roles::holder(tx, &task.id, role).await?;
+        if present.as_ref() != Some(holder) {
+            roles::put(tx, &task.id, role, Some(holder)).await?;
+            engine
+                .emit(tx, EventType::TaskAssigned, task, task.id.as_str(), &json!({ "role": role }))
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks the guards of the state that a claim would leave; what cannot be claimed is told by the claim itself.
+async fn ask_guards_of_claim(
+    engine: &Engine,
+    actor: &Actor,
+    id: &TaskId,
+    version: Option<u32>,
+) -> Result<Option<Aside>> {
+    let (task, context) = {
+        let mut conn = engine.store().read().await?;
+        super::load::load_own(engine, &mut conn, id, version).await?
+    };
+    let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
+    if leaves && !is_ordered(&task) {
+        return super::guards::ask_guards(engine, &context, &task, actor.audience()).await;
+    }
+    Ok(None)
+}
+
+/// Refuses a claim for another agent than the one that works on the task.
+async fn require_same_agent(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    holder: &RoleHolder,
+) -> Result<()> {
+    let at_work = context.workflow.state(&task.status).filter(|state| state.kind == StateKind::Active);
+    let Some(role) = at_work.and_then(|state| state.role.as_deref()) else { return Ok(()) };
+    match roles::holder(tx, &task.id, role).await? {
+        Some(present) if present != *holder => Err(EngineError::Conflict {
+            code: ConflictCode::RoleConflict,
+            message: format!("the role {role} is held by another, who works on the task"),
+            details: json!({ "role": role, "holder": present }),
+        }),
+        _ => Ok(()),
+    }
+}
+
+async fn require_prerequisites(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
+    let open = open_prerequisites(tx, context, &task.id).await?;
+    if open.is_empty() {
+        return Ok(());
+    }
+    let message = match open.iter().find(|task| context.is_cancelled(task)) {
+        Some(gone) => format!(
+            "it depends on #{} {}, which was cancelled: remove the dependency, or move the card by hand to start all the same",
+            gone.number, gone.title,
+        ),
+        None => format!("it waits for {}: move the card by hand to start all the same", named(&open)),
+    };
+    Err(EngineError::Conflict {
+        code: ConflictCode::DependencyOpen,
+        message,
+        details: json!({ "open": open.iter().map(|task| &task.id).collect::<Vec<_>>() }),
+    })
+}
+
+/// Whether an agent is at work and nothing but hooks run beside it.
+async fn agent_acts(engine: &Engine, id: &TaskId) -> Result<bool> {
+    if !run::is_running(engine, id) {
+        return Ok(false);
+    }
+    let open = steps::open(&mut *engine.store().read().await?, id).await?;
+    Ok(!open.is_empty() && open.iter().all(|step| step.kind == StepKind::Hook && !is_blocking(step)))
+}
+
+async fn is_settled(engine: &Engine, id: &TaskId) -> Result<bool> {
+    let mut conn = engine.store().read().await?;
+    if super::workers::is_working(engine, id) {
+        // A step that stands in line for the worktree may do so for long, and says so.
+        let task = tasks::get(&mut conn, id).await?;
+        let waiting = task.and_then(|task| task.waiting);
+        return Ok(waiting.is_some_and(|waiting| waiting.reason == WaitReason::WorkspaceLocked));
+    }
+    let Some(next) = steps::next(&mut conn, id).await? else { return Ok(true) };
+    if next.not_before.is_some_and(|at| at > engine.now()) {
+        return Ok(true);
+    }
+    let task = tasks::get(&mut conn, id).await?;
+    Ok(task.is_none_or(|task| task.waiting.is_some()))
+}
+
+/// Sets or clears a person's wish that nothing be started for a task.
+pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>, held: bool) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let (mut task, _) = super::load::load_own(engine, &mut tx, id, version).await?;
+    task.held = held;
+    if !held && task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Held) {
+        task.waiting = None;
+    }
+    tasks::update(&mut tx, &mut task, engine.now()).await?;
+    engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+    tx.commit().await?;
+    engine.kick(id);
+    if let Some(parent) = &task.parent_id {
+        engine.kick(parent);
+    }
+    super::runner::wake_waiting(engine);
+    Ok(())
 }
 
 /// Refuses a claim for a role that another agent or the person holds. The person may take a task over themselves.

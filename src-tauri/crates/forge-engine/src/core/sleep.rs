@@ -13,47 +13,45 @@ use crate::Engine;
 /// How long one nap lasts at most, should nobody tell of a jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-impl Engine {
-    /// Follows the jumps of the wall clock from now on.
-    pub(crate) fn follow_clock(&self) {
-        self.keep_going(async |engine: Engine| {
-            loop {
-                tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => return,
-                    () = engine.inner.config.clock.jumped() => {}
-                }
-                tracing::info!("the wall clock jumped: it was set, or the machine woke from sleep");
-                engine.inner.clock_jumps.send_modify(|jumps| *jumps += 1);
-            }
-        });
-    }
-
-    /// Sleeps until the wall clock says `at`; false when the engine stops before that.
-    pub(crate) async fn sleep_until(&self, at: Timestamp) -> bool {
-        let mut jumps = self.inner.clock_jumps.subscribe();
+/// Follows the jumps of the wall clock from now on.
+pub(crate) fn follow_clock(engine: &Engine) {
+    super::panics::keep_going(engine, async |engine: Engine| {
         loop {
-            let left = u64::try_from(at.since(self.now())).unwrap_or(0);
-            if left == 0 {
-                return true;
-            }
-            let nap = Duration::from_millis(left).min(LOOK_EVERY);
             tokio::select! {
-                () = self.inner.shutdown.cancelled() => return false,
-                () = tokio::time::sleep(nap) => {}
-                // The sender lives as long as the engine.
-                _ = jumps.changed() => {}
+                () = engine.inner.shutdown.cancelled() => return,
+                () = engine.inner.config.clock.jumped() => {}
             }
+            tracing::info!("the wall clock jumped: it was set, or the machine woke from sleep");
+            engine.inner.clock_jumps.send_modify(|jumps| *jumps += 1);
+        }
+    });
+}
+
+/// Sleeps until the wall clock says `at`; false when the engine stops before that.
+pub(crate) async fn sleep_until(engine: &Engine, at: Timestamp) -> bool {
+    let mut jumps = engine.inner.clock_jumps.subscribe();
+    loop {
+        let left = u64::try_from(at.since(engine.now())).unwrap_or(0);
+        if left == 0 {
+            return true;
+        }
+        let nap = Duration::from_millis(left).min(LOOK_EVERY);
+        tokio::select! {
+            () = engine.inner.shutdown.cancelled() => return false,
+            () = tokio::time::sleep(nap) => {}
+            // The sender lives as long as the engine.
+            _ = jumps.changed() => {}
         }
     }
+}
 
-    /// Sleeps for a while in which time asleep counts; false when the engine stops before that. A clock that is set
-    /// back does not make it longer.
-    pub(crate) async fn pause(&self, length: Duration) -> bool {
-        let until = self.now().plus_ms(i64::try_from(length.as_millis()).unwrap_or(i64::MAX));
-        tokio::select! {
-            slept = self.sleep_until(until) => slept,
-            () = tokio::time::sleep(length) => true,
-        }
+/// Sleeps for a while in which time asleep counts; false when the engine stops before that. A clock that is set
+/// back does not make it longer.
+pub(crate) async fn pause(engine: &Engine, length: Duration) -> bool {
+    let until = engine.now().plus_ms(i64::try_from(length.as_millis()).unwrap_or(i64::MAX));
+    tokio::select! {
+        slept = sleep_until(engine, until) => slept,
+        () = tokio::time::sleep(length) => true,
     }
 }
 
@@ -101,12 +99,12 @@ mod tests {
         let engine = Engine::start(config).await.unwrap();
         let sleeps = |wait: i64| {
             let engine = engine.clone();
-            tokio::spawn(async move { engine.sleep_until(Timestamp(wait)).await })
+            tokio::spawn(async move { sleep_until(engine, Timestamp(wait)).await })
         };
         let due = [sleeps(HOUR_MS), sleeps(8 * HOUR_MS)];
         let pause = {
             let engine = engine.clone();
-            tokio::spawn(async move { engine.pause(Duration::from_secs(8 * 60 * 60)).await })
+            tokio::spawn(async move { pause(engine, Duration::from_secs(8 * 60 * 60)).await })
         };
         let later = sleeps(9 * HOUR_MS);
         // All of them sleep before the machine does.

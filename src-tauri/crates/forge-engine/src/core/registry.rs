@@ -1,7 +1,6 @@
 //! What runs each step, and what it needs for that: one entry for each kind and action, so that a new one without an
 //! entry does not compile.
 
-use crate::{fix, hook, knowledge, merge, pull_request, race, review, run, subtask, workspace};
 use forge_model::project::WorkMode;
 use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
@@ -11,8 +10,19 @@ use forge_store::table::{steps::StepRow, tasks};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::{Effect, End, Stepping};
-use crate::{Engine, error::Result, hook::is_blocking, race::step::accepts, transition::Trouble};
+use crate::{
+    Engine,
+    core::{
+        runner::{Effect, End, Stepping},
+        transition::Trouble,
+    },
+    error::Result,
+    fix,
+    hook::{self, is_blocking},
+    knowledge, merge, pull_request,
+    race::{self, step::accepts},
+    review, run, subtask, workspace,
+};
 
 /// Reads and writes the database alone, in the transaction of its task's instant steps.
 pub(crate) type Instant =
@@ -98,9 +108,9 @@ pub(crate) fn spec_of(step: &StepRow) -> StepSpec {
             locking(ALWAYS, |engine, s, cancel| Box::pin(fix::step::verify_fix(engine, s, cancel)))
         }
         StepKind::Debrief => acting(|engine, s, _| {
-            Box::pin(
-                async move { engine.or_not_kept(knowledge::debrief::debrief_task(engine, s).await).await },
-            )
+            Box::pin(async move {
+                super::runner::or_not_kept(engine, knowledge::debrief::debrief_task(engine, s).await).await
+            })
         }),
         StepKind::Cleanup => acting(|engine, s, _| Box::pin(workspace::cleanup::clean_up_now(engine, s))),
         StepKind::Action => match step.action {
@@ -124,14 +134,14 @@ fn spec_of_action(action: Action) -> StepSpec {
         }),
         // What is to be learned holds nobody up, unless its hook says so.
         Action::KnowledgeInject => acting(|engine, s, _| {
-            Box::pin(
-                async move { engine.or_not_kept(knowledge::step::inject_knowledge(engine, s).await).await },
-            )
+            Box::pin(async move {
+                super::runner::or_not_kept(engine, knowledge::step::inject_knowledge(engine, s).await).await
+            })
         }),
         Action::KnowledgeCapture => acting(|engine, s, _| {
-            Box::pin(
-                async move { engine.or_not_kept(knowledge::step::capture_knowledge(engine, s).await).await },
-            )
+            Box::pin(async move {
+                super::runner::or_not_kept(engine, knowledge::step::capture_knowledge(engine, s).await).await
+            })
         }),
         Action::CleanupWorkspaceNow => {
             acting(|engine, s, _| Box::pin(workspace::cleanup::clean_up_now(engine, s)))

@@ -6,26 +6,21 @@ use forge_model::workflow::{Action, LifecycleEvent};
 use forge_store::Tx;
 use forge_store::table::{slots, steps::StepRow};
 
-use super::{Effect, End};
-use crate::{Engine, error::Result};
+use crate::{
+    core::runner::{Effect, End},
+    error::Result,
+};
 
-impl Engine {
-    /// What becomes of the next step of a task on hold; none when it is run all the same. The place of its agent
-    /// goes to others meanwhile.
-    pub(crate) async fn hold_back(
-        &self,
-        tx: &mut Tx,
-        step: &StepRow,
-        effects: &mut Vec<Effect>,
-    ) -> Result<Option<End>> {
-        if !starts_something(step) {
-            return Ok(None);
-        }
-        if slots::release(tx, &step.task_id).await? {
-            effects.push(Effect::WakeWaiting);
-        }
-        Ok(Some(End::wait(WaitReason::Held, "on hold")))
+/// What becomes of the next step of a task on hold; none when it is run all the same. The place of its agent
+/// goes to others meanwhile.
+pub(crate) async fn hold_back(tx: &mut Tx, step: &StepRow, effects: &mut Vec<Effect>) -> Result<Option<End>> {
+    if !starts_something(step) {
+        return Ok(None);
     }
+    if slots::release(tx, &step.task_id).await? {
+        effects.push(Effect::WakeWaiting);
+    }
+    Ok(Some(End::wait(WaitReason::Held, "on hold")))
 }
 
 /// Whether a step begins work on the task; tidying up after it and telling others of it are none.

@@ -10,7 +10,7 @@ use forge_store::table::tasks;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, Work, engine::locked, panics::guarded};
+use crate::{Engine, Work, core::panics::guarded, engine::locked};
 
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
@@ -76,8 +76,8 @@ impl Engine {
         let (engine, task) = (self.clone(), task.clone());
         self.inner.tracker.spawn(async move {
             let work = async {
-                if engine.works_on(&task).await {
-                    engine.work_guarded(&task, &cancel).await;
+                if works_on(&engine, &task).await {
+                    super::panics::work_guarded(&engine, &task, &cancel).await;
                 }
             };
             // Whatever happens, the worker's place is free again.
@@ -98,8 +98,8 @@ impl Engine {
                 engine.kick(&task);
             } else {
                 let look = async {
-                    if engine.works_on(&task).await {
-                        engine.watch_over(&task).await;
+                    if works_on(&engine, &task).await {
+                        super::watchdog::watch_over(&engine, &task).await;
                     }
                 };
                 drop(guarded(look).await);
@@ -113,81 +113,79 @@ impl Engine {
         locked(&self.inner.workers.named).insert(task.clone());
         self.kick(task);
     }
+}
 
-    /// Whether work of a task that a command is about is done here.
-    pub(crate) fn works_on_named(&self, task: &TaskId) -> bool {
-        match self.inner.config.work {
-            Work::Nothing => false,
-            Work::Named => locked(&self.inner.workers.named).contains(task),
-            Work::All => true,
-        }
+/// Whether work of a task that a command is about is done here.
+pub(crate) fn works_on_named(engine: &Engine, task: &TaskId) -> bool {
+    match engine.inner.config.work {
+        Work::Nothing => false,
+        Work::Named => locked(&engine.inner.workers.named).contains(task),
+        Work::All => true,
     }
+}
 
-    /// Whether work of a task is done here: parts and entries of a race go with the task that they are of.
-    async fn works_on(&self, task: &TaskId) -> bool {
-        let mut next = Some(task.clone());
-        while let Some(id) = next.filter(|_| self.inner.config.work != Work::All) {
-            if self.works_on_named(&id) {
-                return true;
-            }
-            let parent = async { tasks::get(&mut *self.store().read().await?, &id).await };
-            match parent.await {
-                Ok(row) => next = row.and_then(|row| row.parent_id),
-                Err(error) => {
-                    tracing::error!(task = %id, %error, "failed to see what a task is part of; its steps stay pending");
-                    return false;
-                }
-            }
-            if next.is_none() {
+/// Whether work of a task is done here: parts and entries of a race go with the task that they are of.
+async fn works_on(engine: &Engine, task: &TaskId) -> bool {
+    let mut next = Some(task.clone());
+    while let Some(id) = next.filter(|_| engine.inner.config.work != Work::All) {
+        if works_on_named(engine, &id) {
+            return true;
+        }
+        let parent = async { tasks::get(&mut *engine.store().read().await?, &id).await };
+        match parent.await {
+            Ok(row) => next = row.and_then(|row| row.parent_id),
+            Err(error) => {
+                tracing::error!(task = %id, %error, "failed to see what a task is part of; its steps stay pending");
                 return false;
             }
         }
-        true
-    }
-
-    /// Asks for them once their time has come.
-    pub(crate) fn kick_at(&self, task: &TaskId, at: Timestamp) {
-        let (engine, task) = (self.clone(), task.clone());
-        self.in_background(async move {
-            if engine.sleep_until(at).await {
-                engine.kick(&task);
-            }
-        });
-    }
-
-    /// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.
-    pub(crate) async fn hold(&self, task: &TaskId) -> Hold {
-        let (gone, turn) = {
-            let mut tasks = locked(&self.inner.workers.tasks);
-            let entry = tasks.entry(task.clone()).or_default();
-            entry.holds += 1;
-            let gone = entry.running.as_ref().map(|running| {
-                running.cancel();
-                entry.gone.clone()
-            });
-            (gone, Arc::clone(&entry.turn))
-        };
-        // From here on the count is given back when the hold is dropped, also if nobody waits for its turn.
-        let mut hold = Hold { engine: self.clone(), task: task.clone(), turn: None };
-        hold.turn = Some(turn.lock_owned().await);
-        if let Some(Some(mut gone)) = gone {
-            // An error means the worker's sender is dropped: it is gone too.
-            let _ = gone.wait_for(|gone| *gone).await;
+        if next.is_none() {
+            return false;
         }
-        hold
     }
+    true
+}
 
-    /// Whether a command keeps workers off the task, or a worker is at it.
-    pub(crate) fn is_attended(&self, task: &TaskId) -> bool {
-        locked(&self.inner.workers.tasks)
-            .get(task)
-            .is_some_and(|entry| entry.running.is_some() || entry.again || entry.holds > 0)
-    }
+/// Asks for them once their time has come.
+pub(crate) fn kick_at(engine: &Engine, task: &TaskId, at: Timestamp) {
+    let (engine, task) = (engine.clone(), task.clone());
+    engine.clone().in_background(async move {
+        if super::sleep::sleep_until(&engine, at).await {
+            engine.kick(&task);
+        }
+    });
+}
 
-    /// Whether a worker is at the task's steps now.
-    pub(crate) fn is_working(&self, task: &TaskId) -> bool {
-        locked(&self.inner.workers.tasks)
-            .get(task)
-            .is_some_and(|entry| entry.running.is_some() || entry.again)
+/// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.
+pub(crate) async fn hold(engine: &Engine, task: &TaskId) -> Hold {
+    let (gone, turn) = {
+        let mut tasks = locked(&engine.inner.workers.tasks);
+        let entry = tasks.entry(task.clone()).or_default();
+        entry.holds += 1;
+        let gone = entry.running.as_ref().map(|running| {
+            running.cancel();
+            entry.gone.clone()
+        });
+        (gone, Arc::clone(&entry.turn))
+    };
+    // From here on the count is given back when the hold is dropped, also if nobody waits for its turn.
+    let mut hold = Hold { engine: engine.clone(), task: task.clone(), turn: None };
+    hold.turn = Some(turn.lock_owned().await);
+    if let Some(Some(mut gone)) = gone {
+        // An error means the worker's sender is dropped: it is gone too.
+        let _ = gone.wait_for(|gone| *gone).await;
     }
+    hold
+}
+
+/// Whether a command keeps workers off the task, or a worker is at it.
+pub(crate) fn is_attended(engine: &Engine, task: &TaskId) -> bool {
+    locked(&engine.inner.workers.tasks)
+        .get(task)
+        .is_some_and(|entry| entry.running.is_some() || entry.again || entry.holds > 0)
+}
+
+/// Whether a worker is at the task's steps now.
+pub(crate) fn is_working(engine: &Engine, task: &TaskId) -> bool {
+    locked(&engine.inner.workers.tasks).get(task).is_some_and(|entry| entry.running.is_some() || entry.again)
 }

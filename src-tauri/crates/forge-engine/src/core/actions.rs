@@ -1,0 +1,561 @@
+//! The way out: what a person does about a task that needs them. Only what is offered is done.
+
+use forge_agents::RunCommand;
+use forge_model::actor::Actor;
+use forge_model::event::EventType;
+use forge_model::ids::{AttachmentId, ExecutionId, TaskId};
+use forge_model::offer::Verb;
+use forge_model::prompt::{Correction, said};
+use forge_model::review::ReviewStatus;
+use forge_model::task::{AnnotationType, ErrorAnnotation, HolderKind};
+use forge_model::workflow::StateKind;
+use forge_store::Tx;
+use forge_store::table::{
+    dependencies, executions, limits, reviews, roles, tasks, tasks::TaskRow, transitions,
+    transitions::TransitionRow,
+};
+use serde_json::Value;
+
+use crate::{
+    ConflictCode, Engine, EngineError,
+    core::{
+        context::ProjectContext,
+        guards::open_prerequisites,
+        moves::IfLocked,
+        retry_budget,
+        transition::{Carry, Move, Trouble, is_reviewed},
+    },
+    error::Result,
+    hook::{self, SkippedOnce},
+    race,
+    read::view::offers_of,
+    review::{self, audit::audits, supersede_review},
+    run, subtask, trust, workspace,
+};
+
+/// Something to say to a task's agent.
+#[derive(Debug, Clone, Default)]
+pub struct SayRequest {
+    /// The words; may be empty when something else is sent.
+    pub message: String,
+    /// Whether the task's draft comments go along.
+    pub with_comments: bool,
+    /// Files that go along, which wait with the task.
+    pub attachments: Vec<AttachmentId>,
+    /// What becomes of it when somebody else changes the worktree now.
+    pub if_locked: IfLocked,
+    /// Whether it is said to the running agent at once, where its program can be told.
+    pub at_once: bool,
+}
+
+/// An offer that a person takes.
+#[derive(Debug, Clone)]
+pub struct ActionRequest {
+    /// Which.
+    pub verb: Verb,
+    /// The version that the person saw.
+    pub version: Option<u32>,
+    /// Why, for those that ask.
+    pub reason: Option<String>,
+    /// What to tell the agent, for those that ask.
+    pub message: Option<String>,
+    /// Which entry of the race, for those that ask.
+    pub entry: Option<String>,
+    /// With an approval: the commit that the person saw.
+    pub commit: Option<String>,
+}
+
+impl Engine {
+    /// Does what is offered.
+    ///
+    /// # Errors
+    /// `NotFound`, `VersionConflict`, `NotOffered` with what is, `Invalid` for a missing field.
+    pub async fn act_on(&self, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
+        let text = require_offered(self, id, &request).await?;
+        match request.verb {
+            Verb::Hold => return super::moves::set_held(self, id, request.version, true).await,
+            Verb::Release => return super::moves::set_held(self, id, request.version, false).await,
+            Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
+            Verb::AcceptRepository | Verb::UndoRepository => {
+                return trust::repositories::settle_repository_of(self, actor, id, request.verb).await;
+            }
+            Verb::TrustFiles => return trust::command::trust_files_of(self, actor, id).await,
+            Verb::AddEmbedded | Verb::IgnoreEmbedded => {
+                return trust::repositories::settle_embedded(self, actor, id, request.verb).await;
+            }
+            _ => {}
+        }
+        let notes = match request.verb {
+            Verb::SendBack | Verb::ResumeSession => review::comments::notes(self, id, Vec::new()).await?,
+            _ => Vec::new(),
+        };
+        let _hold = super::workers::hold(self, id).await;
+        // Whoever held the task before may have taken the same offer.
+        require_offered(self, id, &ActionRequest { version: None, ..request.clone() }).await?;
+        let turn = {
+            let (task, _) = super::load::load(self, &mut *self.store().read().await?, id, None).await?;
+            subtask::stop_turn_of(self, &task).await?
+        };
+        run::stop_run(self, id).await;
+        prepare_action(self, id, &request, &actor).await?;
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = super::load::load(self, &mut tx, id, None).await?;
+        let annotation = task.error_annotation.clone();
+        match request.verb {
+            Verb::Retry if annotation.is_none() => stop_waiting(self, &mut tx, &context, &mut task).await?,
+            Verb::Cancel => {
+                let mv = Move {
+                    reason: text,
+                    ..Move::by_user(&context.workflow.cancellation_state, "cancel", actor)
+                };
+                super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
+            }
+            Verb::Restart | Verb::RestartWithChanges => {
+                if request.verb == Verb::Restart {
+                    workspace::reset::forget_work(self, &mut tx, &context, &mut task).await?;
+                }
+                start_over(self, &mut tx, &context, &mut task, actor, request.verb).await?;
+            }
+            Verb::ReviewAgain => review_again(self, &mut tx, &context, &mut task, actor).await?,
+            Verb::RestoreBranch => {
+                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+            Verb::Approve | Verb::MergeReviewed => {
+                approve_blocked(self, &mut tx, &context, &mut task, actor, text).await?;
+            }
+            Verb::ResetBudget => {
+                retry_budget::reset(&mut tx, &mut task).await?;
+                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+            Verb::Retry => retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?,
+            Verb::ResumeSession | Verb::SendBack => {
+                let comments = review::comments::send_drafts(self, &mut tx, &task, notes).await?;
+                let words = text.clone().unwrap_or_default();
+                let correction = match request.verb {
+                    Verb::SendBack => Correction::Rejected { reason: words, comments },
+                    _ => Correction::Message { text: words, comments, files: Vec::new() },
+                };
+                back_to_work(self, &mut tx, &context, &mut task, actor, request.verb, correction, text)
+                    .await?;
+            }
+            Verb::Crown => {
+                let name = text.clone().unwrap_or_default();
+                race::crown(self, &mut tx, &task, actor.clone(), &name).await?;
+                // One that waits for the crown goes on by itself.
+                if annotation.is_some() {
+                    retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
+                }
+            }
+            Verb::RaceAgain => {
+                race::give_race_up(self, &mut tx, &task).await?;
+                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+            Verb::SingleAgent => {
+                race::give_race_up(self, &mut tx, &task).await?;
+                if let Some(race) = &mut task.race {
+                    race.enabled = false;
+                }
+                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+            Verb::RetryHook => {
+                hook::command::go_on_behind_barrier(self, &mut tx, &context, &mut task, None).await?;
+            }
+            Verb::SkipHookOnce => {
+                let reason = text.unwrap_or_default();
+                let skipped = SkippedOnce { actor, at: self.now(), reason };
+                hook::command::go_on_behind_barrier(self, &mut tx, &context, &mut task, Some(skipped))
+                    .await?;
+            }
+            Verb::Hold
+            | Verb::Release
+            | Verb::ResetWorkspace
+            | Verb::AcceptRepository
+            | Verb::UndoRepository
+            | Verb::TrustFiles
+            | Verb::AddEmbedded
+            | Verb::IgnoreEmbedded => {}
+        }
+        if let Some(turn) = &turn {
+            subtask::go_on_after(&mut tx, turn).await?;
+        }
+        race::fixes::supersede_race_fixes(self, &mut tx, &task).await?;
+        tx.commit().await?;
+        self.point("action.committed");
+        super::runner::wake_waiting(self);
+        Ok(())
+    }
+
+    /// Ends an agent's run. The task stays where it is and says so; nothing is started by itself.
+    ///
+    /// # Errors
+    /// `NotFound`, `NothingRunning`.
+    pub async fn stop_execution(&self, id: &ExecutionId) -> Result<TaskId> {
+        let row = {
+            let mut conn = self.store().read().await?;
+            executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
+        };
+        let task_id = row.execution.task_id.clone();
+        if row.execution.status.is_over() {
+            return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
+        }
+        let _hold = super::workers::hold(self, &task_id).await;
+        run::stop_run(self, &task_id).await;
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = super::load::load(self, &mut tx, &task_id, None).await?;
+        if let Some(last) = transitions::last(&mut tx, &task_id).await? {
+            hook::queue_work_stop(&mut tx, &context, &task, &last).await?;
+        }
+        // What follows a stopped auditor is queued with its end: the review waits for the person.
+        if task.error_annotation.is_none() && !audits(row.execution.role) {
+            let mut trouble = Trouble::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
+            trouble.execution = Some(id.clone());
+            task.error_annotation = Some(trouble.annotation(&task.status, self.now()));
+            tasks::update(&mut tx, &mut task, self.now()).await?;
+            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+        }
+        tx.commit().await?;
+        Ok(task_id)
+    }
+
+    /// Says something to a task's agent: another run with the message, in the same worktree. While the agent
+    /// runs it waits for the end of that run, or is refused, as asked; `at_once` says it to the running agent, where
+    /// its program can be told.
+    ///
+    /// # Errors
+    /// `NotFound`, `Invalid`, `WorkspaceLocked` when it does not want to wait, `NothingToContinue` without an agent or in a
+    /// state that it does not work in, `AlreadySent` for a file that went with another message.
+    pub async fn follow_up(&self, actor: Actor, id: &ExecutionId, request: SayRequest) -> Result<TaskId> {
+        let message = request.message.trim().to_owned();
+        let task_id = {
+            let mut conn = self.store().read().await?;
+            let row = executions::get(&mut conn, id).await?;
+            let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
+            race::task_of_work(&mut conn, &row.execution.task_id).await?
+        };
+        workspace::lock::refuse_locked(self, &task_id, request.if_locked).await?;
+        let notes = if request.with_comments {
+            review::comments::notes(self, &task_id, Vec::new()).await?
+        } else {
+            Vec::new()
+        };
+        if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
+            return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
+        }
+        let _hold = super::workers::hold(self, &task_id).await;
+        let running = run::is_running(self, &task_id);
+        let mut tx = self.store().write().await?;
+        let (mut task, context) = super::load::load_own(self, &mut tx, &task_id, None).await?;
+        require_agent_to_tell(&mut tx, &context, &task).await?;
+        let comments = review::comments::send_drafts(self, &mut tx, &task, notes).await?;
+        let files = run::attachments::send_files(self, &mut tx, &task, &request.attachments).await?;
+        let correction = Correction::Message { text: message.clone(), comments, files };
+        if running {
+            let step = run::follow_up::queue_follow_up(self, &mut tx, &task, correction.clone()).await?;
+            tx.commit().await?;
+            if request.at_once
+                && let Correction::Message { text, comments, files } = correction
+            {
+                let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
+                // Not told: it goes to the agent once its run is over.
+                run::tell_run(self, &task_id, id, say);
+            }
+            return Ok(task_id);
+        }
+        back_to_work(
+            self,
+            &mut tx,
+            &context,
+            &mut task,
+            actor,
+            Verb::ResumeSession,
+            correction,
+            Some(message),
+        )
+        .await?;
+        tx.commit().await?;
+        Ok(task_id)
+    }
+}
+
+/// What an offer needs of git before it is taken, while nothing else runs for the task.
+async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, actor: &Actor) -> Result<()> {
+    let (task, context, review) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = super::load::load(engine, &mut conn, id, None).await?;
+        (task, context, reviews::last(&mut conn, id).await?)
+    };
+    match (request.verb, review) {
+        (Verb::Approve, Some(review)) => {
+            review::require_reviewed_work(engine, &context, &task, &review, request.commit.as_deref()).await
+        }
+        (Verb::MergeReviewed, Some(_)) => {
+            super::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
+            review::capture::keep_the_rest(engine, &context, &task).await
+        }
+        (Verb::RestoreBranch, _) => review::restore_branch(engine, &task, &context).await,
+        (Verb::Restart, _) => {
+            let repo = super::context::repo(engine, &context).await?;
+            workspace::reset::set_work_aside(engine, &repo, &context, &task).await
+        }
+        (Verb::Cancel, _) => {
+            review::count_unmerged(engine, id).await;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reviews the work as it is now, as a new attempt at the gate. Checks that passed on the same files are not run
+/// again.
+async fn review_again(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    actor: Actor,
+) -> Result<()> {
+    let last = reviews::last(tx, &task.id).await?;
+    let gate = last.as_ref().and_then(|review| context.workflow.state(&review.state));
+    let gate = gate.filter(|state| is_reviewed(state)).or_else(|| context.workflow.review_gate());
+    let gate = gate.ok_or_else(|| EngineError::not_found("state", "of kind gate"))?.name.clone();
+    let carry =
+        Carry { cause: Some("reviewed again by hand".to_owned()), reuse_passes: true, ..Carry::default() };
+    task.review_passed_at = None;
+    if gate == task.status {
+        supersede_review(tx, &task.id, engine.now()).await?;
+        task.work_changed = None;
+        let last = transitions::last(tx, &task.id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+        return super::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+    }
+    let mut mv = Move::by_user(&gate, Verb::ReviewAgain.as_str(), actor);
+    mv.carry = carry;
+    super::transition::apply(engine, tx, context, task, mv).await.map(drop)
+}
+
+/// Refuses what is not offered and what lacks a field; gives the text that came with it.
+async fn require_offered(engine: &Engine, id: &TaskId, request: &ActionRequest) -> Result<Option<String>> {
+    let mut conn = engine.store().read().await?;
+    let (task, context) = super::load::load_own(engine, &mut conn, id, request.version).await?;
+    let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+    let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
+    let Some(offer) = offers.iter().find(|offer| offer.verb == request.verb) else {
+        return Err(EngineError::NotOffered { verb: request.verb.to_string(), offers });
+    };
+    let text = request
+        .reason
+        .clone()
+        .or_else(|| request.message.clone())
+        .or_else(|| request.entry.clone())
+        .map(|text| text.trim().to_owned());
+    let text = text.filter(|text| !text.is_empty());
+    match offer.fields.first() {
+        Some(field) if text.is_none() => {
+            Err(EngineError::invalid(field, format!("{} needs it", offer.label)))
+        }
+        _ => Ok(text),
+    }
+}
+
+async fn start_over(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    actor: Actor,
+    verb: Verb,
+) -> Result<()> {
+    let initial = context
+        .workflow
+        .initial()
+        .ok_or_else(|| EngineError::not_found("state", "of kind initial"))?
+        .name
+        .clone();
+    if task.error_annotation.as_ref().is_some_and(|a| a.kind == AnnotationType::DependencyCancelled) {
+        // They know that it was cancelled and want to start all the same.
+        for open in open_prerequisites(tx, context, &task.id).await? {
+            if context.is_cancelled(&open) {
+                dependencies::delete(tx, &task.id, &open.id).await?;
+            }
+        }
+    }
+    task.review_passed_at = None;
+    retry_budget::start_over(tx, task).await?;
+    super::transition::apply(engine, tx, context, task, Move::by_user(&initial, verb.as_str(), actor))
+        .await
+        .map(drop)
+}
+
+/// Asks an agent's provider at once instead of waiting.
+async fn stop_waiting(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+) -> Result<()> {
+    let agent = match super::scheduler::agent_for(tx, context, task).await? {
+        Some(agent) => Some(agent.id),
+        None => {
+            let role = context.work_role().unwrap_or_default();
+            roles::holder(tx, &task.id, role).await?.and_then(|holder| holder.id)
+        }
+    };
+    if let Some(agent) = agent {
+        limits::clear(tx, &agent).await?;
+    }
+    task.waiting = None;
+    tasks::update(tx, task, engine.now()).await?;
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+}
+
+async fn approve_blocked(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    actor: Actor,
+    reason: Option<String>,
+) -> Result<()> {
+    let review = reviews::last(tx, &task.id).await?;
+    let review = review
+        .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "the task was never reviewed"))?;
+    review::command::approve(engine, tx, context, task, review, actor, reason).await
+}
+
+/// Runs again what failed, in the state it came from.
+pub(crate) async fn retry(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    actor: Actor,
+    annotation: Option<ErrorAnnotation>,
+    correction: Option<Correction>,
+) -> Result<()> {
+    let mut carry = Carry { cause: Some("retried by hand".to_owned()), ..Carry::default() };
+    carry.corrections.extend(correction);
+    let kind = annotation.as_ref().map(|annotation| annotation.kind);
+    let last_run = executions::last(tx, &task.id).await?;
+    carry.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
+        || subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?
+        || (kind != Some(AnnotationType::MergeConflict) && Engine::is_failed_turn(last_run.as_ref()));
+    let from_state = annotation
+        .as_ref()
+        .map(|annotation| annotation.from_state.clone())
+        .filter(|from| context.workflow.state(from).is_some())
+        .map_or_else(|| work_state(context), Ok)?;
+    let is_conflict = kind == Some(AnnotationType::MergeConflict);
+    let to = if is_conflict { work_state(context)? } else { from_state };
+    if is_conflict {
+        let all = executions::list(tx, &task.id).await?;
+        if let Some(conflict) = all.into_iter().rev().find_map(|row| row.execution.conflict) {
+            let (target, paths) = (conflict.target, conflict.paths);
+            carry.corrections.push(Correction::Conflict { target, paths, begun: false });
+        }
+    }
+    if to == task.status {
+        let last = transitions::last(tx, &task.id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+        if kind == Some(AnnotationType::ReviewerUnusable) {
+            return audit_again(engine, tx, task, &last, carry).await;
+        }
+        review_anew(engine, tx, context, task, &last).await?;
+        return super::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+    }
+    let mut mv = Move::by_user(&to, "retry", actor);
+    // Repeating what failed is no new judgement of the work.
+    mv.keeps_pass = true;
+    mv.carry = carry;
+    super::transition::apply(engine, tx, context, task, mv).await.map(drop)
+}
+
+/// What a review came to stays on its row: another try at its gate is another review. One of work begins with the
+/// work's commit, once the gate is entered anew.
+async fn review_anew(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    last: &TransitionRow,
+) -> Result<()> {
+    let Some(state) = context.workflow.state(&task.status).filter(|state| state.plans()) else {
+        return Ok(());
+    };
+    let review = reviews::last(tx, &task.id).await?.filter(|review| review.state == state.name);
+    let is_over = review
+        .is_none_or(|review| !matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman));
+    if is_over {
+        super::transition::begin_review(engine, tx, task, state, last, None).await?;
+    }
+    Ok(())
+}
+
+/// Only the auditor failed: it alone is asked again.
+async fn audit_again(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &mut TaskRow,
+    last: &TransitionRow,
+    carry: Carry,
+) -> Result<()> {
+    if let Some(mut review) = reviews::last(tx, &task.id).await? {
+        review.status = ReviewStatus::Running;
+        review.note = None;
+        reviews::update(tx, &review).await?;
+    }
+    task.error_annotation = None;
+    tasks::update(tx, task, engine.now()).await?;
+    review::audit::ask_auditor(tx, task, last, carry).await?;
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+}
+
+#[expect(clippy::too_many_arguments, reason = "the facts of one move; a struct would only rename them")]
+pub(crate) async fn back_to_work(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    actor: Actor,
+    verb: Verb,
+    correction: Correction,
+    reason: Option<String>,
+) -> Result<()> {
+    let to = work_state(context)?;
+    let last_run = executions::last(tx, &task.id).await?;
+    let carry = Carry {
+        corrections: vec![correction],
+        cause: Some(verb.to_string()),
+        subtask_turn: subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?,
+        ..Carry::default()
+    };
+    if to == task.status {
+        let last = transitions::last(tx, &task.id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+        task.review_passed_at = None;
+        return super::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+    }
+    let mut mv = Move::by_user(&to, verb.as_str(), actor);
+    mv.reason = reason;
+    mv.carry = carry;
+    super::transition::apply(engine, tx, context, task, mv).await.map(drop)
+}
+
+/// Refuses a task whose work no agent holds, or that is closed.
+async fn require_agent_to_tell(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
+    let holder = roles::holder(tx, &task.id, context.work_role().unwrap_or_default()).await?;
+    let has_agent = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
+    let terminal =
+        context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Terminal);
+    if has_agent && !terminal {
+        return Ok(());
+    }
+    Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
+}
+
+fn work_state(context: &ProjectContext) -> Result<String> {
+    let state = context.workflow.work_state();
+    Ok(state.ok_or_else(|| EngineError::not_found("state", "of kind active"))?.name.clone())
+}

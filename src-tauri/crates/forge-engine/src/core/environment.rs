@@ -1,0 +1,297 @@
+//! The environment of every program that Forge starts for a project, a task or an agent profile.
+//!
+//! Each starts from the user's environment, or from what the login shell's profile makes of it, and gets what the
+//! environment policy (`forge-model/environment.rs`) passes. Nothing else here or elsewhere decides that. What Forge
+//! and the user set explicitly comes on top, where the program is started.
+
+use std::{
+    ffi::{OsStr, OsString},
+    sync::Arc,
+};
+
+use forge_agents::{AgentError, LogWriter, ProbePlace, adapter};
+use forge_exec::{LoginShell, Variables};
+use forge_git::REPOSITORY_VARIABLES;
+use forge_model::agent::{AdapterKind, Agent, Profile};
+use forge_model::environment::{EnvironmentPolicy, Inherited, ShellMode};
+use forge_model::log::EntryKind;
+use forge_model::redact::Redactor;
+use forge_model::settings::ProjectSettings;
+use serde_json::{Value, json};
+
+use crate::{
+    ConflictCode, Engine, EngineError, Work, core::context::ProjectContext, error::Result, pull_request,
+};
+
+/// The folder below the data folder in which programs are tried and asked about themselves.
+pub(crate) const TRIALS: &str = "trials";
+
+/// The search path.
+const PATH: &str = "PATH";
+
+/// What a program inherits, and the shell that runs its command.
+#[derive(Debug, Clone)]
+pub(crate) struct ProgramEnvironment {
+    passed: Arc<Variables>,
+    inherited: Inherited,
+    shell: Vec<String>,
+    redactor: Arc<Redactor>,
+}
+
+impl ProgramEnvironment {
+    /// What takes secrets out of the program's output, those of its environment among them.
+    pub(crate) fn redactor(&self) -> &Arc<Redactor> {
+        &self.redactor
+    }
+
+    /// What the program's environment starts from.
+    pub(crate) fn base(&self) -> Arc<Variables> {
+        Arc::clone(&self.passed)
+    }
+
+    /// The shell with its arguments that runs a line in this environment.
+    pub(crate) fn shell(&self) -> &[String] {
+        &self.shell
+    }
+
+    /// Names of what the program does not get.
+    pub(crate) fn withheld_names(&self) -> Vec<String> {
+        self.inherited.withheld_names()
+    }
+
+    /// Tells a log what the program does not get.
+    pub(crate) fn note_withheld(&self, log: &LogWriter) {
+        let names = self.withheld_names();
+        if !names.is_empty() {
+            let text = format!("Withheld from the environment: {}.", names.join(", "));
+            log.append(EntryKind::Notice, "", json!({ "text": text, "code": "withheld", "names": names }));
+        }
+    }
+}
+
+/// The environment of a command that a project runs: a check, a set-up command, a hook.
+///
+/// # Errors
+/// When the login shell's profile fails.
+pub(crate) async fn command_environment(
+    engine: &Engine,
+    context: &ProjectContext,
+) -> Result<ProgramEnvironment> {
+    pull_request::hosts::learn_host_token(engine, context).await;
+    let policy = EnvironmentPolicy::of(&context.settings.environment);
+    let (variables, shell) = match surroundings(engine, &context.settings).await? {
+        Some(surroundings) => surroundings,
+        None => (extended_variables(engine).await, context.settings.shell.clone()),
+    };
+    Ok(program_environment(engine, policy.apply(&variables), shell, Some(context)))
+}
+
+fn program_environment(
+    engine: &Engine,
+    inherited: Inherited,
+    shell: Vec<String>,
+    context: Option<&ProjectContext>,
+) -> ProgramEnvironment {
+    engine.learn_secrets(inherited.secrets());
+    let redactor =
+        context.map_or_else(|| engine.redactor(), |context| super::redaction::redactor_in(engine, context));
+    ProgramEnvironment { passed: Arc::new(inherited.passed.clone()), inherited, shell, redactor }
+}
+
+/// The environment of an agent's program, in a project or on its own.
+///
+/// # Errors
+/// When the login shell's profile fails.
+pub(crate) async fn agent_environment(
+    engine: &Engine,
+    context: Option<&ProjectContext>,
+    agent: &Agent,
+) -> Result<ProgramEnvironment> {
+    let usual = ProjectSettings::default();
+    let settings = context.map_or(&usual, |context| &context.settings);
+    let surroundings = match context {
+        Some(context) => {
+            pull_request::hosts::learn_host_token(engine, context).await;
+            surroundings(engine, &context.settings).await?
+        }
+        None => None,
+    };
+    let (variables, shell) = match surroundings {
+        Some(surroundings) => surroundings,
+        None => (user_variables(engine).await, settings.shell.clone()),
+    };
+    let policy = EnvironmentPolicy::of(&settings.environment)
+        .passing(adapter(agent.adapter).sign_in_variables(&agent.config, &variables))
+        .passing(Profile::of(agent).pass);
+    super::redaction::learn_profile(engine, &agent.config);
+    Ok(program_environment(engine, policy.apply(&variables), shell, context))
+}
+
+/// Where an agent program is asked about itself: its environment, and a folder that nobody else writes to.
+///
+/// # Errors
+/// When the folder cannot be made.
+pub(crate) async fn probe_place(
+    engine: &Engine,
+    kind: AdapterKind,
+    config: &Value,
+) -> std::result::Result<ProbePlace, AgentError> {
+    let variables = user_variables(engine).await;
+    let named = config.get("environment").and_then(|environment| environment.get("pass"));
+    let named = named.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let policy = EnvironmentPolicy::of(&ProjectSettings::default().environment)
+        .passing(adapter(kind).sign_in_variables(config, &variables))
+        .passing(named);
+    let passed = Arc::new(policy.apply(&variables).passed);
+    ProbePlace::new(passed, &engine.data_dir().join(TRIALS)).map_err(|error| AgentError::Unavailable {
+        program: kind.to_string(),
+        detail: format!("no folder can be made to start it in: {error}"),
+    })
+}
+
+/// The environment of a command of `validate`: this program's own, since such commands are run by `/bin/sh` without
+/// any profile. An engine that works may have been started from a desktop, with a bare path: what the login shell
+/// knows comes behind what this program was given on purpose.
+pub(crate) async fn validate_environment(
+    engine: &Engine,
+    context: Option<&ProjectContext>,
+) -> ProgramEnvironment {
+    if let Some(context) = context {
+        pull_request::hosts::learn_host_token(engine, context).await;
+    }
+    let usual = ProjectSettings::default();
+    let policy = EnvironmentPolicy::of(&context.map_or(&usual, |context| &context.settings).environment);
+    let variables = match engine.inner.config.work {
+        Work::Nothing => own_variables(engine),
+        Work::Named | Work::All => extended_variables(engine).await,
+    };
+    program_environment(engine, policy.apply(&variables), Vec::new(), context)
+}
+
+/// The path that the user's programs are found on.
+pub(crate) async fn user_path(engine: &Engine) -> OsString {
+    user_variables(engine).await.get(OsStr::new(PATH)).cloned().unwrap_or_default()
+}
+
+/// The whole environment that a project's programs choose from, and the shell that runs lines in it, where the
+/// project's login shell makes it once; none where the shell reads its profile itself or is no login shell.
+async fn surroundings(
+    engine: &Engine,
+    settings: &ProjectSettings,
+) -> Result<Option<(Variables, Vec<String>)>> {
+    let read = LoginShell::read(&settings.shell);
+    let login = match settings.shell_mode {
+        ShellMode::LoginOnce => read,
+        ShellMode::LoginEach => {
+            if let Some(shell) = read {
+                learn_login_shell(engine, &shell).await;
+            }
+            None
+        }
+    };
+    let Some(login) = login else { return Ok(None) };
+    let taken = tokio::select! {
+        taken = engine.inner.logins.get(&login) => taken?,
+        () = engine.inner.shutdown.cancelled() => {
+            return Err(EngineError::conflict(ConflictCode::Stopping, "Forge is stopping"));
+        }
+    };
+    super::redaction::learn_variables(engine, &taken);
+    let mut variables = without_repository((*taken).clone());
+    // Agent programs may be known to the user's own shell alone.
+    if !engine.inner.login_shell.is_same_program(&login) {
+        extend_path(&mut variables, login_variables(engine).await.as_deref());
+    }
+    Ok(Some((variables, login.plain().to_vec())))
+}
+
+/// This process's own environment, with the folders that only the user's login shell knows behind its path.
+async fn extended_variables(engine: &Engine) -> Variables {
+    let mut variables = own_variables(engine);
+    extend_path(&mut variables, login_variables(engine).await.as_deref());
+    variables
+}
+
+/// This process's own environment with the path of the user's login shell, where that is known.
+async fn user_variables(engine: &Engine) -> Variables {
+    let mut variables = own_variables(engine);
+    let login = login_variables(engine).await;
+    if let Some(path) = login.as_ref().and_then(|login| login.get(OsStr::new(PATH))) {
+        variables.insert(PATH.into(), path.clone());
+    }
+    variables
+}
+
+fn own_variables(engine: &Engine) -> Variables {
+    without_repository((*engine.inner.config.environment).clone())
+}
+
+/// Learns what a profile exports that each command runs for itself: it reaches commands unfiltered.
+async fn learn_login_shell(engine: &Engine, shell: &LoginShell) {
+    let taken = tokio::select! {
+        taken = engine.inner.logins.get(shell) => taken,
+        () = engine.inner.shutdown.cancelled() => return,
+    };
+    match taken {
+        Ok(variables) => super::redaction::learn_variables(engine, &variables),
+        Err(error) => tracing::warn!(%error, "secrets that only the login shell exports are not known"),
+    }
+}
+
+/// What the user's login shell sets up; none when it is not known.
+async fn login_variables(engine: &Engine) -> Option<Arc<Variables>> {
+    let taken = tokio::select! {
+        taken = engine.inner.logins.get(&engine.inner.login_shell) => taken,
+        () = engine.inner.shutdown.cancelled() => return None,
+    };
+    match taken {
+        Ok(variables) => {
+            super::redaction::learn_variables(engine, &variables);
+            Some(variables)
+        }
+        Err(error) => {
+            tracing::warn!(%error, "programs are looked for on this process's own path");
+            None
+        }
+    }
+}
+
+/// Without what tells git of another repository: whoever started Forge may have worked in one.
+fn without_repository(mut variables: Variables) -> Variables {
+    for name in REPOSITORY_VARIABLES {
+        variables.remove(OsStr::new(name));
+    }
+    variables
+}
+
+/// Adds the folders of another environment's path behind those that are there.
+fn extend_path(variables: &mut Variables, other: Option<&Variables>) {
+    let Some(further) = other.and_then(|other| other.get(OsStr::new(PATH))) else { return };
+    let own = variables.get(OsStr::new(PATH)).cloned().unwrap_or_default();
+    let mut folders: Vec<_> =
+        std::env::split_paths(&own).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    for folder in std::env::split_paths(further) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    // Folders of a path that was just divided hold no separator.
+    if let Ok(joined) = std::env::join_paths(folders) {
+        variables.insert(PATH.into(), joined);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_another_path_come_behind_and_once() {
+        let with = |path: &str| Variables::from([(OsString::from(PATH), OsString::from(path))]);
+        let mut variables = with("/a:/b");
+        extend_path(&mut variables, Some(&with("/b:/c:/a")));
+        assert_eq!(variables, with("/a:/b:/c"));
+        extend_path(&mut variables, None);
+        assert_eq!(variables, with("/a:/b:/c"));
+    }
+}

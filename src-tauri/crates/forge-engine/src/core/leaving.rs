@@ -1,0 +1,189 @@
+//! Guards of a state that the engine, or an agent that has ended, is about to send a task out of: they look at the
+//! worktree, so they are asked before the transaction that decides, and only when it would send the task on.
+
+use forge_model::actor::Cause;
+use forge_model::budget::BudgetKind;
+use forge_model::prompt::Correction;
+use forge_model::task::{AnnotationType, HolderKind};
+use forge_model::transition::StepStatus;
+use forge_model::workflow::{Action, Audience};
+use forge_store::table::{roles, steps};
+use serde_json::json;
+
+use crate::{
+    Engine, EngineError,
+    core::{
+        guards::{Aside, is_asked},
+        retry_budget,
+        runner::{Effect, End, Found, Stepping},
+        transition::{Carry, Move, Trouble},
+    },
+    error::Result,
+    review, run,
+};
+
+/// What a step keeps once its guards let the task go.
+const ASKED: &str = "guards_asked";
+
+/// What the guards say to a task that is about to leave.
+pub(crate) enum Leave {
+    /// It may.
+    Freely,
+    /// It goes somewhere else.
+    Aside(Aside),
+    /// It stays, and why.
+    Refused(Trouble),
+}
+
+/// Whether a step may send its task out of a state that has guards, which were not asked yet.
+pub(crate) fn must_be_asked(s: &Stepping) -> bool {
+    let sends_on = matches!(
+        s.step.action,
+        Some(
+            Action::AutoCascadeOnReviewPass
+                | Action::AutoCascadeOnUnassignedRole
+                | Action::AutoCascadeOnMergeResult
+        )
+    );
+    let asked = s.step.params.as_ref().is_some_and(|params| params.get(ASKED).is_some());
+    sends_on
+        && !asked
+        && s.context.workflow.state(&s.task.status).is_some_and(|state| {
+            state.hooks.before_exit.iter().any(|hook| is_asked(hook, s.transition.audience))
+        })
+}
+
+/// Asks the guards on behalf of a step. None when the step is to be run now.
+pub(crate) async fn ask_to_leave(engine: &Engine, s: &Stepping) -> Result<Option<End>> {
+    let Some(mv) = would_leave(engine, s).await? else {
+        mark_asked(engine, s).await?;
+        return Ok(None);
+    };
+    match may_leave(engine, s, s.transition.audience).await? {
+        Leave::Freely => {
+            mark_asked(engine, s).await?;
+            Ok(None)
+        }
+        Leave::Aside(aside) => Ok(Some(End::go(aside.instead_of(&mv)))),
+        Leave::Refused(trouble) => refused(engine, s, trouble).await.map(Some),
+    }
+}
+
+/// Asks the guards where a plan or an auditor's pass would send the task on; where a person decides first,
+/// that person asks them. What an auditor said is kept whatever they say.
+pub(crate) async fn ask_to_pass(engine: &Engine, s: &Stepping, found: Found) -> Result<End> {
+    let Some(mv) = would_pass(engine, s, &found).await? else { return Ok(End::Found(found)) };
+    let leave = may_leave(engine, s, Audience::AgentOnly).await?;
+    let instead = match (found, leave) {
+        (found, Leave::Freely) => return Ok(End::Found(found)),
+        (Found::Plan(_), Leave::Refused(trouble)) => {
+            let correction = Correction::GuardRefused { reason: trouble.message.clone() };
+            return run::finish::send_back_in_place(engine, s, correction, "a guard refused", trouble).await;
+        }
+        (Found::Plan(_), Leave::Aside(aside)) => return Ok(End::go(aside.instead_of(&mv))),
+        (Found::Audit(audited, _), Leave::Refused(trouble)) => (audited, refused(engine, s, trouble).await?),
+        (Found::Audit(audited, _), Leave::Aside(aside)) => (audited, End::go(aside.instead_of(&mv))),
+    };
+    let (audited, instead) = instead;
+    Ok(End::Found(Found::Audit(audited, Some(Box::new(instead)))))
+}
+
+/// The move along `accept` that what was found would make, tried and taken back.
+async fn would_pass(engine: &Engine, s: &Stepping, found: &Found) -> Result<Option<Box<Move>>> {
+    let guarded =
+        s.context.workflow.state(&s.task.status).is_some_and(|state| {
+            state.hooks.before_exit.iter().any(|hook| is_asked(hook, Audience::AgentOnly))
+        });
+    if !guarded {
+        return Ok(None);
+    }
+    let mut tx = engine.store().write().await?;
+    let mut tried = s.again();
+    let end = match found {
+        Found::Audit(audited, _) => {
+            review::audit::decide_audit(engine, &mut tx, &mut tried, audited.as_ref().clone(), None).await?
+        }
+        Found::Plan(planner) => {
+            run::finish::decide_plan(engine, &mut tx, &mut tried, planner.clone()).await?
+        }
+    };
+    drop(tx);
+    Ok(goes(end).filter(|mv| mv.trigger == "accept"))
+}
+
+/// What the guards of the task's state say to moves of this audience.
+pub(crate) async fn may_leave(engine: &Engine, s: &Stepping, audience: Audience) -> Result<Leave> {
+    match super::guards::ask_guards(engine, &s.context, &s.task, audience).await {
+        Ok(None) => Ok(Leave::Freely),
+        Ok(Some(aside)) => Ok(Leave::Aside(aside)),
+        Err(EngineError::GuardRejected { action, reason, details }) => {
+            let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+            trouble.details = json!({ "action": action, "details": details });
+            Ok(Leave::Refused(trouble))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// The move that the step would make, tried and taken back.
+async fn would_leave(engine: &Engine, s: &Stepping) -> Result<Option<Box<Move>>> {
+    let Some(action) = s.step.action else { return Ok(None) };
+    let mut effects: Vec<Effect> = Vec::new();
+    let mut tx = engine.store().write().await?;
+    let mut tried = s.again();
+    let end = super::runner::run_instant_action(engine, &mut tx, &mut tried, action, &mut effects).await?;
+    drop(tx);
+    Ok(goes(end))
+}
+
+/// Has the step run with the next instant ones.
+async fn mark_asked(engine: &Engine, s: &Stepping) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
+    if let Some(mut step) = current {
+        step.params = Some(json!({ ASKED: true }));
+        step.status = StepStatus::Pending;
+        steps::update(&mut tx, &step).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// The agent gets the reason as another turn, paid from the execution budget; a person without either.
+async fn refused(engine: &Engine, s: &Stepping, trouble: Trouble) -> Result<End> {
+    let mut conn = engine.store().read().await?;
+    let budget = retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution);
+    let role = s.context.work_role().unwrap_or_default();
+    let holder = roles::holder(&mut conn, &s.task.id, role).await?;
+    let has_agent = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
+    match s.context.workflow.work_state().filter(|work| work.name != s.task.status) {
+        Some(work) if has_agent && budget.allows() => {
+            let mut mv = Move::cascade(&work.name, "guard", Cause::Workflow, &s.transition);
+            mv.reason = Some(trouble.message.clone());
+            mv.carry = Carry {
+                corrections: vec![Correction::GuardRefused { reason: trouble.message }],
+                cause: Some("a guard refused".to_owned()),
+                spends: Some(BudgetKind::Execution),
+                ..Carry::default()
+            };
+            Ok(End::go(mv))
+        }
+        _ => Ok(End::Block(trouble)),
+    }
+}
+
+/// Where an end sends the task.
+fn goes(end: End) -> Option<Box<Move>> {
+    match end {
+        End::Go(mv) => Some(mv),
+        End::Ok(_)
+        | End::Skipped(_)
+        | End::Failed(_)
+        | End::Block(_)
+        | End::Wait(_)
+        | End::Interrupted
+        | End::Taught(..)
+        | End::Found(_)
+        | End::Hook(_) => None,
+    }
+}

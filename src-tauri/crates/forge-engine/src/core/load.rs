@@ -1,0 +1,40 @@
+//! What people ask for, a file per subject. Each command decides and writes in one transaction; what must
+//! be stopped first is stopped before it.
+
+use std::sync::Arc;
+
+use forge_model::ids::TaskId;
+use forge_store::table::tasks::TaskRow;
+use sqlx::SqliteConnection;
+
+use crate::{Engine, EngineError, core::context::ProjectContext, error::Result, race::require_no_entry};
+
+/// A task with its project, at the version that the caller believes in.
+pub(crate) async fn load(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    id: &TaskId,
+    version: Option<u32>,
+) -> Result<(TaskRow, Arc<ProjectContext>)> {
+    let task =
+        forge_store::table::tasks::get(conn, id).await?.ok_or_else(|| EngineError::not_found("task", id))?;
+    if let Some(expected) = version
+        && expected != task.version
+    {
+        return Err(EngineError::VersionConflict { expected, actual: task.version });
+    }
+    let context = super::context::context_of(engine, conn, &task).await?;
+    Ok((task, context))
+}
+
+/// The same for what changes a task: an entry of a race is its race's alone.
+pub(crate) async fn load_own(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    id: &TaskId,
+    version: Option<u32>,
+) -> Result<(TaskRow, Arc<ProjectContext>)> {
+    let (task, context) = load(engine, conn, id, version).await?;
+    require_no_entry(&task)?;
+    Ok((task, context))
+}

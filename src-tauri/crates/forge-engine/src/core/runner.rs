@@ -1,0 +1,614 @@
+//! Running what is still to be done for a task, in order.
+//!
+//! Instant steps only read and write the database; a run of them is one transaction. The others act on
+//! processes and git: they are marked running, run, and their end is written with whatever follows from it.
+//! A step whose task was moved meanwhile finds itself done and its end is dropped. Every step may be run
+//! again after a kill: it looks first at what is there.
+
+use super::{
+    leaving,
+    registry::{Run, StepSpec, instant_of, spec_of},
+};
+use std::{borrow::Cow, path::Path, sync::Arc};
+
+use forge_model::actor::Cause;
+use forge_model::event::EventType;
+use forge_model::hook::HookRun;
+use forge_model::ids::{AgentId, ExecutionId, TaskId};
+use forge_model::notification::NotificationKind;
+use forge_model::task::{AnnotationType, WaitReason, Waiting};
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::workflow::{Action, OnFailure};
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::Tx;
+use forge_store::table::{
+    lessons::LessonRow, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
+    transitions::TransitionRow, workspaces,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine, EngineError,
+    core::{
+        context::ProjectContext,
+        transition::{Move, Trouble, failure_policy},
+    },
+    error::Result,
+    hook::{self, shown_name},
+    knowledge, merge, race,
+    review::{self, audit::Audited, decision::was_skipped},
+    run, storage,
+    trust::accepted::trouble_of,
+    workspace::{self, lock::WorkspaceHold},
+};
+
+/// How a step ended.
+#[derive(Clone)]
+pub(crate) enum End {
+    /// It did what it is for; with a remark.
+    Ok(Option<String>),
+    /// There was nothing to do, and why.
+    Skipped(String),
+    /// It failed; its hook's policy decides.
+    Failed(Trouble),
+    /// It sends the task on.
+    Go(Box<Move>),
+    /// It blocks the task, whatever the policy.
+    Block(Trouble),
+    /// It cannot go on yet and will be run again.
+    Wait(Waiting),
+    /// It was stopped from outside and stays pending; a hook is settled by the next worker.
+    Interrupted,
+    /// A lifecycle hook ran, or had nothing to do.
+    Hook(Box<HookRun>),
+    /// It ended so, and these lessons are kept with its end.
+    Taught(Vec<LessonRow>, Box<End>),
+    /// What it found out is to be decided on in the transaction that writes its end.
+    Found(Found),
+}
+
+/// What a step found out.
+#[derive(Clone)]
+pub(crate) enum Found {
+    /// What an auditor said, and what follows instead of its pass when a guard does not let the task go.
+    Audit(Box<Audited>, Option<Box<End>>),
+    /// A plan is written, by this agent.
+    Plan(AgentId),
+}
+
+impl End {
+    pub(crate) const fn ok() -> Self {
+        Self::Ok(None)
+    }
+
+    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
+        Self::Skipped(reason.into())
+    }
+
+    pub(crate) fn go(mv: Move) -> Self {
+        Self::Go(Box::new(mv))
+    }
+
+    pub(crate) fn wait(reason: WaitReason, message: impl Into<String>) -> Self {
+        Self::Wait(Waiting { reason, until: None, files: Vec::new(), message: message.into() })
+    }
+}
+
+/// What is done once the transaction is committed.
+pub(crate) enum Effect {
+    /// Start the process of this task's execution.
+    Launch(TaskId, ExecutionId),
+    /// Run the pending steps of another task.
+    Kick(TaskId),
+    /// Places became free: ask whoever waits for one.
+    WakeWaiting,
+    /// A turn to merge became free: ask whoever stands in line.
+    WakeMerges,
+}
+
+/// Why the steps after a failed barrier did not run.
+pub(crate) const BEHIND_BARRIER: &str = "an earlier blocking step failed";
+
+/// Everything a step is given.
+pub(crate) struct Stepping {
+    pub step: StepRow,
+    pub task: TaskRow,
+    pub context: Arc<ProjectContext>,
+    /// The move that the step belongs to.
+    pub transition: TransitionRow,
+}
+
+impl Stepping {
+    /// The same, to be tried on its own.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            step: self.step.clone(),
+            task: self.task.clone(),
+            context: Arc::clone(&self.context),
+            transition: self.transition.clone(),
+        }
+    }
+}
+
+enum Next {
+    Nothing,
+    Later(forge_model::time::Timestamp),
+    Run(Box<Stepping>),
+}
+
+/// Runs the task's steps until none is left, one waits, or `cancel` fires.
+pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationToken) {
+    let mut pause = Engine::first_pause();
+    while !cancel.is_cancelled() {
+        let next = match run_instant_steps(engine, task).await {
+            Ok(next) => next,
+            Err(error) if storage::passes_with_storage(engine, &error).await => {
+                storage::say_waits_for_disk(task, &error);
+                if !storage::wait_for_storage(engine, &mut pause, cancel).await {
+                    return;
+                }
+                continue;
+            }
+            Err(error) => {
+                tracing::error!(%task, %error, "failed to go on with a task; its steps stay pending");
+                return;
+            }
+        };
+        match next {
+            Next::Nothing => return,
+            Next::Later(at) => return super::workers::kick_at(engine, task, at),
+            Next::Run(stepping) => {
+                let name = name_of(&stepping.step);
+                engine.point(&format!("step.begin:{name}"));
+                let end = match Box::pin(ask_and_run(engine, &stepping, cancel)).await {
+                    Ok(Some(end)) => end,
+                    Ok(None) => continue,
+                    Err(_) if cancel.is_cancelled() => End::Interrupted,
+                    // Begun again as after a kill: it looks first at what is there.
+                    Err(error) if storage::passes_with_storage(engine, &error).await => {
+                        storage::say_waits_for_disk(task, &error);
+                        if !storage::wait_for_storage(engine, &mut pause, cancel).await {
+                            return;
+                        }
+                        continue;
+                    }
+                    Err(error) => broken(&stepping, &error),
+                };
+                engine.point(&format!("step.ran:{name}"));
+                // What a step came to is kept until it can be written.
+                let finish = || finish_step(engine, &stepping, end.clone());
+                match storage::with_patience_until(engine, cancel, finish).await {
+                    Ok(true) => {
+                        pause = Engine::first_pause();
+                        engine.made_progress();
+                    }
+                    Ok(false) => return engine.made_progress(),
+                    Err(error) => {
+                        tracing::error!(%task, %error, "failed to record a step; it stays pending");
+                        return;
+                    }
+                }
+                engine.point(&format!("step.end:{name}"));
+            }
+        }
+    }
+}
+
+/// A step that could not even be tried: the task needs a person, who sees the error itself.
+fn broken(stepping: &Stepping, error: &EngineError) -> End {
+    tracing::warn!(task = %stepping.task.id, step = %name_of(&stepping.step), %error, "step failed");
+    let kind = match (stepping.step.kind, stepping.step.action) {
+        _ if matches!(error, EngineError::Login(_)) => AnnotationType::EnvironmentNotReady,
+        (StepKind::PrepareWorkspace, _) => AnnotationType::WorkspaceError,
+        (_, Some(Action::RunMerge)) => AnnotationType::MergeError,
+        _ => AnnotationType::RecoveryRequired,
+    };
+    End::Block(trouble_of(error, kind))
+}
+
+/// Runs instant steps in one transaction, up to the first that acts on the world or must wait.
+async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
+    let mut effects = Vec::new();
+    let mut tx = engine.store().write().await?;
+    let next = loop {
+        let Some(mut step) = steps::next(&mut tx, task_id).await? else {
+            effects.extend(race::step::race_goes_on(engine, &mut tx, task_id).await?);
+            break Next::Nothing;
+        };
+        if let Some(at) = step.not_before.filter(|at| *at > engine.now()) {
+            break Next::Later(at);
+        }
+        let Some(mut task) = tasks::get(&mut tx, task_id).await? else { break Next::Nothing };
+        let context = super::context::context_of(engine, &mut tx, &task).await?;
+        if task.held
+            && let Some(end) = super::held::hold_back(&mut tx, &step, &mut effects).await?
+        {
+            record(engine, &mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
+            break Next::Nothing;
+        }
+        let transition = match step.transition_seq {
+            Some(seq) => transitions::get(&mut tx, seq).await?,
+            None => transitions::last(&mut tx, task_id).await?,
+        };
+        let transition = transition.ok_or_else(|| EngineError::not_found("transition of step", step.id))?;
+        step.runs += 1;
+        step.started_at.get_or_insert(engine.now());
+        let mut stepping = Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
+        let instant = match spec_of(&stepping.step).run {
+            Run::Instant(run) if !leaving::must_be_asked(&stepping) => Some(run),
+            Run::Instant(_) | Run::Acting(_) => None,
+        };
+        let Some(instant) = instant else {
+            stepping.step.status = StepStatus::Running;
+            hook::step::name_log(engine, &mut tx, &mut stepping.step).await?;
+            steps::update(&mut tx, &stepping.step).await?;
+            break Next::Run(Box::new(stepping));
+        };
+        let end = match skip_with_needed(&mut tx, &stepping, stepping.step.action).await? {
+            Some(end) => end,
+            None => instant(engine, &mut tx, &mut stepping, &mut effects).await?,
+        };
+        task = stepping.task;
+        let mut step = stepping.step;
+        if !record(engine, &mut tx, &context, &mut task, &mut step, end, &mut effects).await? {
+            break Next::Nothing;
+        }
+    };
+    tx.commit().await?;
+    engine.made_progress();
+    act(engine, effects);
+    Ok(next)
+}
+
+/// The end of an action that makes no sense without another one that was skipped.
+async fn skip_with_needed(tx: &mut Tx, s: &Stepping, action: Option<Action>) -> Result<Option<End>> {
+    match action.and_then(Action::depends_on) {
+        Some(needed) if was_skipped(tx, s, needed).await? => {
+            Ok(Some(End::skipped(format!("{needed} was skipped"))))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Runs the code of an action that only reads and writes the database, apart from its step.
+pub(crate) async fn run_instant_action(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    action: Action,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    if let Some(end) = skip_with_needed(tx, s, Some(action)).await? {
+        return Ok(end);
+    }
+    match instant_of(action) {
+        Some(run) => run(engine, tx, s, effects).await,
+        None => Ok(End::skipped(format!("{action} runs as a step of its own"))),
+    }
+}
+
+/// Runs a step. None when it only asked whether its task may leave, and may be run now.
+async fn ask_and_run(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<Option<End>> {
+    if leaving::must_be_asked(s) {
+        return leaving::ask_to_leave(engine, s).await;
+    }
+    match Box::pin(run_step(engine, s, cancel)).await? {
+        End::Found(found) => leaving::ask_to_pass(engine, s, found).await.map(Some),
+        end => Ok(Some(end)),
+    }
+}
+
+async fn run_step(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let spec = spec_of(&s.step);
+    let Some(_lock) = lock_for_step(engine, s, &spec, cancel).await? else { return Ok(End::Interrupted) };
+    match spec.run {
+        Run::Acting(run) => run(engine, s, cancel).await,
+        // Only those are begun here that their task's guards are asked about first.
+        Run::Instant(_) => Ok(End::Interrupted),
+    }
+}
+
+/// The end of a step about what is to be learned: an error only fails it, unless it passes with the disk's trouble.
+pub(crate) async fn or_not_kept(engine: &Engine, end: Result<End>) -> Result<End> {
+    match end {
+        Err(error) if storage::passes_with_storage(engine, &error).await => Err(error),
+        Err(error) => Ok(End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))),
+        end => end,
+    }
+}
+
+/// The right to change the worktree, for steps that do; nothing when cancelled first.
+async fn lock_for_step(
+    engine: &Engine,
+    s: &Stepping,
+    spec: &StepSpec,
+    cancel: &CancellationToken,
+) -> Result<Option<Option<WorkspaceHold>>> {
+    if !(spec.locks_workspace)(s) {
+        return Ok(Some(None));
+    }
+    let workspace = {
+        let mut conn = engine.store().read().await?;
+        workspaces::last(&mut conn, &s.task.id).await?
+    };
+    let present = workspace.filter(|w| w.status == WorkspaceStatus::Active);
+    match present.filter(|w| Path::new(&w.path).is_dir()) {
+        None => Ok(Some(None)),
+        Some(workspace) => {
+            let holder = format!("{}-{}", name_of(&s.step), s.step.id);
+            Ok(workspace::lock::lock_workspace(engine, &s.task.id, &workspace, &holder, cancel)
+                .await?
+                .map(Some))
+        }
+    }
+}
+
+/// Writes how a step ended, unless the task was moved meanwhile. Says whether to go on.
+async fn finish_step(engine: &Engine, s: &Stepping, end: End) -> Result<bool> {
+    let mut effects = Vec::new();
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(false) };
+    let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
+    let Some(mut step) = current else { return Ok(true) };
+    let context = super::context::context_of(engine, &mut tx, &task).await?;
+    let end = match end {
+        End::Found(found) => {
+            let (step, transition) = (step.clone(), s.transition.clone());
+            let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
+            let end = match found {
+                Found::Audit(audited, instead) => {
+                    review::audit::decide_audit(engine, &mut tx, &mut now, *audited, instead).await?
+                }
+                Found::Plan(planner) => run::finish::decide_plan(engine, &mut tx, &mut now, planner).await?,
+            };
+            task = now.task;
+            end
+        }
+        end => end,
+    };
+    let go_on = record(engine, &mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
+    tx.commit().await?;
+    act(engine, effects);
+    Ok(go_on)
+}
+
+/// Writes an end and what follows from it. Says whether to go on with the task's next step.
+async fn record(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &mut StepRow,
+    end: End,
+    effects: &mut Vec<Effect>,
+) -> Result<bool> {
+    let end = match end {
+        End::Taught(lessons, end) => {
+            knowledge::step::keep_lessons(engine, tx, context, &lessons).await?;
+            *end
+        }
+        end => end,
+    };
+    // Whoever stands behind it is asked again, unless it only stands in line itself.
+    let stands = matches!(&end, End::Wait(waiting) if waiting.reason == WaitReason::MergeQueue);
+    if step.action == Some(Action::RunMerge) && !stands {
+        effects.push(Effect::WakeMerges);
+    }
+    let waited = task.waiting.is_some();
+    let mut done = |outcome: StepOutcome, reason: Option<String>| {
+        step.status = StepStatus::Done;
+        step.outcome = Some(outcome);
+        step.reason = reason;
+        step.finished_at = Some(engine.now());
+    };
+    match end {
+        End::Interrupted => {
+            // A hook that was begun is not begun again: that it was is what the next worker must see.
+            let begun = step.kind == StepKind::Hook;
+            step.status = if begun { StepStatus::Running } else { StepStatus::Pending };
+            step.reason = Some("interrupted".to_owned());
+            steps::update(tx, step).await?;
+            return Ok(false);
+        }
+        End::Wait(waiting) => {
+            step.status = StepStatus::Pending;
+            step.reason = Some(waiting.message.clone());
+            steps::update(tx, step).await?;
+            begin_to_wait(engine, tx, context, task, step, waiting).await?;
+            return Ok(false);
+        }
+        End::Ok(remark) => done(StepOutcome::Ok, remark),
+        End::Skipped(reason) => done(StepOutcome::Skipped, Some(reason)),
+        End::Failed(trouble) => {
+            done(StepOutcome::Failed, Some(trouble.message.clone()));
+            steps::update(tx, step).await?;
+            return follow_policy(engine, tx, context, task, step, trouble, effects).await;
+        }
+        End::Hook(run) => {
+            return hook::step::record_hook(engine, tx, context, task, step, *run, effects).await;
+        }
+        // Both were taken apart before.
+        End::Taught(..) | End::Found(_) => {}
+        End::Go(mv) => {
+            done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
+            steps::update(tx, step).await?;
+            super::transition::cascade(engine, tx, context, task, *mv).await?;
+            effects.push(Effect::WakeWaiting);
+            return Ok(true);
+        }
+        End::Block(trouble) => {
+            done(StepOutcome::Failed, Some(trouble.message.clone()));
+            steps::update(tx, step).await?;
+            super::transition::block(engine, tx, context, task, trouble, Cause::Workflow).await?;
+            effects.push(Effect::WakeWaiting);
+            return Ok(true);
+        }
+    }
+    steps::update(tx, step).await?;
+    if waited {
+        task.waiting = None;
+        tasks::update(tx, task, engine.now()).await?;
+    }
+    let facts = json!({ "step": name_of(step), "outcome": step.outcome });
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+    Ok(true)
+}
+
+async fn begin_to_wait(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &StepRow,
+    waiting: Waiting,
+) -> Result<()> {
+    if task.waiting.as_ref() == Some(&waiting) {
+        return Ok(());
+    }
+    if matches!(waiting.reason, WaitReason::TargetCheckoutDirty | WaitReason::GitLocked) {
+        let cause = format!("waiting:{}:{}", step.id, waiting.reason);
+        super::notices::notify(
+            engine,
+            tx,
+            context,
+            task,
+            NotificationKind::Waiting,
+            &waiting.message,
+            &cause,
+        )
+        .await?;
+    }
+    let facts = json!({ "waiting": waiting.reason });
+    task.waiting = Some(waiting);
+    tasks::update(tx, task, engine.now()).await?;
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
+}
+
+async fn follow_policy(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &StepRow,
+    trouble: Trouble,
+    effects: &mut Vec<Effect>,
+) -> Result<bool> {
+    let facts = json!({ "action": name_of(step), "reason": trouble.message });
+    engine.emit(tx, EventType::TransitionEffectFailed, task, task.id.as_str(), &facts).await?;
+    match failure_policy(step) {
+        OnFailure::Log => Ok(true),
+        OnFailure::Block => stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await,
+        OnFailure::Cascade(to) => {
+            let Some(from) = transitions::last(tx, &task.id).await? else { return Ok(true) };
+            let mut mv = Move::cascade(&to, "cascade", Cause::Workflow, &from);
+            mv.reason = Some(trouble.message);
+            super::transition::cascade(engine, tx, context, task, mv).await?;
+            effects.push(Effect::WakeWaiting);
+            Ok(true)
+        }
+    }
+}
+
+/// Keeps a task in its state with nobody started, until a person says how to go on.
+pub(crate) async fn stay_behind_barrier(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &StepRow,
+    trouble: Trouble,
+    effects: &mut Vec<Effect>,
+) -> Result<bool> {
+    hook::skip_open(engine, tx, task, BEHIND_BARRIER).await?;
+    slots::release(tx, &task.id).await?;
+    effects.push(Effect::WakeWaiting);
+    let body = trouble.message.clone();
+    task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
+    task.waiting = None;
+    tasks::update(tx, task, engine.now()).await?;
+    let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
+    engine.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
+    let cause = format!("barrier:{}", step.id);
+    super::notices::notify(engine, tx, context, task, NotificationKind::Blocked, &body, &cause).await?;
+    Ok(true)
+}
+
+/// Does what was waiting for a commit.
+pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
+    let mut wake = false;
+    for effect in effects {
+        match effect {
+            Effect::Launch(task, id) => {
+                engine.point("execution.recorded");
+                run::launch(engine, &task, id);
+            }
+            Effect::Kick(task) => engine.kick(&task),
+            Effect::WakeWaiting => wake = true,
+            Effect::WakeMerges => merge::queue::wake_merges(engine),
+        }
+    }
+    if wake {
+        wake_waiting(engine);
+    }
+}
+
+/// Asks every task that waits for a place again, in order of priority, and looks for work to start.
+pub(crate) fn wake_waiting(engine: &Engine) {
+    super::scheduler::look_for_work(engine);
+    merge::queue::wake_merges(engine);
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let waiting = async {
+            let mut conn = engine.store().read().await?;
+            tasks::waiting(&mut conn).await
+        };
+        match waiting.await {
+            Ok(tasks) => {
+                for task in tasks.iter().filter(|task| waits_for_place(task)) {
+                    engine.kick(&task.id);
+                }
+            }
+            Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),
+        }
+    });
+}
+
+pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
+    task.waiting.as_ref().is_some_and(|waiting| {
+        matches!(
+            waiting.reason,
+            WaitReason::AgentBusy
+                | WaitReason::ProjectBusy
+                | WaitReason::Paused
+                | WaitReason::Held
+                | WaitReason::RateLimited
+                | WaitReason::CostLimit
+                | WaitReason::DependencyOpen
+        )
+    })
+}
+
+/// The action's name, the hook's place, or the engine's own work.
+pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
+    match step.kind {
+        StepKind::Hook => Cow::Owned(shown_name(step)),
+        StepKind::UndoWindow
+        | StepKind::Admit
+        | StepKind::PrepareWorkspace
+        | StepKind::ClearBarrier
+        | StepKind::Action
+        | StepKind::CommitWork
+        | StepKind::Capture
+        | StepKind::Advance
+        | StepKind::Restart
+        | StepKind::BlockDependents
+        | StepKind::Race
+        | StepKind::Promote
+        | StepKind::EndRace
+        | StepKind::VerifyFix
+        | StepKind::Debrief
+        | StepKind::FollowUp
+        | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
+    }
+}

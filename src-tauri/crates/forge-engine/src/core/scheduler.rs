@@ -1,0 +1,445 @@
+//! Who starts when: what keeps an agent from starting on a task, whose turn it is among those that wait, and
+//! the start of tasks that need nobody's word.
+//!
+//! Invariant: nobody passes the caps. Every start, by whatever door, asks [`Engine::obstacle`] in the
+//! transaction that takes the place. Nothing is polled: a pass runs when something changed that may free a
+//! place or a task.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use forge_model::actor::{Actor, Cause};
+use forge_model::agent::Agent;
+use forge_model::event::EventType;
+use forge_model::ids::{AgentId, TaskId};
+use forge_model::task::{AnnotationType, HolderKind, WaitReason, Waiting};
+use forge_model::time::Timestamp;
+use forge_model::words::dollars;
+use forge_model::workflow::{Audience, State};
+use forge_store::table::{
+    agents, dependencies, executions, limits, projects, roles, slots, tasks, tasks::TaskRow,
+};
+use serde_json::json;
+use sqlx::SqliteConnection;
+
+use crate::{
+    Engine, EngineError, Work,
+    core::{
+        context::ProjectContext,
+        guards::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
+        panics::guarded,
+        runner::{End, Stepping, waits_for_place},
+        transition::{Move, Trouble},
+    },
+    cost,
+    engine::locked,
+    error::Result,
+    race::is_entry,
+};
+
+/// How many tasks of a queue are in memory at once.
+const READ_AT_ONCE: usize = 200;
+
+/// Passes run one at a time; whoever asks meanwhile gets one more after it.
+#[derive(Debug, Default)]
+pub(crate) struct Scheduler {
+    state: Mutex<Pass>,
+}
+
+#[derive(Debug, Default)]
+struct Pass {
+    running: bool,
+    again: bool,
+}
+
+/// What an agent's places look like during a pass.
+struct Places {
+    agent: Agent,
+    limited_until: Option<Timestamp>,
+    spoken_for: u32,
+}
+
+/// What becomes of a task that stands where tasks are created.
+enum Verdict {
+    Start,
+    Wait(Waiting),
+    /// It is not for the engine to start.
+    Leave,
+}
+
+fn wait(reason: WaitReason, message: impl Into<String>) -> Waiting {
+    Waiting { reason, until: None, files: Vec::new(), message: message.into() }
+}
+
+fn limited(agent: &Agent, until: Timestamp) -> Waiting {
+    let message = format!("the provider of {} asks to wait", agent.name);
+    Waiting { until: Some(until), ..wait(WaitReason::RateLimited, message) }
+}
+
+/// What keeps an agent from starting on a task now, apart from others that were there first.
+pub(crate) async fn obstacle(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+    agent: &Agent,
+) -> Result<Option<Waiting>> {
+    // What is held is nothing that its race starts, either.
+    let raced = task.parent_id.as_ref().filter(|_| is_entry(task));
+    let raced_held = match raced {
+        Some(parent) => tasks::get(conn, parent).await?.is_some_and(|parent| parent.held),
+        None => false,
+    };
+    if task.held || raced_held {
+        return Ok(Some(wait(WaitReason::Held, "on hold")));
+    }
+    if let Some(paused) = paused(context, agent) {
+        return Ok(Some(paused));
+    }
+    if let Some(until) = limits::of(conn, &agent.id).await?.filter(|until| *until > engine.now()) {
+        return Ok(Some(limited(agent, until)));
+    }
+    if let Some((_, limit, Some(until))) = cost::meter::cost_reached(engine, conn, context, task).await? {
+        wake_at(engine, until);
+        let message = format!("today's runs have cost the {} that they may", dollars(limit));
+        return Ok(Some(Waiting { until: Some(until), ..wait(WaitReason::CostLimit, message) }));
+    }
+    let (of_agent, of_project) = slots::taken(conn, &agent.id, &task.project_id, &task.id).await?;
+    Ok(busy(context, agent, of_agent, of_project))
+}
+
+/// Gives the task a place of its agent, or lets it wait for one. Nobody passes by another door.
+pub(crate) async fn take_place(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    s: &Stepping,
+    agent: &Agent,
+) -> Result<End> {
+    if is_start(conn, s).await? {
+        let open = open_prerequisites(conn, &s.context, &s.task.id).await?;
+        if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
+            return Ok(End::Block(prerequisite_cancelled(gone)));
+        }
+        if !open.is_empty() {
+            return Ok(End::wait(WaitReason::DependencyOpen, format!("waits for {}", named(&open))));
+        }
+    }
+    if let Some(waiting) = obstacle(engine, conn, &s.context, &s.task, agent).await? {
+        return Ok(End::Wait(waiting));
+    }
+    if somebody_is_before(engine, conn, &s.task, agent).await? {
+        return Ok(End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name)));
+    }
+    slots::take(conn, &s.task.id, &s.task.project_id, &agent.id, engine.now()).await?;
+    Ok(End::Ok(Some(agent.name.clone())))
+}
+
+/// Whether an agent's work begins here without a person having put the card there by hand.
+async fn is_start(conn: &mut SqliteConnection, s: &Stepping) -> Result<bool> {
+    if !["claim", "start"].contains(&s.transition.trigger.as_str()) {
+        return Ok(false);
+    }
+    let last = executions::last(conn, &s.task.id).await?;
+    Ok(last.is_none_or(|row| row.after_transition < s.transition.seq))
+}
+
+/// Whether a task of higher priority, or an older one, could take the place that this one is about to.
+async fn somebody_is_before(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    task: &TaskRow,
+    agent: &Agent,
+) -> Result<bool> {
+    if engine.inner.config.work != Work::All {
+        // Nothing else is started here, so nobody is kept waiting for it.
+        return Ok(false);
+    }
+    let rank = |task: &TaskRow| (std::cmp::Reverse(task.priority), task.status_since, task.number);
+    for other in tasks::waiting(conn).await? {
+        // They come in the order of their ranks.
+        if rank(&other) >= rank(task) {
+            break;
+        }
+        let depends =
+            other.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::DependencyOpen);
+        if other.id == task.id || depends || !waits_for_place(&other) {
+            continue;
+        }
+        let context = super::context::context_of(engine, conn, &other).await?;
+        let Some(rival) = agent_for(conn, &context, &other).await? else { continue };
+        let same_place = rival.id == agent.id || other.project_id == task.project_id;
+        if same_place && obstacle(engine, conn, &context, &other, &rival).await?.is_none() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The agent that holds the role of the state that a task is in.
+pub(crate) async fn agent_for(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Agent>> {
+    let Some(role) = context.workflow.state(&task.status).and_then(|state| state.role.as_deref()) else {
+        return Ok(None);
+    };
+    let holder = roles::holder(conn, &task.id, role).await?;
+    match holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id) {
+        Some(id) => Ok(agents::get(conn, &id).await?),
+        None => Ok(None),
+    }
+}
+
+/// Looks whether something can be started. Cheap when nothing can.
+pub(crate) fn look_for_work(engine: &Engine) {
+    if engine.inner.shutdown.is_cancelled() || engine.inner.config.work != Work::All {
+        return;
+    }
+    {
+        let mut pass = locked(&engine.inner.scheduler.state);
+        if pass.running {
+            pass.again = true;
+            return;
+        }
+        pass.running = true;
+    }
+    let engine = engine.clone();
+    engine.clone().inner.tracker.spawn(async move {
+        loop {
+            // The next pass is not kept off by a panic in this one.
+            if let Ok(Err(error)) = guarded(run_pass(&engine)).await {
+                tracing::error!(%error, "failed to look for work to start");
+            }
+            let mut pass = locked(&engine.inner.scheduler.state);
+            if !std::mem::take(&mut pass.again) || engine.inner.shutdown.is_cancelled() {
+                pass.running = false;
+                break;
+            }
+        }
+    });
+}
+
+async fn run_pass(engine: &Engine) -> Result<()> {
+    let all = projects::list(&mut *engine.store().read().await?).await?;
+    let mut places = HashMap::new();
+    for row in all {
+        let mut conn = engine.store().read().await?;
+        let context = super::context::context(engine, &mut conn, &row.project.id).await?;
+        let Some(initial) = context.workflow.initial() else { continue };
+        // Without auto-start only an explanation that is out of date is looked at.
+        let role = context.work_role().filter(|_| context.settings.auto_start);
+        let queue = tasks::queue(&mut conn, &row.project.id, &initial.name, role).await?;
+        drop(conn);
+        let mut of_project = None;
+        for ids in queue.chunks(READ_AT_ONCE) {
+            let part = tasks::of_ids(&mut *engine.store().read().await?, ids).await?;
+            run_queue(engine, &context, initial, part, (&mut places, &mut of_project)).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn run_queue(
+    engine: &Engine,
+    context: &ProjectContext,
+    initial: &State,
+    queue: Vec<TaskRow>,
+    (places, of_project): (&mut HashMap<AgentId, Places>, &mut Option<u32>),
+) -> Result<()> {
+    let ids: Vec<TaskId> = queue.iter().map(|task| task.id.clone()).collect();
+    let (mut held, needs) = {
+        let mut conn = engine.store().read().await?;
+        (roles::of_tasks(&mut conn, &ids).await?, dependencies::of_tasks(&mut conn, &ids).await?)
+    };
+    let target = context.workflow.claim_target(&initial.name).filter(|_| context.settings.auto_start);
+    for task in queue {
+        // It may have been started since the queue was read.
+        if task.status != initial.name {
+            continue;
+        }
+        let role = context.work_role();
+        let agent = held
+            .remove(&task.id)
+            .into_iter()
+            .flatten()
+            .find(|(name, _)| Some(name.as_str()) == role)
+            .and_then(|(_, holder)| holder.id);
+        let (Some(agent), Some(target)) = (agent, target) else {
+            explain(engine, &task, None).await?;
+            continue;
+        };
+        let (place, taken) = {
+            let mut conn = engine.store().read().await?;
+            let place = place(engine, &mut conn, places, &agent, &task).await?;
+            let taken = match *of_project {
+                Some(taken) => taken,
+                None => slots::spoken_for(&mut conn, &agent, &task.project_id, &task.id).await?.1,
+            };
+            (place, taken)
+        };
+        *of_project = Some(taken);
+        let needs = needs.get(&task.id).map(Vec::as_slice).unwrap_or_default();
+        if let Some((gone, _)) = needs.iter().find(|(_, state)| *state == context.workflow.cancellation_state)
+        {
+            block_for_cancelled(engine, context, &task, gone).await?;
+            continue;
+        }
+        let open = needs.iter().any(|(_, state)| !is_done_state(context, state));
+        match judge(context, &task, place, open, taken) {
+            Verdict::Leave => explain(engine, &task, None).await?,
+            Verdict::Wait(waiting) => explain(engine, &task, Some(waiting)).await?,
+            Verdict::Start => {
+                if start_by_itself(engine, context, &task, target).await? {
+                    *of_project = Some(taken + 1);
+                    if let Some(Some(place)) = places.get_mut(&agent).map(Some) {
+                        place.spoken_for += 1;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn place<'a>(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    places: &'a mut HashMap<AgentId, Places>,
+    id: &AgentId,
+    task: &TaskRow,
+) -> Result<Option<&'a Places>> {
+    if !places.contains_key(id) {
+        let Some(agent) = agents::get(conn, id).await? else { return Ok(None) };
+        let (spoken_for, _) = slots::spoken_for(conn, id, &task.project_id, &task.id).await?;
+        let limited_until = limits::of(conn, id).await?.filter(|until| *until > engine.now());
+        places.insert(id.clone(), Places { agent, limited_until, spoken_for });
+    }
+    Ok(places.get(id))
+}
+
+fn judge(
+    context: &ProjectContext,
+    task: &TaskRow,
+    place: Option<&Places>,
+    open: bool,
+    of_project: u32,
+) -> Verdict {
+    let Some(place) = place else { return Verdict::Leave };
+    if task.held {
+        return Verdict::Wait(wait(WaitReason::Held, "on hold"));
+    }
+    if open {
+        return Verdict::Wait(wait(WaitReason::DependencyOpen, "starts when what it waits for is done"));
+    }
+    if let Some(paused) = paused(context, &place.agent) {
+        return Verdict::Wait(paused);
+    }
+    if let Some(until) = place.limited_until {
+        return Verdict::Wait(limited(&place.agent, until));
+    }
+    match busy(context, &place.agent, place.spoken_for, of_project) {
+        Some(waiting) => Verdict::Wait(waiting),
+        None => Verdict::Start,
+    }
+}
+
+/// Says on a task why it is not started by itself, or that nothing is to be said.
+async fn explain(engine: &Engine, task: &TaskRow, waiting: Option<Waiting>) -> Result<()> {
+    if task.waiting == waiting {
+        return Ok(());
+    }
+    let mut tx = engine.store().write().await?;
+    let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(()) };
+    if now.version == task.version {
+        let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
+        now.waiting = waiting;
+        tasks::update(&mut tx, &mut now, engine.now()).await?;
+        engine.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// Blocks a task whose prerequisite is cancelled, unless the task changed since it was looked at: it would wait for ever.
+async fn block_for_cancelled(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    prerequisite: &TaskId,
+) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let Some(prerequisite) = tasks::get(&mut tx, prerequisite).await? else { return Ok(()) };
+    let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(()) };
+    if now.version == task.version && context.is_cancelled(&prerequisite) {
+        let trouble = prerequisite_cancelled(&prerequisite);
+        super::transition::block(engine, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
+        tx.commit().await?;
+        engine.kick(&task.id);
+    }
+    Ok(())
+}
+
+/// Starts a task, unless it changed since it was looked at. Says whether it did.
+async fn start_by_itself(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    target: &State,
+) -> Result<bool> {
+    let (mut aside, mut refused) = (None, None);
+    match super::guards::ask_guards(engine, context, task, Audience::AgentOnly).await {
+        Ok(sent) => aside = sent,
+        Err(EngineError::GuardRejected { action, reason, details }) => {
+            let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+            trouble.details = json!({ "action": action, "details": details });
+            refused = Some(trouble);
+        }
+        Err(other) => return Err(other),
+    }
+    let mut tx = engine.store().write().await?;
+    let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(false) };
+    if now.version != task.version {
+        return Ok(false);
+    }
+    let started = refused.is_none() && aside.is_none();
+    match refused {
+        None => {
+            let actor = Actor::System { cause: Cause::Scheduler };
+            let mv = Move::by_engine(&target.name, "start", actor);
+            let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
+            super::transition::apply(engine, &mut tx, context, &mut now, mv).await?;
+        }
+        Some(trouble) => drop(
+            super::transition::block(engine, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?,
+        ),
+    }
+    tx.commit().await?;
+    engine.point("schedule.committed");
+    engine.kick(&task.id);
+    Ok(started)
+}
+
+/// Asks those who wait for an agent's provider again at `until`.
+pub(crate) fn wake_at(engine: &Engine, until: Timestamp) {
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        if super::sleep::sleep_until(&engine, until).await {
+            super::runner::wake_waiting(&engine);
+        }
+    });
+}
+
+fn paused(context: &ProjectContext, agent: &Agent) -> Option<Waiting> {
+    if agent.paused {
+        return Some(wait(WaitReason::Paused, format!("{} is paused", agent.name)));
+    }
+    context.project.paused.then(|| wait(WaitReason::Paused, "the project is paused"))
+}
+
+fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32) -> Option<Waiting> {
+    if of_agent >= agent.max_concurrent {
+        return Some(wait(WaitReason::AgentBusy, format!("{} works on another task", agent.name)));
+    }
+    (of_project >= context.settings.max_concurrent)
+        .then(|| wait(WaitReason::ProjectBusy, format!("{of_project} agents work in this project already")))
+}

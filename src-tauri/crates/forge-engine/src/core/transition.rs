@@ -1,0 +1,596 @@
+//! Moving a task: one transaction that writes the new status, the history, the events and every step that
+//! is still to run. Nothing is done here but writing.
+
+use forge_model::actor::{Actor, Cause};
+use forge_model::budget::BudgetKind;
+use forge_model::event::EventType;
+use forge_model::execution::ExecutionRole;
+use forge_model::hook::HookRef;
+use forge_model::ids::{ExecutionId, TransitionId};
+use forge_model::knowledge::Lesson;
+use forge_model::notification::NotificationKind;
+use forge_model::prompt::Correction;
+use forge_model::review::{Review, ReviewStatus};
+use forge_model::task::{
+    AnnotationType, EntryBarrier, ErrorAnnotation, Evidence, WaitReason, Waiting, closed_without_merging,
+};
+use forge_model::time::Timestamp;
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
+use forge_store::Tx;
+use forge_store::table::{
+    dependencies, executions, reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
+    transitions::TransitionRow,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    Engine, EngineError,
+    core::{context::ProjectContext, retry_budget},
+    cost,
+    error::Result,
+    fix, hook, pull_request,
+    race::{self, is_entry, step::THEN_ACCEPT},
+    subtask::{self, is_ordered},
+};
+
+/// Cascades that may follow one cause.
+pub(crate) const MAX_CASCADES: u32 = 3;
+
+/// What the steps of the entered state need to know about how it came to be entered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Carry {
+    /// What the agent that is started is told besides the task.
+    #[serde(default)]
+    pub corrections: Vec<Correction>,
+    /// Why it is started, in words.
+    #[serde(default)]
+    pub cause: Option<String>,
+    /// The budget that this run is paid from.
+    #[serde(default)]
+    pub spends: Option<BudgetKind>,
+    /// Whether a conflict is sent to the coder by itself.
+    #[serde(default)]
+    pub fix_conflict: bool,
+    /// What the project has learned that fits the task.
+    #[serde(default)]
+    pub lessons: Vec<Lesson>,
+    /// A remark for the review that begins.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// Whether the run is the turn of the next ordered subtask.
+    #[serde(default)]
+    pub subtask_turn: bool,
+    /// Whether the run goes on by itself with what the one before it was cut short in.
+    #[serde(default)]
+    pub goes_on: bool,
+    /// Whether the review that begins takes passes of checks that hold for its tree.
+    #[serde(default)]
+    pub reuse_passes: bool,
+}
+
+/// A move to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct Move {
+    pub to: String,
+    pub trigger: String,
+    pub actor: Actor,
+    pub audience: Audience,
+    pub reason: Option<String>,
+    pub rejection: bool,
+    pub depth: u32,
+    pub carry: Carry,
+    pub annotation: Option<ErrorAnnotation>,
+    pub position: Option<f64>,
+    pub undo_until: Option<Timestamp>,
+    /// Whether the earlier pass stands although a person moves the task (they only repeat what failed).
+    pub keeps_pass: bool,
+}
+
+impl Move {
+    /// A move that starts a chain. Its audience is the actor's, whichever interface the actor used.
+    pub(crate) fn by(to: &str, trigger: &str, actor: Actor) -> Self {
+        let audience = actor.audience();
+        Self::new(to, trigger, actor, audience, 0)
+    }
+
+    /// A move that a person usually makes, which starts a chain.
+    pub(crate) fn by_user(to: &str, trigger: &str, actor: Actor) -> Self {
+        Self::by(to, trigger, actor)
+    }
+
+    /// A move of an agent or the engine that starts a chain.
+    pub(crate) fn by_engine(to: &str, trigger: &str, actor: Actor) -> Self {
+        Self::by(to, trigger, actor)
+    }
+
+    /// A cascade: it inherits the audience of its chain and is counted.
+    pub(crate) fn cascade(to: &str, trigger: &str, cause: Cause, from: &TransitionRow) -> Self {
+        Self::new(to, trigger, Actor::System { cause }, from.audience, from.cascade_depth + 1)
+    }
+
+    fn new(to: &str, trigger: &str, actor: Actor, audience: Audience, depth: u32) -> Self {
+        Self {
+            to: to.to_owned(),
+            trigger: trigger.to_owned(),
+            actor,
+            audience,
+            reason: None,
+            rejection: false,
+            depth,
+            carry: Carry::default(),
+            annotation: None,
+            position: None,
+            undo_until: None,
+            keeps_pass: false,
+        }
+    }
+}
+
+/// Trouble to be recorded on a task.
+#[derive(Debug, Clone)]
+pub(crate) struct Trouble {
+    pub kind: AnnotationType,
+    pub message: String,
+    pub details: Value,
+    pub execution: Option<ExecutionId>,
+    pub hook: Option<HookRef>,
+    pub evidence: Option<Evidence>,
+}
+
+impl Trouble {
+    pub(crate) fn new(kind: AnnotationType, message: impl Into<String>) -> Self {
+        let details = Value::Null;
+        Self { kind, message: message.into(), details, execution: None, hook: None, evidence: None }
+    }
+
+    pub(crate) fn annotation(self, from_state: &str, at: Timestamp) -> ErrorAnnotation {
+        ErrorAnnotation {
+            kind: self.kind,
+            from_state: from_state.to_owned(),
+            message: self.message,
+            details: self.details,
+            execution_id: self.execution,
+            hook: self.hook,
+            evidence: self.evidence,
+            at,
+        }
+    }
+}
+
+/// Writes a move. The caller has checked that it is allowed and commits the transaction.
+pub(crate) async fn apply(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    mv: Move,
+) -> Result<TransitionRow> {
+    let now = engine.now();
+    let mut mv = pull_request::let_go_of_pull_request(tx, context, task, mv).await?;
+    let from = task.status.clone();
+    let state =
+        context.workflow.state(&mv.to).ok_or_else(|| EngineError::not_found("state", &mv.to))?.clone();
+    task.closed_unmerged = closes_by_hand(context, task, &state, &mv);
+    if task.closed_unmerged {
+        let notice = closed_without_merging(task.unmerged_commits, &task.id);
+        mv.reason = Some(mv.reason.map_or_else(|| notice.clone(), |reason| format!("{reason} ({notice})")));
+    }
+    task.work_changed = None;
+    let mut row = TransitionRow {
+        seq: 0,
+        id: engine.new_id::<TransitionId>(),
+        task_id: task.id.clone(),
+        from: from.clone(),
+        to: mv.to.clone(),
+        trigger: mv.trigger.clone(),
+        actor: mv.actor.clone(),
+        audience: mv.audience,
+        reason: mv.reason.clone(),
+        rejection: mv.rejection,
+        cascade_depth: mv.depth,
+        at: now,
+    };
+    let was_annotated = task.error_annotation.is_some();
+    let stopped = hook::work_that_stops(tx, context, task).await?;
+    clear_what_ends_with_the_state(engine, tx, context, task, &state, &mv).await?;
+    transitions::insert(tx, &mut row).await?;
+    set_position(tx, context, task, &state, mv.position).await?;
+    task.status.clone_from(&state.name);
+    task.status_since = now;
+    task.waiting = mv.undo_until.map(|until| Waiting {
+        reason: WaitReason::Undo,
+        until: Some(until),
+        files: Vec::new(),
+        message: "starts in a moment".to_owned(),
+    });
+    task.error_annotation.clone_from(&mv.annotation);
+    let races = race::enters_race(tx, context, task, &state).await?;
+    let mut entry = entry_steps(context, task, (&from, &state), &row, &mv, races)?;
+    // An entry's own worktree is where the hooks of work run.
+    if !races {
+        let hooks = hook::hooks_of_entry(tx, context, task, &state, &row, stopped.as_ref()).await?;
+        hooks.weave_into(&mut entry);
+    }
+    let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
+    task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
+    for mut step in entry {
+        steps::insert(tx, &mut step).await?;
+    }
+    if state.name == context.workflow.cancellation_state
+        && !dependencies::dependents(tx, &task.id).await?.is_empty()
+    {
+        let mut step =
+            StepRow::pending(&task.id, &state.name, StepKind::BlockDependents, Phase::OnEnter.as_str());
+        step.transition_seq = Some(row.seq);
+        steps::insert(tx, &mut step).await?;
+    }
+    if !races && !is_entry(task) {
+        race::step::end_race_with(engine, tx, task, state.kind == StateKind::Blocked, &state.name, row.seq)
+            .await?;
+    }
+    if state.plans() && !is_ordered(task) {
+        begin_review(engine, tx, task, &state, &row, mv.carry.note.clone()).await?;
+    }
+    tasks::update(tx, task, now).await?;
+    let facts = json!({ "from": from, "to": row.to, "trigger": row.trigger, "actor": row.actor, "number": task.number });
+    engine.emit(tx, EventType::TaskStatusChanged, task, task.id.as_str(), &facts).await?;
+    // What a person just did themselves is no news to them.
+    let news = mv.audience != Audience::UserOnly
+        && state.name != context.workflow.cancellation_state
+        && !is_ordered(task)
+        && !is_entry(task);
+    if state.is_terminal() && !is_ordered(task) && !is_entry(task) {
+        fix::supersede_all(engine, tx, task, "the task is closed").await?;
+    }
+    if state.is_terminal() && news {
+        let body = format!("{}.", state.display_name);
+        super::notices::notify(
+            engine,
+            tx,
+            context,
+            task,
+            NotificationKind::Done,
+            &body,
+            &format!("done:{}", row.id),
+        )
+        .await?;
+    }
+    if state.kind == StateKind::Blocked {
+        let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
+        engine.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
+    } else if was_annotated && task.error_annotation.is_none() {
+        engine.emit(tx, EventType::TaskUnblocked, task, task.id.as_str(), &Value::Null).await?;
+    }
+    if from != row.to {
+        subtask::put_turn_back(engine, tx, context, task, &from).await?;
+    }
+    Ok(row)
+}
+
+/// Whatever belonged to the state that is left: its open steps, its undecided review, its agent's place,
+/// and what a person's move takes back.
+async fn clear_what_ends_with_the_state(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    to: &State,
+    mv: &Move,
+) -> Result<()> {
+    let now = engine.now();
+    hook::skip_open(engine, tx, task, &format!("the task left {}", task.status)).await?;
+    // No restart of a run that failed follows any more.
+    cost::record_sample(engine, tx, task).await?;
+    slots::release(tx, &task.id).await?;
+    if let Some(mut review) = reviews::last(tx, &task.id).await?
+        && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
+    {
+        review.status = ReviewStatus::Cancelled;
+        review.finished_at = Some(now);
+        reviews::update(tx, &review).await?;
+    }
+    let Actor::User { .. } = mv.actor else { return Ok(()) };
+    // A person's hand on the work takes the earlier pass back; passing the gate themselves does not.
+    let back_to_work =
+        matches!(to.kind, StateKind::Initial | StateKind::Backlog | StateKind::Active) || is_reviewed(to);
+    if back_to_work && !mv.keeps_pass {
+        task.review_passed_at = None;
+    }
+    let from_kind = context.workflow.state(&task.status).map(|state| state.kind);
+    // A merge that failed holds a task up like the blocked state does.
+    let held_up = from_kind == Some(StateKind::Blocked) || task.error_annotation.is_some();
+    let cleared = held_up && (to.kind == StateKind::Initial || mv.trigger == "claim");
+    if cleared || from_kind == Some(StateKind::Terminal) {
+        retry_budget::start_over(tx, task).await?;
+    }
+    Ok(())
+}
+
+async fn set_position(
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    to: &State,
+    asked: Option<f64>,
+) -> Result<()> {
+    let column = |name: &str| context.workflow.state(name).map(|state| state.column.clone());
+    if let Some(position) = asked {
+        task.position = position;
+    } else if column(&task.status).as_deref() != Some(to.column.as_str()) {
+        let states = column_states(context, &to.column);
+        task.position = tasks::bottom(tx, &task.project_id, &states).await?;
+    }
+    Ok(())
+}
+
+/// Begins the review of a plan, for the move into its gate. A review of work begins with the work's commit
+/// (`review/capture.rs`).
+pub(crate) async fn begin_review(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    state: &State,
+    row: &TransitionRow,
+    note: Option<String>,
+) -> Result<()> {
+    let review = new_review(engine, tx, task, state, row, note).await?;
+    reviews::insert(tx, &review, row.seq).await?;
+    engine
+        .emit(
+            tx,
+            EventType::ReviewStarted,
+            task,
+            review.id.as_str(),
+            &json!({ "attempt_number": review.attempt_number }),
+        )
+        .await
+}
+
+/// A review that the move `row` begins; not stored yet.
+pub(crate) async fn new_review(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    state: &State,
+    row: &TransitionRow,
+    note: Option<String>,
+) -> Result<Review> {
+    let attempt = reviews::last(tx, &task.id).await?.map_or(1, |last| last.attempt_number + 1);
+    Ok(Review {
+        id: engine.new_id(),
+        task_id: task.id.clone(),
+        attempt_number: attempt,
+        state: state.name.clone(),
+        status: ReviewStatus::Running,
+        verdict: None,
+        steps: Vec::new(),
+        audits: Vec::new(),
+        report: None,
+        score: None,
+        findings: Vec::new(),
+        work_execution_id: executions::last_of(tx, &task.id, ExecutionRole::Coder)
+            .await?
+            .map(|last| last.execution.id),
+        note,
+        reason: None,
+        decided_by: None,
+        measures: None,
+        base_commit: None,
+        reviewed_commit: None,
+        started_at: row.at,
+        finished_at: None,
+    })
+}
+
+/// Writes a cascade, or blocks the task when there have been too many in a row.
+pub(crate) async fn cascade(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    mv: Move,
+) -> Result<TransitionRow> {
+    if context.workflow.state(&mv.to).is_none() {
+        // The definition was changed while a step of the old one was pending.
+        let message = format!("the workflow has no state `{}` any more", mv.to);
+        let trouble = Trouble::new(AnnotationType::RecoveryRequired, message);
+        return block(engine, tx, context, task, trouble, Cause::Workflow).await;
+    }
+    if mv.depth <= MAX_CASCADES {
+        return apply(engine, tx, context, task, mv).await;
+    }
+    let message =
+        format!("moving on to {} would be cascade {} in a row, {MAX_CASCADES} are allowed", mv.to, mv.depth);
+    let trouble = Trouble::new(AnnotationType::CascadeLimit, message);
+    block(engine, tx, context, task, trouble, Cause::Workflow).await
+}
+
+/// Writes the move to the blocked state with the reason for it.
+pub(crate) async fn block(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    trouble: Trouble,
+    cause: Cause,
+) -> Result<TransitionRow> {
+    let to = context
+        .workflow
+        .blocked()
+        .ok_or_else(|| EngineError::not_found("state", "of kind blocked"))?
+        .name
+        .clone();
+    let mut mv = Move::by_engine(&to, "block", Actor::System { cause });
+    mv.reason = Some(trouble.message.clone());
+    mv.annotation = Some(trouble.annotation(&task.status, engine.now()));
+    apply(engine, tx, context, task, mv).await
+}
+
+/// Whether a move closes a task by a person's hand, past the merge.
+fn closes_by_hand(context: &ProjectContext, task: &TaskRow, to: &State, mv: &Move) -> bool {
+    to.is_terminal()
+        && mv.actor.is_user()
+        && mv.trigger != "accept"
+        && !is_ordered(task)
+        && !is_entry(task)
+        && (task.unmerged_commits > 0 || to.name != context.workflow.cancellation_state)
+}
+
+/// Whether entering a state begins a review: a gate that somebody or something decides, not the merge.
+pub(crate) fn is_reviewed(state: &State) -> bool {
+    state.kind == StateKind::Gate && !state.has_action(Action::RunMerge)
+}
+
+/// The states shown in a column.
+pub(crate) fn column_states(context: &ProjectContext, column: &str) -> Vec<String> {
+    context
+        .workflow
+        .states
+        .iter()
+        .filter(|state| state.column == column)
+        .map(|state| state.name.clone())
+        .collect()
+}
+
+/// The steps of entering a state, in order: undo, what leaving does, the barrier with what it waits for,
+/// dispatch, what may send the task on, and cleanup.
+pub(crate) fn entry_steps(
+    context: &ProjectContext,
+    task: &TaskRow,
+    (from, state): (&str, &State),
+    row: &TransitionRow,
+    mv: &Move,
+    races: bool,
+) -> Result<Vec<StepRow>> {
+    let mut list = Vec::new();
+    let own = |kind, phase: &str, params: Option<Value>| {
+        let mut step = StepRow::pending(&task.id, &state.name, kind, phase);
+        step.transition_seq = Some(row.seq);
+        step.params = params;
+        step
+    };
+    let carry = serde_json::to_value(&mv.carry)
+        .map_err(|error| EngineError::Io { doing: "write down a step".to_owned(), source: error.into() })?;
+    if let Some(until) = mv.undo_until {
+        list.push(StepRow { not_before: Some(until), ..own(StepKind::UndoWindow, "undo", None) });
+    }
+    let hooks = |list: &mut Vec<StepRow>, phase: Phase, hooks: &[Hook]| {
+        for hook in hooks {
+            let mut step = own(StepKind::Action, phase.as_str(), None);
+            step.action = Some(hook.action);
+            step.applies_to = hook.applies_to;
+            step.on_failure.clone_from(&hook.on_failure);
+            step.params = if hook.action == Action::DispatchRoleAgent {
+                Some(carry.clone())
+            } else {
+                hook.params.clone()
+            };
+            if hook.applies_to != Audience::All && hook.applies_to != row.audience {
+                step.status = StepStatus::Done;
+                step.outcome = Some(StepOutcome::Skipped);
+                step.reason = Some(format!("answers to {} moves", hook.applies_to));
+                step.finished_at = Some(row.at);
+            }
+            list.push(step);
+        }
+    };
+    if is_ordered(task) {
+        // The parent has the run, the worktree and the checks; others may wait for this part all the same.
+        let told = |hook: &&Hook| hook.action == Action::SatisfyDependents;
+        let told: Vec<Hook> = state.hooks.on_enter.iter().filter(told).cloned().collect();
+        hooks(&mut list, Phase::OnEnter, &told);
+        return Ok(list);
+    }
+    if let Some(left) = context.workflow.state(from) {
+        hooks(&mut list, Phase::OnExit, &left.hooks.on_exit);
+    }
+    if races {
+        list.push(own(StepKind::Race, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::Promote, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::EndRace, Phase::AfterEnter.as_str(), Some(Value::from(THEN_ACCEPT))));
+        return Ok(list);
+    }
+    if state.kind == StateKind::Gate {
+        list.push(own(StepKind::Capture, Phase::BeforeEnter.as_str(), Some(carry.clone())));
+    }
+    let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
+    if works {
+        list.push(own(StepKind::Admit, Phase::BeforeEnter.as_str(), None));
+        list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));
+    }
+    hooks(&mut list, Phase::BeforeEnter, &state.hooks.before_enter);
+    if works || !state.hooks.before_enter.is_empty() {
+        list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
+    }
+    if state.audits() {
+        list.push(own(StepKind::Admit, Phase::OnEnter.as_str(), None));
+    }
+    let taught = context.hooks_of_teaching(state);
+    hooks(&mut list, Phase::OnEnter, &taught);
+    if debriefs(context, task, state) {
+        list.push(own(StepKind::Debrief, Phase::OnEnter.as_str(), None));
+    }
+    hooks(&mut list, Phase::OnEnter, &state.hooks.on_enter);
+    hooks(&mut list, Phase::AfterEnter, &state.hooks.after_enter);
+    let is_merge_failed = context.workflow.merge_failed().is_some_and(|failed| failed.name == state.name);
+    if is_merge_failed {
+        list.push(own(StepKind::Restart, Phase::AfterEnter.as_str(), Some(carry.clone())));
+    }
+    let cleans =
+        state.has_action(Action::CleanupWorkspaceNow) || state.has_action(Action::ScheduleWorkspaceCleanup);
+    if state.is_terminal() && !cleans {
+        list.push(own(StepKind::Cleanup, Phase::OnEnter.as_str(), None));
+    }
+    Ok(list)
+}
+
+/// Whether a task that enters a state is over and leaves something behind.
+fn debriefs(context: &ProjectContext, task: &TaskRow, state: &State) -> bool {
+    let config = &context.settings.inner_loop;
+    state.is_terminal() && !is_entry(task) && (config.trajectory.enabled || config.postmortem.enabled)
+}
+
+/// What a failing action does when its hook does not say.
+pub(crate) fn failure_policy(step: &StepRow) -> OnFailure {
+    step.on_failure.clone().unwrap_or(if step.phase == Phase::BeforeEnter.as_str() {
+        OnFailure::Block
+    } else {
+        OnFailure::Log
+    })
+}
+
+/// Writes the steps of entering the task's state once more, without a move.
+pub(crate) async fn insert_entry(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    last: &TransitionRow,
+    carry: Carry,
+) -> Result<()> {
+    let state =
+        context.workflow.state(&task.status).ok_or_else(|| EngineError::not_found("state", &task.status))?;
+    let mut mv = Move::by_engine(&task.status, &last.trigger, last.actor.clone());
+    mv.carry = carry;
+    let races = race::enters_race(tx, context, task, state).await?;
+    let mut entry = entry_steps(context, task, ("", state), last, &mv, races)?;
+    let stopped = hook::work_that_stops(tx, context, task).await?;
+    if !races {
+        let hooks = hook::hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
+        hooks.weave_into(&mut entry);
+    }
+    let now = engine.now();
+    let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
+    task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
+    task.error_annotation = None;
+    task.waiting = None;
+    for mut step in entry {
+        steps::insert(tx, &mut step).await?;
+    }
+    tasks::update(tx, task, now).await?;
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+}

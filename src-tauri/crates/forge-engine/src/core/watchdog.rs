@@ -1,0 +1,180 @@
+//! Tasks that nobody acts on: found when a worker ends, at start, and by a slow timer, and given to a person.
+//!
+//! What acts on an open task is a step still to run, an agent's run, a wait that ends by itself, or a person:
+//! who holds the state's role, whom a gate asks, who put the card into a state that nothing leads out of, or
+//! who is told by an annotation.
+
+use std::time::Duration;
+
+use forge_agents::marker_of;
+use forge_model::actor::Cause;
+use forge_model::execution::ExecutionStatus;
+use forge_model::ids::TaskId;
+use forge_model::review::ReviewStatus;
+use forge_model::task::{AnnotationType, HolderKind};
+use forge_model::workflow::{Action, Audience, State, StateKind};
+use forge_store::table::{
+    executions, processes, projects, reviews, roles, steps, tasks, tasks::TaskRow, transitions,
+};
+use sqlx::SqliteConnection;
+
+use crate::{
+    Engine, Work,
+    core::{
+        context::ProjectContext,
+        transition::{Trouble, is_reviewed},
+    },
+    error::Result,
+    run,
+    subtask::is_ordered,
+};
+
+/// How often all tasks are looked at. What goes on is found out by events; this finds what fell between.
+const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
+
+/// Looks at one task after its worker ended, and gives it to a person when nobody acts on it.
+pub(crate) async fn watch_over(engine: &Engine, id: &TaskId) {
+    if engine.inner.shutdown.is_cancelled() || engine.inner.config.work == Work::Nothing {
+        return;
+    }
+    if let Err(error) = look_after(engine, id).await {
+        tracing::error!(task = %id, %error, "failed to see whether somebody acts on a task");
+    }
+}
+
+/// Looks at all tasks now and then, from now on.
+pub(crate) fn keep_watch(engine: &Engine) {
+    super::panics::keep_going(engine, async |engine: Engine| {
+        loop {
+            if let Err(error) = look_after_all(&engine).await {
+                tracing::error!(%error, "failed to look for tasks that nobody acts on");
+            }
+            if !super::sleep::pause(&engine, LOOK_EVERY).await {
+                return;
+            }
+        }
+    });
+}
+
+async fn look_after_all(engine: &Engine) -> Result<()> {
+    let all = projects::list(&mut *engine.store().read().await?).await?;
+    for row in all {
+        let idle = {
+            let mut conn = engine.store().read().await?;
+            let context = super::context::context(engine, &mut conn, &row.project.id).await?;
+            let entries = context.for_entries()?;
+            let states = context.workflow.states.iter().chain(&entries.workflow.states);
+            let states = states.filter(|state| is_watched(state));
+            let states: Vec<String> = states.map(|state| state.name.clone()).collect();
+            tasks::idle(&mut conn, &row.project.id, &states).await?
+        };
+        for task in idle {
+            look_after(engine, &task.id).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
+    let adrift = {
+        let mut conn = engine.store().read().await?;
+        match tasks::get(&mut conn, id).await? {
+            Some(task) => {
+                let context = super::context::context_of(engine, &mut conn, &task).await?;
+                is_adrift(engine, &mut conn, &context, &task).await?
+            }
+            None => false,
+        }
+    };
+    if !adrift {
+        return Ok(());
+    }
+    // The second look, while nobody can write.
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, id).await? else { return Ok(()) };
+    let context = super::context::context_of(engine, &mut tx, &task).await?;
+    if !is_adrift(engine, &mut tx, &context, &task).await? {
+        return Ok(());
+    }
+    tracing::warn!(task = %id, state = %task.status, "nobody acts on a task; it goes to a person");
+    for row in executions::open(&mut tx, Some(std::slice::from_ref(id))).await? {
+        let mut lost = row.execution;
+        lost.status = ExecutionStatus::Lost;
+        lost.finished_at = Some(engine.now());
+        executions::update(&mut tx, &lost).await?;
+        processes::delete(&mut tx, &marker_of(lost.id.as_str()).0).await?;
+    }
+    let message = format!("nothing runs, waits or is asked for this task in {}", task.status);
+    let trouble = Trouble::new(AnnotationType::RecoveryRequired, message);
+    super::transition::block(engine, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
+    tx.commit().await?;
+    engine.kick(id);
+    super::runner::wake_waiting(engine);
+    Ok(())
+}
+
+/// Whether an open task has neither an owner nor a reason to wait.
+async fn is_adrift(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<bool> {
+    let Some(state) = context.workflow.state(&task.status).filter(|state| is_watched(state)) else {
+        return Ok(false);
+    };
+    // The parent acts on an ordered part.
+    if is_ordered(task) || task.waiting.is_some() || task.error_annotation.is_some() {
+        return Ok(false);
+    }
+    if super::workers::is_attended(engine, &task.id)
+        || run::is_running(engine, &task.id)
+        || steps::any_open(conn, &task.id).await?
+    {
+        return Ok(false);
+    }
+    Ok(!person_acts(conn, task, state).await?)
+}
+
+fn is_watched(state: &State) -> bool {
+    match state.kind {
+        StateKind::Active | StateKind::Gate | StateKind::Custom => true,
+        StateKind::Backlog | StateKind::Initial | StateKind::Blocked | StateKind::Terminal => false,
+    }
+}
+
+/// Whether it is a person's turn.
+async fn person_acts(conn: &mut SqliteConnection, task: &TaskRow, state: &State) -> Result<bool> {
+    let holder = match &state.role {
+        Some(role) => roles::holder(conn, &task.id, role).await?,
+        None => None,
+    };
+    let agent_holds = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
+    Ok(match state.kind {
+        StateKind::Active => !agent_holds || !state.dispatches(),
+        StateKind::Gate => {
+            let decides = [
+                Action::AutoCascadeOnReviewPass,
+                Action::AutoCascadeOnUnassignedRole,
+                Action::AutoCascadeOnMergeResult,
+                Action::RunMerge,
+            ];
+            let is_asked = reviews::last(conn, &task.id).await?.is_some_and(|review| {
+                is_reviewed(state)
+                    && review.state == state.name
+                    && matches!(review.status, ReviewStatus::AwaitingHuman | ReviewStatus::Passed)
+            });
+            is_asked
+                || !decides.iter().any(|action| state.has_action(*action))
+                || put_there(conn, task).await?
+        }
+        StateKind::Custom => !agent_holds || put_there(conn, task).await?,
+        StateKind::Backlog | StateKind::Initial | StateKind::Blocked | StateKind::Terminal => true,
+    })
+}
+
+/// Whether a person put the task where it is.
+async fn put_there(conn: &mut SqliteConnection, task: &TaskRow) -> Result<bool> {
+    let last = transitions::last(conn, &task.id).await?;
+    Ok(last.is_some_and(|last| last.audience == Audience::UserOnly && last.cascade_depth == 0))
+}
