@@ -22,12 +22,16 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     EngineConfig, InstanceError, Work,
     config::Statements,
-    core::{self, context::ProjectContext, redaction::Secrets, scheduler::Scheduler, workers::Workers},
+    core::{
+        self, context::ProjectContext, redaction::Secrets, scheduler::Scheduler, spec::Steps,
+        workers::Workers,
+    },
     error::Result,
     instance::{EngineAddress, Instance},
     merge::{queue::MergeQueues, watch::Watches},
     pull_request::hosts::Hosts,
     read::exports::ExportTurns,
+    recovery, registry,
     run::{
         Running,
         growth::{GROWTHS_AHEAD, Growths, LogGrowth},
@@ -87,6 +91,7 @@ pub(crate) struct Inner {
     pub(crate) mcp_url: Mutex<Option<String>>,
     contexts: Mutex<HashMap<ProjectId, Arc<ProjectContext>>>,
     repos: Mutex<HashMap<PathBuf, Repo>>,
+    pub(crate) steps: Steps,
     pub(crate) workers: Workers,
     pub(crate) running: Running,
     pub(crate) watches: Watches,
@@ -180,6 +185,7 @@ impl Engine {
                 mcp_url: Mutex::default(),
                 contexts: Mutex::default(),
                 repos: Mutex::default(),
+                steps: registry::STEPS,
                 workers: Workers::default(),
                 running: Running::default(),
                 watches: Watches::default(),
@@ -216,7 +222,7 @@ impl Engine {
             return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
         }
         core::sleep::follow_clock(&engine);
-        core::recovery::recover(&engine).await?;
+        recovery::recover(&engine).await?;
         storage::watch_space(&engine);
         engine.ask_login_shell();
         Ok(engine)

@@ -2,14 +2,15 @@
 //!
 //! A fact travels one way. A command (a person's act, an agent's end, a step's outcome) reads, decides by
 //! the rules of `forge-model`, and writes status, history, events and the steps still to be done in **one
-//! transaction** ([`transition`]). Only after its commit do the steps run ([`steps`]); what a step finds
+//! transaction** ([`core::transition`]). Only after its commit do the steps run ([`core::runner`]); what a step finds
 //! out is again a command. So whatever is pending when the process dies is in the database, and the next
 //! start goes on from there ([`recovery`]).
 //!
-//! [`core`] holds what every feature stands on: transitions, steps, workers, guards, recovery. Each feature has a folder:
+//! [`core`] holds what every feature stands on: transitions, the runner of steps, workers, guards. Each feature has a folder:
 //! `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`, `cost`, `validate`,
-//! `trust`, `project`, `storage`, and `read` for queries; most hold commands in `command.rs` and effects in `step.rs`. Code
-//! is functions that are given the engine; the methods of [`Engine`] are its public face.
+//! `trust`, `project`, `storage`, and `read` for queries; most hold commands in `command.rs` and effects in `step.rs`. Above
+//! them, `task` holds what is asked about tasks, [`registry`] names the feature that runs each step, and [`recovery`]
+//! begins. Code is functions that are given the engine; the methods of [`Engine`] are its public face.
 //!
 //! Invariants: state is changed by commands alone; no effect before its commit; no state's name is known
 //! here; an open task has one owner (a pending step, an agent) or one reason to wait.
@@ -30,19 +31,22 @@ mod project;
 mod pull_request;
 mod race;
 mod read;
+mod recovery;
+mod registry;
 mod review;
 mod run;
 mod storage;
 mod subtask;
+mod task;
 mod trust;
 mod validate;
 mod workspace;
 
 pub use crate::core::panics::{Panic, guarded};
-pub use crate::core::{
+pub use crate::task::{
     actions::{ActionRequest, SayRequest},
+    command::{NewTask, TaskEdit},
     moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
-    tasks::{NewTask, TaskEdit},
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock, Work};
 pub use cost::{CostCsvPage, CostPage};

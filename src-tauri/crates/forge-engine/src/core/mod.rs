@@ -1,7 +1,6 @@
 //! What every feature stands on: the transitions of tasks, the steps that they queue and who runs them, guards, retries,
 //! recovery, and the commands that make and move tasks.
 
-pub(crate) mod actions;
 pub(crate) mod app_settings;
 pub(crate) mod context;
 pub(crate) mod environment;
@@ -9,17 +8,14 @@ pub(crate) mod guards;
 pub(crate) mod held;
 pub(crate) mod leaving;
 pub(crate) mod load;
-pub(crate) mod moves;
 pub(crate) mod notices;
 pub(crate) mod panics;
-pub(crate) mod recovery;
 pub(crate) mod redaction;
-pub(crate) mod registry;
 pub(crate) mod retry_budget;
 pub(crate) mod runner;
 pub(crate) mod scheduler;
 pub(crate) mod sleep;
-pub(crate) mod tasks;
+pub(crate) mod spec;
 pub(crate) mod transition;
 #[cfg(test)]
 pub(crate) mod transition_tests;

@@ -5,10 +5,7 @@
 //! A step whose task was moved meanwhile finds itself done and its end is dropped. Every step may be run
 //! again after a kill: it looks first at what is there.
 
-use super::{
-    leaving,
-    registry::{Run, StepSpec, instant_of, spec_of},
-};
+use super::leaving;
 use std::{borrow::Cow, path::Path, sync::Arc};
 
 use forge_model::actor::Cause;
@@ -32,6 +29,7 @@ use crate::{
     Engine, EngineError,
     core::{
         context::ProjectContext,
+        spec::{Run, StepSpec},
         transition::{Move, Trouble, failure_policy},
     },
     error::Result,
@@ -235,7 +233,7 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
         step.runs += 1;
         step.started_at.get_or_insert(engine.now());
         let mut stepping = Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
-        let instant = match spec_of(&stepping.step).run {
+        let instant = match (engine.inner.steps.of_step)(&stepping.step).run {
             Run::Instant(run) if !leaving::must_be_asked(&stepping) => Some(run),
             Run::Instant(_) | Run::Acting(_) => None,
         };
@@ -282,7 +280,7 @@ pub(crate) async fn run_instant_action(
     if let Some(end) = skip_with_needed(tx, s, Some(action)).await? {
         return Ok(end);
     }
-    match instant_of(action) {
+    match engine.inner.steps.instant_of(action) {
         Some(run) => run(engine, tx, s, effects).await,
         None => Ok(End::skipped(format!("{action} runs as a step of its own"))),
     }
@@ -300,7 +298,7 @@ async fn ask_and_run(engine: &Engine, s: &Stepping, cancel: &CancellationToken) 
 }
 
 async fn run_step(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    let spec = spec_of(&s.step);
+    let spec = (engine.inner.steps.of_step)(&s.step);
     let Some(_lock) = lock_for_step(engine, s, &spec, cancel).await? else { return Ok(End::Interrupted) };
     match spec.run {
         Run::Acting(run) => run(engine, s, cancel).await,

@@ -32,7 +32,7 @@ use crate::{
     error::{Result, whole},
     project,
     pull_request::hosts::{HOST_TOKEN, NoHost, remedy},
-    review, run,
+    review, run, task,
 };
 
 /// What of a pull request is sent to the agent.
@@ -129,7 +129,7 @@ impl Engine {
             run::follow_up::queue_follow_up(self, &mut tx, &task, correction).await?;
         } else {
             let reason = format!("news from pull request {}", pull.number);
-            core::actions::back_to_work(
+            task::actions::back_to_work(
                 self,
                 &mut tx,
                 &context,

@@ -16,6 +16,7 @@ use crate::{
     core::{self, context::ProjectContext, runner::Stepping},
     error::Result,
     fix::{self, is_waiting},
+    task,
 };
 
 /// What is to be drafted; of an entry that is no case for a small local patch, nothing is.
@@ -81,7 +82,7 @@ pub(crate) async fn apply_to_entry(
     super::crown(engine, &mut tx, &task, actor.clone(), &name).await?;
     (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
     fixes::update(&mut tx, &fix).await?;
-    core::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+    task::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
     supersede_race_fixes(engine, &mut tx, &task).await?;
     tx.commit().await?;
     fix::export_fixes(engine, &context, None).await;

@@ -13,7 +13,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
-    project,
+    project, task,
     trust::{Judgement, trouble_of_trust},
     workspace::is_present,
 };
@@ -193,7 +193,7 @@ async fn go_on_with_trust(engine: &Engine, actor: Actor, context: &ProjectContex
             continue;
         }
         let annotation = task.error_annotation.clone();
-        core::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        task::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
     core::runner::wake_waiting(engine);

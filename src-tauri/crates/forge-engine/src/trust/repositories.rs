@@ -17,7 +17,7 @@ use crate::{
         context::{ProjectContext, backup_prefix},
     },
     error::Result,
-    run,
+    run, task,
     trust::accepted::told,
     workspace,
 };
@@ -102,7 +102,7 @@ async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectCon
             continue;
         }
         let annotation = task.error_annotation.clone();
-        core::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        task::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
     core::runner::wake_waiting(engine);
@@ -167,7 +167,7 @@ pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, 
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
     let annotation = task.error_annotation.clone();
-    core::actions::retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+    task::actions::retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
     tx.commit().await?;
     core::runner::wake_waiting(engine);
     Ok(())

@@ -26,7 +26,7 @@ use tokio::sync::{Mutex as Queue, Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError, core::moves::IfLocked, engine::locked, error::Result, run::task_folder,
+    ConflictCode, Engine, EngineError, engine::locked, error::Result, run::task_folder, task::moves::IfLocked,
 };
 
 const LOCK_FILE: &str = ".forge.lock";

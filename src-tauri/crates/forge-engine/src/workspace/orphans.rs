@@ -23,11 +23,11 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, slug, task_branch},
-        recovery::task_folders,
-        tasks::NewTask,
     },
     error::Result,
+    recovery::task_folders,
     run::task_folder,
+    task::command::NewTask,
     workspace::{backups::BACKUPS, cleanup::require_nobody_in, lock::live_lock_in, project_folder},
 };
 

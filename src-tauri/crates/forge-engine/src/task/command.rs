@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
+        self,
         context::ProjectContext,
         guards::{is_done, named},
         transition::column_states,
@@ -95,7 +96,7 @@ impl Engine {
         findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
         findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
         let mut tx = self.store().write().await?;
-        let context = super::context::context(self, &mut tx, project).await?;
+        let context = core::context::context(self, &mut tx, project).await?;
         if let Some(race) = &new.race {
             findings.extend(race_findings(&mut tx, &context, race).await?);
         }
@@ -166,7 +167,7 @@ impl Engine {
         touch_parent(self, &mut tx, &row).await?;
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
-        super::scheduler::look_for_work(self);
+        core::scheduler::look_for_work(self);
         Ok(view)
     }
 
@@ -176,7 +177,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn subtasks(&self, id: &TaskId) -> Result<Vec<Task>> {
         let mut conn = self.store().read().await?;
-        super::load::load(self, &mut conn, id, None).await?;
+        core::load::load(self, &mut conn, id, None).await?;
         let rows = tasks::children(&mut conn, id).await?;
         read::view::view(self, &mut conn, rows).await
     }
@@ -195,7 +196,7 @@ impl Engine {
             return Err(EngineError::Invalid(findings));
         }
         let mut tx = self.store().write().await?;
-        let (mut row, context) = super::load::load_own(self, &mut tx, id, Some(version)).await?;
+        let (mut row, context) = core::load::load_own(self, &mut tx, id, Some(version)).await?;
         if let Some(Some(race)) = &edit.race {
             let findings = race_findings(&mut tx, &context, race).await?;
             if !findings.is_empty() {
@@ -228,7 +229,7 @@ impl Engine {
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         // Another priority is another place in the queue.
-        super::runner::wake_waiting(self);
+        core::runner::wake_waiting(self);
         Ok(view)
     }
 
@@ -244,7 +245,7 @@ impl Engine {
         holder: Option<RoleHolder>,
     ) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, context) = super::load::load_own(self, &mut tx, id, version).await?;
+        let (mut row, context) = core::load::load_own(self, &mut tx, id, version).await?;
         if let Some(finding) = role_finding(&mut tx, &context, role, holder.as_ref()).await? {
             return Err(EngineError::Invalid(vec![finding]));
         }
@@ -266,7 +267,7 @@ impl Engine {
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         self.kick(id);
-        super::runner::wake_waiting(self);
+        core::runner::wake_waiting(self);
         Ok(view)
     }
 
@@ -276,7 +277,7 @@ impl Engine {
     /// `NotFound`, `Invalid` (no such task, the task itself, a cancelled one), `DependencyCycle` with the cycle.
     pub async fn add_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, context) = super::load::load_own(self, &mut tx, id, None).await?;
+        let (mut row, context) = core::load::load_own(self, &mut tx, id, None).await?;
         if id == prerequisite {
             return Err(EngineError::invalid("depends_on", "a task cannot depend on itself"));
         }
@@ -288,7 +289,7 @@ impl Engine {
         touch(self, &mut tx, &mut row).await?;
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
-        super::scheduler::look_for_work(self);
+        core::scheduler::look_for_work(self);
         Ok(view)
     }
 
@@ -298,7 +299,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn remove_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
         let mut tx = self.store().write().await?;
-        let (mut row, _) = super::load::load_own(self, &mut tx, id, None).await?;
+        let (mut row, _) = core::load::load_own(self, &mut tx, id, None).await?;
         if !dependencies::delete(&mut tx, id, prerequisite).await? {
             return Err(EngineError::not_found("dependency", prerequisite));
         }
@@ -310,7 +311,7 @@ impl Engine {
         if let Some(parent) = parent {
             self.kick(&parent);
         }
-        super::scheduler::look_for_work(self);
+        core::scheduler::look_for_work(self);
         Ok(view)
     }
 
@@ -321,7 +322,7 @@ impl Engine {
     pub async fn delete_task(&self, id: &TaskId, version: Option<u32>) -> Result<()> {
         let (row, context, workspace) = {
             let mut conn = self.store().read().await?;
-            let (row, context) = super::load::load_own(self, &mut conn, id, version).await?;
+            let (row, context) = core::load::load_own(self, &mut conn, id, version).await?;
             let workspace = workspaces::last(&mut conn, id).await?;
             (row, context, workspace)
         };
@@ -332,7 +333,7 @@ impl Engine {
             return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
         }
         require_unneeded(self, &context, &row).await?;
-        let _hold = super::workers::hold(self, id).await;
+        let _hold = core::workers::hold(self, id).await;
         race::left::remove_races(self, &context, &row).await?;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) =
@@ -358,7 +359,7 @@ impl Engine {
         if let Some(parent) = &row.parent_id {
             self.kick(parent);
         }
-        super::scheduler::look_for_work(self);
+        core::scheduler::look_for_work(self);
         if let Some(folder) = folder {
             clear_own_files(&folder);
         }

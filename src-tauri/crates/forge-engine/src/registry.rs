@@ -1,49 +1,24 @@
-//! What runs each step, and what it needs for that: one entry for each kind and action, so that a new one without an
-//! entry does not compile.
+//! Which feature runs each step: one entry for each kind and action, so that a new one without an entry does not compile.
 
 use forge_model::project::WorkMode;
 use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, StateKind};
-use forge_store::Tx;
 use forge_store::table::{steps::StepRow, tasks};
-use futures::future::BoxFuture;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
     core::{
-        runner::{Effect, End, Stepping},
+        self,
+        runner::{End, Stepping},
+        spec::{Acting, Instant, Run, StepSpec, Steps},
         transition::Trouble,
     },
-    error::Result,
     fix,
     hook::{self, is_blocking},
     knowledge, merge, pull_request,
     race::{self, step::accepts},
     review, run, subtask, workspace,
 };
-
-/// Reads and writes the database alone, in the transaction of its task's instant steps.
-pub(crate) type Instant =
-    for<'a> fn(&'a Engine, &'a mut Tx, &'a mut Stepping, &'a mut Vec<Effect>) -> BoxFuture<'a, Result<End>>;
-
-/// Acts on processes and git. It may be run again after a kill, and looks first at what is there.
-pub(crate) type Acting =
-    for<'a> fn(&'a Engine, &'a Stepping, &'a CancellationToken) -> BoxFuture<'a, Result<End>>;
-
-/// How a step is run.
-pub(crate) enum Run {
-    Instant(Instant),
-    Acting(Acting),
-}
-
-/// A step as the runner needs to know it.
-pub(crate) struct StepSpec {
-    pub run: Run,
-    /// Whether it changes files of the worktree, so that nobody else may meanwhile.
-    pub locks_workspace: fn(&Stepping) -> bool,
-}
 
 const NEVER: fn(&Stepping) -> bool = |_| false;
 const ALWAYS: fn(&Stepping) -> bool = |_| true;
@@ -60,8 +35,10 @@ const fn locking(locks_workspace: fn(&Stepping) -> bool, run: Acting) -> StepSpe
     StepSpec { run: Run::Acting(run), locks_workspace }
 }
 
-/// The entry of a step.
-pub(crate) fn spec_of(step: &StepRow) -> StepSpec {
+/// What the core asks about a step and an action.
+pub(crate) const STEPS: Steps = Steps { of_step: spec_of, of_action: spec_of_action };
+
+fn spec_of(step: &StepRow) -> StepSpec {
     match step.kind {
         StepKind::UndoWindow => instant(|_, _, _, _| Box::pin(async { Ok(End::ok()) })),
         StepKind::ClearBarrier => instant(|engine, tx, s, _| {
@@ -109,7 +86,7 @@ pub(crate) fn spec_of(step: &StepRow) -> StepSpec {
         }
         StepKind::Debrief => acting(|engine, s, _| {
             Box::pin(async move {
-                super::runner::or_not_kept(engine, knowledge::debrief::debrief_task(engine, s).await).await
+                core::runner::or_not_kept(engine, knowledge::debrief::debrief_task(engine, s).await).await
             })
         }),
         StepKind::Cleanup => acting(|engine, s, _| Box::pin(workspace::cleanup::clean_up_now(engine, s))),
@@ -135,12 +112,12 @@ fn spec_of_action(action: Action) -> StepSpec {
         // What is to be learned holds nobody up, unless its hook says so.
         Action::KnowledgeInject => acting(|engine, s, _| {
             Box::pin(async move {
-                super::runner::or_not_kept(engine, knowledge::step::inject_knowledge(engine, s).await).await
+                core::runner::or_not_kept(engine, knowledge::step::inject_knowledge(engine, s).await).await
             })
         }),
         Action::KnowledgeCapture => acting(|engine, s, _| {
             Box::pin(async move {
-                super::runner::or_not_kept(engine, knowledge::step::capture_knowledge(engine, s).await).await
+                core::runner::or_not_kept(engine, knowledge::step::capture_knowledge(engine, s).await).await
             })
         }),
         Action::CleanupWorkspaceNow => {
@@ -182,14 +159,6 @@ fn spec_of_action(action: Action) -> StepSpec {
         | Action::SubtaskSequenceComplete => {
             instant(|_, _, _, _| Box::pin(async { Ok(End::skipped("asked before the move")) }))
         }
-    }
-}
-
-/// The code of an action that only reads and writes the database; none of one that acts.
-pub(crate) fn instant_of(action: Action) -> Option<Instant> {
-    match spec_of_action(action).run {
-        Run::Instant(run) => Some(run),
-        Run::Acting(_) => None,
     }
 }
 

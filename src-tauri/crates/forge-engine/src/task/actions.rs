@@ -19,9 +19,9 @@ use serde_json::Value;
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
+        self,
         context::ProjectContext,
         guards::open_prerequisites,
-        moves::IfLocked,
         retry_budget,
         transition::{Carry, Move, Trouble, is_reviewed},
     },
@@ -30,7 +30,9 @@ use crate::{
     race,
     read::view::offers_of,
     review::{self, audit::audits, supersede_review},
-    run, subtask, trust, workspace,
+    run, subtask,
+    task::moves::IfLocked,
+    trust, workspace,
 };
 
 /// Something to say to a task's agent.
@@ -73,8 +75,8 @@ impl Engine {
     pub async fn act_on(&self, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
         let text = require_offered(self, id, &request).await?;
         match request.verb {
-            Verb::Hold => return super::moves::set_held(self, id, request.version, true).await,
-            Verb::Release => return super::moves::set_held(self, id, request.version, false).await,
+            Verb::Hold => return crate::task::moves::set_held(self, id, request.version, true).await,
+            Verb::Release => return crate::task::moves::set_held(self, id, request.version, false).await,
             Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
             Verb::AcceptRepository | Verb::UndoRepository => {
                 return trust::repositories::settle_repository_of(self, actor, id, request.verb).await;
@@ -89,17 +91,17 @@ impl Engine {
             Verb::SendBack | Verb::ResumeSession => review::comments::notes(self, id, Vec::new()).await?,
             _ => Vec::new(),
         };
-        let _hold = super::workers::hold(self, id).await;
+        let _hold = core::workers::hold(self, id).await;
         // Whoever held the task before may have taken the same offer.
         require_offered(self, id, &ActionRequest { version: None, ..request.clone() }).await?;
         let turn = {
-            let (task, _) = super::load::load(self, &mut *self.store().read().await?, id, None).await?;
+            let (task, _) = core::load::load(self, &mut *self.store().read().await?, id, None).await?;
             subtask::stop_turn_of(self, &task).await?
         };
         run::stop_run(self, id).await;
         prepare_action(self, id, &request, &actor).await?;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = super::load::load(self, &mut tx, id, None).await?;
+        let (mut task, context) = core::load::load(self, &mut tx, id, None).await?;
         let annotation = task.error_annotation.clone();
         match request.verb {
             Verb::Retry if annotation.is_none() => stop_waiting(self, &mut tx, &context, &mut task).await?,
@@ -108,7 +110,7 @@ impl Engine {
                     reason: text,
                     ..Move::by_user(&context.workflow.cancellation_state, "cancel", actor)
                 };
-                super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
+                core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
             }
             Verb::Restart | Verb::RestartWithChanges => {
                 if request.verb == Verb::Restart {
@@ -181,7 +183,7 @@ impl Engine {
         race::fixes::supersede_race_fixes(self, &mut tx, &task).await?;
         tx.commit().await?;
         self.point("action.committed");
-        super::runner::wake_waiting(self);
+        core::runner::wake_waiting(self);
         Ok(())
     }
 
@@ -198,10 +200,10 @@ impl Engine {
         if row.execution.status.is_over() {
             return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
         }
-        let _hold = super::workers::hold(self, &task_id).await;
+        let _hold = core::workers::hold(self, &task_id).await;
         run::stop_run(self, &task_id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = super::load::load(self, &mut tx, &task_id, None).await?;
+        let (mut task, context) = core::load::load(self, &mut tx, &task_id, None).await?;
         if let Some(last) = transitions::last(&mut tx, &task_id).await? {
             hook::queue_work_stop(&mut tx, &context, &task, &last).await?;
         }
@@ -241,10 +243,10 @@ impl Engine {
         if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
             return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
         }
-        let _hold = super::workers::hold(self, &task_id).await;
+        let _hold = core::workers::hold(self, &task_id).await;
         let running = run::is_running(self, &task_id);
         let mut tx = self.store().write().await?;
-        let (mut task, context) = super::load::load_own(self, &mut tx, &task_id, None).await?;
+        let (mut task, context) = core::load::load_own(self, &mut tx, &task_id, None).await?;
         require_agent_to_tell(&mut tx, &context, &task).await?;
         let comments = review::comments::send_drafts(self, &mut tx, &task, notes).await?;
         let files = run::attachments::send_files(self, &mut tx, &task, &request.attachments).await?;
@@ -281,7 +283,7 @@ impl Engine {
 async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, actor: &Actor) -> Result<()> {
     let (task, context, review) = {
         let mut conn = engine.store().read().await?;
-        let (task, context) = super::load::load(engine, &mut conn, id, None).await?;
+        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
         (task, context, reviews::last(&mut conn, id).await?)
     };
     match (request.verb, review) {
@@ -289,12 +291,12 @@ async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, a
             review::require_reviewed_work(engine, &context, &task, &review, request.commit.as_deref()).await
         }
         (Verb::MergeReviewed, Some(_)) => {
-            super::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
+            core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
             review::capture::keep_the_rest(engine, &context, &task).await
         }
         (Verb::RestoreBranch, _) => review::restore_branch(engine, &task, &context).await,
         (Verb::Restart, _) => {
-            let repo = super::context::repo(engine, &context).await?;
+            let repo = core::context::repo(engine, &context).await?;
             workspace::reset::set_work_aside(engine, &repo, &context, &task).await
         }
         (Verb::Cancel, _) => {
@@ -327,17 +329,17 @@ async fn review_again(
         let last = transitions::last(tx, &task.id)
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-        return super::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::transition::insert_entry(engine, tx, context, task, &last, carry).await;
     }
     let mut mv = Move::by_user(&gate, Verb::ReviewAgain.as_str(), actor);
     mv.carry = carry;
-    super::transition::apply(engine, tx, context, task, mv).await.map(drop)
+    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 
 /// Refuses what is not offered and what lacks a field; gives the text that came with it.
 async fn require_offered(engine: &Engine, id: &TaskId, request: &ActionRequest) -> Result<Option<String>> {
     let mut conn = engine.store().read().await?;
-    let (task, context) = super::load::load_own(engine, &mut conn, id, request.version).await?;
+    let (task, context) = core::load::load_own(engine, &mut conn, id, request.version).await?;
     let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
     let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
     let Some(offer) = offers.iter().find(|offer| offer.verb == request.verb) else {
@@ -382,7 +384,7 @@ async fn start_over(
     }
     task.review_passed_at = None;
     retry_budget::start_over(tx, task).await?;
-    super::transition::apply(engine, tx, context, task, Move::by_user(&initial, verb.as_str(), actor))
+    core::transition::apply(engine, tx, context, task, Move::by_user(&initial, verb.as_str(), actor))
         .await
         .map(drop)
 }
@@ -394,7 +396,7 @@ async fn stop_waiting(
     context: &ProjectContext,
     task: &mut TaskRow,
 ) -> Result<()> {
-    let agent = match super::scheduler::agent_for(tx, context, task).await? {
+    let agent = match core::scheduler::agent_for(tx, context, task).await? {
         Some(agent) => Some(agent.id),
         None => {
             let role = context.work_role().unwrap_or_default();
@@ -462,13 +464,13 @@ pub(crate) async fn retry(
             return audit_again(engine, tx, task, &last, carry).await;
         }
         review_anew(engine, tx, context, task, &last).await?;
-        return super::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::transition::insert_entry(engine, tx, context, task, &last, carry).await;
     }
     let mut mv = Move::by_user(&to, "retry", actor);
     // Repeating what failed is no new judgement of the work.
     mv.keeps_pass = true;
     mv.carry = carry;
-    super::transition::apply(engine, tx, context, task, mv).await.map(drop)
+    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 
 /// What a review came to stays on its row: another try at its gate is another review. One of work begins with the
@@ -487,7 +489,7 @@ async fn review_anew(
     let is_over = review
         .is_none_or(|review| !matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman));
     if is_over {
-        super::transition::begin_review(engine, tx, task, state, last, None).await?;
+        core::transition::begin_review(engine, tx, task, state, last, None).await?;
     }
     Ok(())
 }
@@ -535,12 +537,12 @@ pub(crate) async fn back_to_work(
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         task.review_passed_at = None;
-        return super::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::transition::insert_entry(engine, tx, context, task, &last, carry).await;
     }
     let mut mv = Move::by_user(&to, verb.as_str(), actor);
     mv.reason = reason;
     mv.carry = carry;
-    super::transition::apply(engine, tx, context, task, mv).await.map(drop)
+    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 
 /// Refuses a task whose work no agent holds, or that is closed.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
+        self,
         context::ProjectContext,
         guards::{Aside, named, open_prerequisites},
         transition::{Move, Trouble, column_states},
@@ -91,7 +92,7 @@ impl Engine {
     pub async fn move_task(&self, actor: Actor, id: &TaskId, request: MoveRequest) -> Result<()> {
         let (task, context) = {
             let mut conn = self.store().read().await?;
-            super::load::load_own(self, &mut conn, id, request.version).await?
+            core::load::load_own(self, &mut conn, id, request.version).await?
         };
         if request.to == task.status {
             return reorder(self, id, request).await;
@@ -99,8 +100,8 @@ impl Engine {
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         workspace::lock::refuse_locked(self, id, request.if_locked).await?;
         refuse_unreviewed(self, &context, &task, &request.to).await?;
-        let aside = super::guards::ask_guards(self, &context, &task, actor.audience()).await?;
-        let _hold = super::workers::hold(self, id).await;
+        let aside = core::guards::ask_guards(self, &context, &task, actor.audience()).await?;
+        let _hold = core::workers::hold(self, id).await;
         let turn = subtask::stop_turn_of(self, &task).await?;
         run::stop_run(self, id).await;
         if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
@@ -108,7 +109,7 @@ impl Engine {
             review::count_unmerged(self, id).await;
         }
         let mut tx = self.store().write().await?;
-        let (mut task, context) = super::load::load_own(self, &mut tx, id, request.version).await?;
+        let (mut task, context) = core::load::load_own(self, &mut tx, id, request.version).await?;
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
         subtask::check_part_move(&mut tx, &context, &task, &request.to).await?;
         let mut mv = Move::by(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
@@ -140,13 +141,13 @@ impl Engine {
             });
         }
         let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
-        super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
+        core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         if let Some(turn) = &turn {
             subtask::go_on_after(&mut tx, turn).await?;
         }
         tx.commit().await?;
         self.point("move.committed");
-        super::runner::wake_waiting(self);
+        core::runner::wake_waiting(self);
         Ok(())
     }
 
@@ -155,9 +156,9 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `NothingToUndo`.
     pub async fn undo_move(&self, actor: Actor, id: &TaskId) -> Result<()> {
-        let _hold = super::workers::hold(self, id).await;
+        let _hold = core::workers::hold(self, id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = super::load::load_own(self, &mut tx, id, None).await?;
+        let (mut task, context) = core::load::load_own(self, &mut tx, id, None).await?;
         // Hooks of what has happened run whatever becomes of the move.
         let next = steps::open(&mut tx, id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
         let last = transitions::last(&mut tx, id).await?;
@@ -172,7 +173,7 @@ impl Engine {
         }
         let mut mv = Move::by(&last.from, "undo", actor);
         mv.keeps_pass = true;
-        super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
+        core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -187,9 +188,9 @@ impl Engine {
         let conflict = EngineError::conflict;
         workspace::lock::refuse_locked(self, id, if_locked).await?;
         let aside = ask_guards_of_claim(self, &actor, id, version).await?;
-        let _hold = super::workers::hold(self, id).await;
+        let _hold = core::workers::hold(self, id).await;
         let mut tx = self.store().write().await?;
-        let (mut task, context) = super::load::load_own(self, &mut tx, id, version).await?;
+        let (mut task, context) = core::load::load_own(self, &mut tx, id, version).await?;
         if is_ordered(&task) {
             return Err(conflict(
                 ConflictCode::SubtaskManagedByParent,
@@ -231,7 +232,7 @@ impl Engine {
         fill_claimed_roles(self, &mut tx, &context, &task, (&target, &role), &holder).await?;
         let mv = Move::by(&target.name, "claim", actor);
         let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
-        super::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
+        core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         tx.commit().await?;
         self.point("claim.committed");
         Ok(())
@@ -242,7 +243,7 @@ impl Engine {
     /// # Errors
     /// When the database cannot be read.
     pub async fn settle(&self, id: &TaskId) -> Result<()> {
-        if !super::workers::works_on_named(self, id) {
+        if !core::workers::works_on_named(self, id) {
             // It would wait for itself.
             return Ok(());
         }
@@ -265,7 +266,7 @@ impl Engine {
     /// # Errors
     /// When the database cannot be read.
     pub async fn enter_gate(&self, id: &TaskId) -> Result<()> {
-        if !super::workers::works_on_named(self, id) {
+        if !core::workers::works_on_named(self, id) {
             return Ok(());
         }
         let mut progress = self.progress();
@@ -289,7 +290,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn task(&self, id: &TaskId) -> Result<Task> {
         let mut conn = self.store().read().await?;
-        let (row, _) = super::load::load(self, &mut conn, id, None).await?;
+        let (row, _) = core::load::load(self, &mut conn, id, None).await?;
         read::view::view_one(self, &mut conn, row).await
     }
 }
@@ -324,7 +325,7 @@ async fn reorder(engine: &Engine, id: &TaskId, request: MoveRequest) -> Result<(
         return Err(EngineError::invalid("to", format!("the task is in {} already", request.to)));
     };
     let mut tx = engine.store().write().await?;
-    let (mut task, context) = super::load::load_own(engine, &mut tx, id, request.version).await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, request.version).await?;
     if let Some(position) = position(&mut tx, &context, &task, &request.to, &place).await? {
         task.position = position;
         tasks::update(&mut tx, &mut task, engine.now()).await?;
@@ -413,11 +414,11 @@ async fn ask_guards_of_claim(
 ) -> Result<Option<Aside>> {
     let (task, context) = {
         let mut conn = engine.store().read().await?;
-        super::load::load_own(engine, &mut conn, id, version).await?
+        core::load::load_own(engine, &mut conn, id, version).await?
     };
     let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
     if leaves && !is_ordered(&task) {
-        return super::guards::ask_guards(engine, &context, &task, actor.audience()).await;
+        return core::guards::ask_guards(engine, &context, &task, actor.audience()).await;
     }
     Ok(None)
 }
@@ -471,7 +472,7 @@ async fn agent_acts(engine: &Engine, id: &TaskId) -> Result<bool> {
 
 async fn is_settled(engine: &Engine, id: &TaskId) -> Result<bool> {
     let mut conn = engine.store().read().await?;
-    if super::workers::is_working(engine, id) {
+    if core::workers::is_working(engine, id) {
         // A step that stands in line for the worktree may do so for long, and says so.
         let task = tasks::get(&mut conn, id).await?;
         let waiting = task.and_then(|task| task.waiting);
@@ -488,7 +489,7 @@ async fn is_settled(engine: &Engine, id: &TaskId) -> Result<bool> {
 /// Sets or clears a person's wish that nothing be started for a task.
 pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>, held: bool) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let (mut task, _) = super::load::load_own(engine, &mut tx, id, version).await?;
+    let (mut task, _) = core::load::load_own(engine, &mut tx, id, version).await?;
     task.held = held;
     if !held && task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Held) {
         task.waiting = None;
@@ -500,7 +501,7 @@ pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>,
     if let Some(parent) = &task.parent_id {
         engine.kick(parent);
     }
-    super::runner::wake_waiting(engine);
+    core::runner::wake_waiting(engine);
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use forge_store::Tx;
 use forge_store::table::{executions, limits, processes, slots, steps, tasks, tasks::TaskRow, workspaces};
 
 use crate::{
-    Engine, Work,
+    Engine, Work, core,
     error::Result,
     fix, knowledge, project, pull_request, race, read,
     review::{self, audit::audits},
@@ -63,11 +63,11 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     }
     for (_, until) in limits::list(&mut *engine.store().read().await?).await? {
         if until > engine.now() {
-            super::scheduler::wake_at(engine, until);
+            core::scheduler::wake_at(engine, until);
         }
     }
-    super::runner::wake_waiting(engine);
-    super::watchdog::keep_watch(engine);
+    core::runner::wake_waiting(engine);
+    core::watchdog::keep_watch(engine);
     pull_request::hosts::watch_pull_requests(engine);
     plan_cleanup(engine, engine.now());
     sweep_trash(engine);
@@ -146,8 +146,8 @@ fn sweep_trash(engine: &Engine) {
 
 /// Looks for worktrees whose time has come at `at`, and from then on whenever the next one is due.
 pub(crate) fn plan_cleanup(engine: &Engine, at: Timestamp) {
-    super::panics::keep_going(engine, move |engine| async move {
-        if super::sleep::sleep_until(&engine, at).await {
+    core::panics::keep_going(engine, move |engine| async move {
+        if core::sleep::sleep_until(&engine, at).await {
             match clean_up_due(&engine).await {
                 Ok(Some(next)) => plan_cleanup(&engine, next),
                 Ok(None) => {}
@@ -184,11 +184,11 @@ async fn clean_up_due(engine: &Engine) -> Result<Option<Timestamp>> {
 /// Removes a worktree that is due, if it still is; when it is to be looked at again, if nothing else plans that.
 async fn clean_up_one(engine: &Engine, found: &Workspace) -> Result<Option<Timestamp>> {
     // The task's own steps may be at its worktree, too: one at a time, and on what is there then.
-    let _hold = super::workers::hold(engine, &found.task_id).await;
+    let _hold = core::workers::hold(engine, &found.task_id).await;
     let (task, context, workspace) = {
         let mut conn = engine.store().read().await?;
         let Some(task) = tasks::get(&mut conn, &found.task_id).await? else { return Ok(None) };
-        let context = super::context::context_of(engine, &mut conn, &task).await?;
+        let context = core::context::context_of(engine, &mut conn, &task).await?;
         (task, context, workspaces::last(&mut conn, &found.task_id).await?)
     };
     let still_due = |w: &Workspace| {
