@@ -33,7 +33,7 @@ use crate::{
     Engine,
     core::{context::ProjectContext, runner::name_of, transition::Trouble},
     error::Result,
-    recovery, run, storage,
+    run, storage,
 };
 
 /// From the gentle signal to the kill of what a run leaves behind that panicked.
@@ -174,7 +174,7 @@ async fn step_panicked(
     for row in executions::open(&mut tx, Some(std::slice::from_ref(id))).await? {
         if !run::is_running(engine, id) {
             let run = Execution { error: Some(panic.error()), ..row.execution };
-            recovery::lose_run(engine, &mut tx, &task, run).await?;
+            run::lost::lose_run(engine, &mut tx, &task, run).await?;
         }
     }
     if gives_up {
@@ -223,7 +223,7 @@ pub(crate) async fn run_panicked(engine: &Engine, id: &ExecutionId, panic: &Pani
         let earlier = runs.iter().map(|row| &row.execution).rfind(|one| one.id != run.id);
         let gives_up = earlier.is_some_and(|earlier| has_panicked(earlier) && earlier.role == run.role);
         let id = run.id.clone();
-        recovery::lose_run(engine, &mut tx, &task, run).await?;
+        run::lost::lose_run(engine, &mut tx, &task, run).await?;
         if gives_up {
             let context = super::context::context_of(engine, &mut tx, &task).await?;
             let mut trouble = panic.trouble("a run of an agent");

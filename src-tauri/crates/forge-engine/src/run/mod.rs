@@ -9,6 +9,7 @@ pub(crate) mod finish;
 pub(crate) mod follow_up;
 pub(crate) mod growth;
 pub(crate) mod list;
+pub(crate) mod lost;
 pub(crate) mod plan;
 pub(crate) mod profiles;
 pub(crate) mod programs;

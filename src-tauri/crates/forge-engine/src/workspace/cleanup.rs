@@ -19,7 +19,6 @@ use crate::{
         runner::{End, Stepping},
     },
     error::{Result, whole},
-    recovery,
     workspace::pool::{Slots, slots_of},
 };
 
@@ -87,7 +86,7 @@ async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
         .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
     tx.commit().await?;
-    recovery::plan_cleanup(engine, at);
+    super::expiry::plan_cleanup(engine, at);
     Ok(End::Ok(Some(format!("at {at}"))))
 }
 
@@ -157,7 +156,7 @@ async fn kept_for_now(
     let facts = json!({ "reason": reason, "again_at": again });
     engine.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
-    recovery::plan_cleanup(engine, again);
+    super::expiry::plan_cleanup(engine, again);
     Ok(reason)
 }
 

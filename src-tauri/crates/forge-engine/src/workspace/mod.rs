@@ -7,6 +7,7 @@ pub(crate) mod backups;
 pub(crate) mod cleanup;
 pub(crate) mod command;
 pub(crate) mod disk;
+pub(crate) mod expiry;
 pub(crate) mod half_done;
 pub(crate) mod lock;
 pub(crate) mod nested;

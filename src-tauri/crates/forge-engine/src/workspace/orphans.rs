@@ -25,7 +25,6 @@ use crate::{
         context::{ProjectContext, slug, task_branch},
     },
     error::Result,
-    recovery::task_folders,
     run::task_folder,
     task::command::NewTask,
     workspace::{backups::BACKUPS, cleanup::require_nobody_in, lock::live_lock_in, project_folder},
@@ -159,7 +158,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
         contexts.push(core::context::context(engine, &mut conn, &row.project.id).await?);
     }
     let mut orphans = Vec::new();
-    for folder in task_folders(&root) {
+    for folder in super::expiry::task_folders(&root) {
         let hidden = folder.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
         if hidden || folder.is_symlink() || owned.contains(&folder) || holds_nothing(&folder) {
             continue;

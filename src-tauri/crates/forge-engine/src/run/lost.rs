@@ -1,0 +1,18 @@
+//! Runs that were cut short by no fault of their own.
+
+use forge_model::execution::{Execution, ExecutionStatus};
+use forge_model::transition::StepKind;
+use forge_store::Tx;
+use forge_store::table::{executions, slots, tasks::TaskRow};
+
+use crate::{Engine, error::Result, review::audit::audits};
+
+/// Writes down that a run was cut short by no fault of its own; it goes on in another one.
+pub(crate) async fn lose_run(engine: &Engine, tx: &mut Tx, task: &TaskRow, mut run: Execution) -> Result<()> {
+    run.status = ExecutionStatus::Lost;
+    run.finished_at = Some(engine.now());
+    executions::update(tx, &run).await?;
+    slots::release(tx, &task.id).await?;
+    let follows = if audits(run.role) { StepKind::Advance } else { StepKind::Restart };
+    super::append_work_steps(tx, task, &run.id, &[follows]).await
+}
