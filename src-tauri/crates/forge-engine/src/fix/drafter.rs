@@ -38,7 +38,7 @@ use crate::{
     },
     error::Result,
     fix::Undrafted,
-    run::{self, limits_of, write_end},
+    run::{self, end::write_end, limits_of},
     storage::{self, private_data},
     trust::{self, Start, branch_tip},
 };

@@ -119,9 +119,14 @@ pub(crate) async fn run_script(
     run.environment.note_withheld(run.log);
     let begun = engine.now();
     let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
-    let finished =
-        run::run_recorded_for(engine, run.owner, command, cancel, (&mut output, run.environment.redactor()))
-            .await;
+    let finished = run::recorded::run_recorded_for(
+        engine,
+        run.owner,
+        command,
+        cancel,
+        (&mut output, run.environment.redactor()),
+    )
+    .await;
     let kept = output.kept.into_strings();
     let duration_ms = u64::try_from(engine.now().since(begun)).unwrap_or_default();
     let ran = HookRun { stdout: kept.stdout, stderr: kept.stderr, duration_ms, ..blank };

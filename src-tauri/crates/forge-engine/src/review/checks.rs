@@ -383,7 +383,8 @@ pub(crate) async fn run_command(
     let mut output = Diagnosing::new(output);
     let _follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let finished =
-        run::run_recorded(engine, &s.task, process, cancel, (&mut output, environment.redactor())).await;
+        run::recorded::run_recorded(engine, &s.task, process, cancel, (&mut output, environment.redactor()))
+            .await;
     run::close_log(engine, log).await?;
     let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
     check.diagnoses = diagnoses;

@@ -14,5 +14,5 @@ pub(crate) async fn lose_run(engine: &Engine, tx: &mut Tx, task: &TaskRow, mut r
     executions::update(tx, &run).await?;
     slots::release(tx, &task.id).await?;
     let follows = if audits(run.role) { StepKind::Advance } else { StepKind::Restart };
-    super::append_work_steps(tx, task, &run.id, &[follows]).await
+    super::end::append_work_steps(tx, task, &run.id, &[follows]).await
 }

@@ -4,6 +4,7 @@
 pub(crate) mod approval;
 pub(crate) mod attachments;
 pub(crate) mod dispatch;
+pub(crate) mod end;
 pub(crate) mod events;
 pub(crate) mod finish;
 pub(crate) mod follow_up;
@@ -13,6 +14,7 @@ pub(crate) mod lost;
 pub(crate) mod plan;
 pub(crate) mod profiles;
 pub(crate) mod programs;
+pub(crate) mod recorded;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
@@ -52,6 +54,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::run::end::{end_run, settle_failure};
 use crate::{
     Engine, EngineError,
     core::{
@@ -179,16 +182,6 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
         core::runner::wake_waiting(&engine);
         engine.made_progress();
     });
-}
-
-/// Records that a run could not be brought to its end.
-async fn settle_failure(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
-    tracing::error!(execution = %id, %error, "failed to run an execution");
-    // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
-    if storage::passes_with_storage(engine, error).await {
-        return Ok(());
-    }
-    storage::with_patience(engine, || fail_to_start(engine, id, error)).await
 }
 
 /// Ends the run of a task, if there is one, and waits until nothing of it is left.
@@ -436,115 +429,6 @@ async fn record_running(
     Ok(())
 }
 
-/// Writes how a run ended and what follows. A run that Forge's own end cut short stays recorded as
-/// running: the next start sees that and goes on.
-async fn end_run(
-    engine: &Engine,
-    execution: &Execution,
-    task_id: &TaskId,
-    (outcome, cost): (&RunOutcome, Cost),
-    cancel: &CancellationToken,
-) -> Result<()> {
-    engine.point("execution.ended");
-    let marker = marker_of(execution.id.as_str());
-    let mut tx = engine.store().write().await?;
-    processes::delete(&mut tx, &marker.0).await?;
-    if engine.inner.shutdown.is_cancelled() && outcome.result.is_err() {
-        tx.commit().await?;
-        return Ok(());
-    }
-    let Some(task) = tasks::get(&mut tx, task_id).await? else { return Ok(()) };
-    let Some(row) = executions::get(&mut tx, &execution.id).await? else { return Ok(()) };
-    let mut execution = row.execution;
-    let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-    write_end(&mut execution, outcome, cost, stopped, engine.now());
-    executions::update(&mut tx, &execution).await?;
-    if outcome.carry.is_some() {
-        executions::set_carry(&mut tx, &execution.id, outcome.carry.as_ref()).await?;
-    }
-    approvals::expire(&mut tx, &execution.id, None, engine.now()).await?;
-    slots::release(&mut tx, task_id).await?;
-    if execution.status == ExecutionStatus::Finished {
-        cost::record_sample(engine, &mut tx, &task).await?;
-    }
-    let limited = match &outcome.result {
-        Err(AgentError::RateLimited { until_ms }) if !stopped => Some(Timestamp(*until_ms)),
-        _ => None,
-    };
-    if let Some(until) = limited {
-        limits::put(&mut tx, &execution.agent_id, until).await?;
-    }
-    // What an auditor leaves is settled however it ended.
-    if !stopped || audits(execution.role) {
-        let kinds: &[StepKind] = match (&outcome.result, execution.role) {
-            (Ok(()), ExecutionRole::Planner) | (_, ExecutionRole::Reviewer) => &[StepKind::Advance],
-            (Ok(()), _) => &[StepKind::CommitWork, StepKind::Advance],
-            (Err(_), _) => &[StepKind::Restart],
-        };
-        append_work_steps(&mut tx, &task, &execution.id, kinds).await?;
-    }
-    let facts = json!({
-        "status": execution.status, "error": execution.error.as_ref().map(|error| &error.code), "until": limited,
-    });
-    let event = if limited.is_some() { EventType::ExecutionWaiting } else { EventType::ExecutionFinished };
-    engine.emit(&mut tx, event, &task, execution.id.as_str(), &facts).await?;
-    tx.commit().await?;
-    if let Some(until) = limited {
-        core::scheduler::wake_at(engine, until);
-    }
-    engine.point("execution.finished");
-    Ok(())
-}
-
-/// Queues what follows the end of an execution.
-pub(crate) async fn append_work_steps(
-    tx: &mut forge_store::Tx,
-    task: &TaskRow,
-    execution: &ExecutionId,
-    kinds: &[StepKind],
-) -> Result<()> {
-    let last = transitions::last(tx, &task.id).await?;
-    for kind in kinds {
-        let mut step = StepRow::pending(&task.id, &task.status, *kind, "work_end");
-        step.execution_id = Some(execution.clone());
-        step.transition_seq = last.as_ref().map(|last| last.seq);
-        steps::insert(tx, &mut step).await?;
-    }
-    Ok(())
-}
-
-/// A run that could not even be started, for a reason other than the agent's program.
-async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    let Some(row) = executions::get(&mut tx, id).await? else { return Ok(()) };
-    let mut execution = row.execution;
-    let Some(mut task) = tasks::get(&mut tx, &execution.task_id).await? else { return Ok(()) };
-    let context = core::context::context_of(engine, &mut tx, &task).await?;
-    execution.status = ExecutionStatus::Failed;
-    execution.finished_at = Some(engine.now());
-    execution.error = Some(ExecutionError {
-        code: "environment".to_owned(),
-        message: error.to_string(),
-        remedy: "Mend what the message names, then try again.".to_owned(),
-    });
-    executions::update(&mut tx, &execution).await?;
-    processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;
-    let mut trouble = trouble_of(error, AnnotationType::EnvironmentNotReady);
-    trouble.execution = Some(id.clone());
-    core::transition::block(
-        engine,
-        &mut tx,
-        &context,
-        &mut task,
-        trouble,
-        forge_model::actor::Cause::Workflow,
-    )
-    .await?;
-    tx.commit().await?;
-    engine.kick(&task.id);
-    Ok(())
-}
-
 /// The environment of everything that runs on a task's behalf, on top of the user's own.
 pub(crate) fn task_env(
     engine: &Engine,
@@ -652,72 +536,6 @@ pub(crate) async fn close_log(engine: &Engine, log: LogWriter) -> Result<()> {
         .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
 }
 
-/// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
-/// commands work where it runs, wherever Forge itself was started from. The sink gets its output without secrets.
-pub(crate) async fn run_recorded(
-    engine: &Engine,
-    task: &TaskRow,
-    command: Command,
-    cancel: &CancellationToken,
-    (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
-) -> Result<Finished, RunError> {
-    run_recorded_for(engine, &task.id, command, cancel, (output, redactor)).await
-}
-
-/// The same for whatever has no task's row.
-pub(crate) async fn run_recorded_for(
-    engine: &Engine,
-    owner: &TaskId,
-    command: Command,
-    cancel: &CancellationToken,
-    (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
-) -> Result<Finished, RunError> {
-    let command = REPOSITORY_VARIABLES.iter().fold(command, |command, name| command.env_remove(name));
-    let marker = command.marker.0.clone();
-    let row = ProcessRow {
-        marker: marker.clone(),
-        task_id: owner.clone(),
-        pid: 0,
-        start_time: 0,
-        boot_id: String::new(),
-        started_at: engine.now(),
-    };
-    let record = || async {
-        let mut tx = engine.store().write().await?;
-        processes::insert(&mut tx, &row).await?;
-        Ok(tx.commit().await?)
-    };
-    storage::with_patience_until(engine, cancel, record).await.map_err(Box::new)?;
-    let started = |identity: ProcessIdentity| {
-        workspace::lock::name_script(engine, owner, &identity);
-        engine.point("process.started");
-    };
-    let program = command.program.clone();
-    let mut output = Redacting::new(output, redactor);
-    let finished = forge_exec::run(command, cancel, started, &mut output).await;
-    let written = output.finish().await.map_err(|source| ExecError::Output { program, source });
-    let finished = finished.and_then(|finished| written.map(|()| finished));
-    let forget = || async {
-        let mut tx = engine.store().write().await?;
-        processes::delete(&mut tx, &marker).await?;
-        Ok(tx.commit().await?)
-    };
-    // What the process came to is worth the wait; a record that stays is settled by the next start.
-    if let Err(error) = storage::with_patience_until(engine, cancel, forget).await {
-        tracing::warn!(%error, "failed to forget a process that ended");
-    }
-    Ok(finished?)
-}
-
-/// Why a process on a task's behalf could not be run.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum RunError {
-    #[error(transparent)]
-    Record(#[from] Box<EngineError>),
-    #[error(transparent)]
-    Exec(#[from] ExecError),
-}
-
 /// The task's folder: what holds the worktree, the lock and the prompts.
 pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     let tree = Path::new(&workspace.path);
@@ -733,37 +551,6 @@ pub(crate) fn limits_of(agent: &Agent) -> Limits {
         silence: seconds(profile.silence_seconds).or(default.silence),
         turns: profile.turns,
         cost: None,
-    }
-}
-
-/// Writes how a run ended into its record; one that was stopped failed in nothing.
-pub(crate) fn write_end(
-    execution: &mut Execution,
-    outcome: &RunOutcome,
-    cost: Cost,
-    stopped: bool,
-    at: Timestamp,
-) {
-    execution.status = match &outcome.result {
-        Ok(()) => ExecutionStatus::Finished,
-        Err(_) if stopped => ExecutionStatus::Cancelled,
-        Err(_) => ExecutionStatus::Failed,
-    };
-    execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
-    cost.write_into(execution);
-    execution.activity.clone_from(&outcome.activity);
-    if outcome.session_id.is_some() {
-        execution.session_id.clone_from(&outcome.session_id);
-    }
-    execution.summary.clone_from(&outcome.summary);
-    execution.finished_at = Some(at);
-}
-
-fn describe(error: &AgentError) -> ExecutionError {
-    ExecutionError {
-        code: error.code().to_owned(),
-        message: error.to_string(),
-        remedy: error.remedy().to_owned(),
     }
 }
 

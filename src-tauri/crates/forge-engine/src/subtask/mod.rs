@@ -201,7 +201,7 @@ pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Opti
 pub(crate) async fn go_on_after(tx: &mut Tx, stopped: &StoppedTurn) -> Result<()> {
     let Some(execution) = &stopped.execution else { return Ok(()) };
     let Some(parent) = tasks::get(tx, &stopped.parent).await? else { return Ok(()) };
-    run::append_work_steps(tx, &parent, execution, &[StepKind::CommitWork, StepKind::Advance]).await
+    run::end::append_work_steps(tx, &parent, execution, &[StepKind::CommitWork, StepKind::Advance]).await
 }
 
 /// A parent that leaves its work takes the turn that was on with it: the part is open again.

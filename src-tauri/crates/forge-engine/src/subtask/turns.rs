@@ -97,7 +97,7 @@ pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Re
         if let Some(last) = last {
             // What a failed turn left belongs to the task's work like what any other run leaves.
             let follow = [StepKind::CommitWork, StepKind::Advance];
-            run::append_work_steps(tx, &s.task, &last.execution.id, &follow).await?;
+            run::end::append_work_steps(tx, &s.task, &last.execution.id, &follow).await?;
         }
         return Ok(None);
     };

@@ -99,8 +99,14 @@ async fn run_validation_command(
         .grace(GRACE);
     let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
     let mut output = Diagnosing::new(HeadTail::new(KEPT_BYTES));
-    let finished =
-        run::run_recorded_for(engine, &owner, process, cancel, (&mut output, environment.redactor())).await;
+    let finished = run::recorded::run_recorded_for(
+        engine,
+        &owner,
+        process,
+        cancel,
+        (&mut output, environment.redactor()),
+    )
+    .await;
     let (kept, diagnoses) = output.finish(&call.at.cwd, finished.as_ref().ok()).await;
     let said = kept.into_strings();
     let blank = CommandCheck {

@@ -435,7 +435,8 @@ async fn set_up(
     p.log.append_entry(entry(EntryStatus::Running, None));
     let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
     let finished =
-        run::run_recorded(engine, &s.task, command, cancel, (&mut output, environment.redactor())).await;
+        run::recorded::run_recorded(engine, &s.task, command, cancel, (&mut output, environment.redactor()))
+            .await;
     let exit_code = match &finished {
         Ok(Finished { exit: Exit::Code(code), .. }) => Some(*code),
         _ => None,

@@ -1,0 +1,180 @@
+//! The end of a run: what is written with it, and what follows.
+
+use forge_agents::AgentError;
+use forge_agents::RunOutcome;
+use forge_agents::marker_of;
+use forge_exec::Finished;
+use forge_model::event::EventType;
+use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::task::AnnotationType;
+use forge_model::time::Timestamp;
+use forge_model::transition::StepKind;
+use forge_store::table::{
+    approvals, executions, limits, processes, slots,
+    steps::{self, StepRow},
+    tasks::{self, TaskRow},
+    transitions,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine, EngineError,
+    core::{self},
+    cost::{self, prices::Cost},
+    error::Result,
+    review::audit::audits,
+    storage,
+    trust::accepted::trouble_of,
+};
+
+/// Records that a run could not be brought to its end.
+pub(crate) async fn settle_failure(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
+    tracing::error!(execution = %id, %error, "failed to run an execution");
+    // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
+    if storage::passes_with_storage(engine, error).await {
+        return Ok(());
+    }
+    storage::with_patience(engine, || fail_to_start(engine, id, error)).await
+}
+
+/// Writes how a run ended and what follows. A run that Forge's own end cut short stays recorded as
+/// running: the next start sees that and goes on.
+pub(crate) async fn end_run(
+    engine: &Engine,
+    execution: &Execution,
+    task_id: &TaskId,
+    (outcome, cost): (&RunOutcome, Cost),
+    cancel: &CancellationToken,
+) -> Result<()> {
+    engine.point("execution.ended");
+    let marker = marker_of(execution.id.as_str());
+    let mut tx = engine.store().write().await?;
+    processes::delete(&mut tx, &marker.0).await?;
+    if engine.inner.shutdown.is_cancelled() && outcome.result.is_err() {
+        tx.commit().await?;
+        return Ok(());
+    }
+    let Some(task) = tasks::get(&mut tx, task_id).await? else { return Ok(()) };
+    let Some(row) = executions::get(&mut tx, &execution.id).await? else { return Ok(()) };
+    let mut execution = row.execution;
+    let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
+    write_end(&mut execution, outcome, cost, stopped, engine.now());
+    executions::update(&mut tx, &execution).await?;
+    if outcome.carry.is_some() {
+        executions::set_carry(&mut tx, &execution.id, outcome.carry.as_ref()).await?;
+    }
+    approvals::expire(&mut tx, &execution.id, None, engine.now()).await?;
+    slots::release(&mut tx, task_id).await?;
+    if execution.status == ExecutionStatus::Finished {
+        cost::record_sample(engine, &mut tx, &task).await?;
+    }
+    let limited = match &outcome.result {
+        Err(AgentError::RateLimited { until_ms }) if !stopped => Some(Timestamp(*until_ms)),
+        _ => None,
+    };
+    if let Some(until) = limited {
+        limits::put(&mut tx, &execution.agent_id, until).await?;
+    }
+    // What an auditor leaves is settled however it ended.
+    if !stopped || audits(execution.role) {
+        let kinds: &[StepKind] = match (&outcome.result, execution.role) {
+            (Ok(()), ExecutionRole::Planner) | (_, ExecutionRole::Reviewer) => &[StepKind::Advance],
+            (Ok(()), _) => &[StepKind::CommitWork, StepKind::Advance],
+            (Err(_), _) => &[StepKind::Restart],
+        };
+        append_work_steps(&mut tx, &task, &execution.id, kinds).await?;
+    }
+    let facts = json!({
+        "status": execution.status, "error": execution.error.as_ref().map(|error| &error.code), "until": limited,
+    });
+    let event = if limited.is_some() { EventType::ExecutionWaiting } else { EventType::ExecutionFinished };
+    engine.emit(&mut tx, event, &task, execution.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    if let Some(until) = limited {
+        core::scheduler::wake_at(engine, until);
+    }
+    engine.point("execution.finished");
+    Ok(())
+}
+
+/// Queues what follows the end of an execution.
+pub(crate) async fn append_work_steps(
+    tx: &mut forge_store::Tx,
+    task: &TaskRow,
+    execution: &ExecutionId,
+    kinds: &[StepKind],
+) -> Result<()> {
+    let last = transitions::last(tx, &task.id).await?;
+    for kind in kinds {
+        let mut step = StepRow::pending(&task.id, &task.status, *kind, "work_end");
+        step.execution_id = Some(execution.clone());
+        step.transition_seq = last.as_ref().map(|last| last.seq);
+        steps::insert(tx, &mut step).await?;
+    }
+    Ok(())
+}
+
+/// A run that could not even be started, for a reason other than the agent's program.
+async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let Some(row) = executions::get(&mut tx, id).await? else { return Ok(()) };
+    let mut execution = row.execution;
+    let Some(mut task) = tasks::get(&mut tx, &execution.task_id).await? else { return Ok(()) };
+    let context = core::context::context_of(engine, &mut tx, &task).await?;
+    execution.status = ExecutionStatus::Failed;
+    execution.finished_at = Some(engine.now());
+    execution.error = Some(ExecutionError {
+        code: "environment".to_owned(),
+        message: error.to_string(),
+        remedy: "Mend what the message names, then try again.".to_owned(),
+    });
+    executions::update(&mut tx, &execution).await?;
+    processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;
+    let mut trouble = trouble_of(error, AnnotationType::EnvironmentNotReady);
+    trouble.execution = Some(id.clone());
+    core::transition::block(
+        engine,
+        &mut tx,
+        &context,
+        &mut task,
+        trouble,
+        forge_model::actor::Cause::Workflow,
+    )
+    .await?;
+    tx.commit().await?;
+    engine.kick(&task.id);
+    Ok(())
+}
+
+/// Writes how a run ended into its record; one that was stopped failed in nothing.
+pub(crate) fn write_end(
+    execution: &mut Execution,
+    outcome: &RunOutcome,
+    cost: Cost,
+    stopped: bool,
+    at: Timestamp,
+) {
+    execution.status = match &outcome.result {
+        Ok(()) => ExecutionStatus::Finished,
+        Err(_) if stopped => ExecutionStatus::Cancelled,
+        Err(_) => ExecutionStatus::Failed,
+    };
+    execution.error = outcome.result.as_ref().err().filter(|_| !stopped).map(describe);
+    cost.write_into(execution);
+    execution.activity.clone_from(&outcome.activity);
+    if outcome.session_id.is_some() {
+        execution.session_id.clone_from(&outcome.session_id);
+    }
+    execution.summary.clone_from(&outcome.summary);
+    execution.finished_at = Some(at);
+}
+
+fn describe(error: &AgentError) -> ExecutionError {
+    ExecutionError {
+        code: error.code().to_owned(),
+        message: error.to_string(),
+        remedy: error.remedy().to_owned(),
+    }
+}

@@ -1,0 +1,85 @@
+//! Programs that are recorded before they run, so that whoever finds them left over can end them.
+
+use std::sync::Arc;
+
+use forge_exec::Command;
+use forge_exec::ExecError;
+use forge_exec::Finished;
+use forge_exec::OutputSink;
+use forge_exec::ProcessIdentity;
+use forge_git::REPOSITORY_VARIABLES;
+use forge_model::ids::TaskId;
+use forge_model::redact::Redactor;
+use forge_store::table::{
+    processes::{self, ProcessRow},
+    tasks::TaskRow,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Engine, EngineError, core::redaction::Redacting, error::Result, storage, workspace};
+
+/// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
+/// commands work where it runs, wherever Forge itself was started from. The sink gets its output without secrets.
+pub(crate) async fn run_recorded(
+    engine: &Engine,
+    task: &TaskRow,
+    command: Command,
+    cancel: &CancellationToken,
+    (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
+) -> Result<Finished, RunError> {
+    run_recorded_for(engine, &task.id, command, cancel, (output, redactor)).await
+}
+
+/// The same for whatever has no task's row.
+pub(crate) async fn run_recorded_for(
+    engine: &Engine,
+    owner: &TaskId,
+    command: Command,
+    cancel: &CancellationToken,
+    (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
+) -> Result<Finished, RunError> {
+    let command = REPOSITORY_VARIABLES.iter().fold(command, |command, name| command.env_remove(name));
+    let marker = command.marker.0.clone();
+    let row = ProcessRow {
+        marker: marker.clone(),
+        task_id: owner.clone(),
+        pid: 0,
+        start_time: 0,
+        boot_id: String::new(),
+        started_at: engine.now(),
+    };
+    let record = || async {
+        let mut tx = engine.store().write().await?;
+        processes::insert(&mut tx, &row).await?;
+        Ok(tx.commit().await?)
+    };
+    storage::with_patience_until(engine, cancel, record).await.map_err(Box::new)?;
+    let started = |identity: ProcessIdentity| {
+        workspace::lock::name_script(engine, owner, &identity);
+        engine.point("process.started");
+    };
+    let program = command.program.clone();
+    let mut output = Redacting::new(output, redactor);
+    let finished = forge_exec::run(command, cancel, started, &mut output).await;
+    let written = output.finish().await.map_err(|source| ExecError::Output { program, source });
+    let finished = finished.and_then(|finished| written.map(|()| finished));
+    let forget = || async {
+        let mut tx = engine.store().write().await?;
+        processes::delete(&mut tx, &marker).await?;
+        Ok(tx.commit().await?)
+    };
+    // What the process came to is worth the wait; a record that stays is settled by the next start.
+    if let Err(error) = storage::with_patience_until(engine, cancel, forget).await {
+        tracing::warn!(%error, "failed to forget a process that ended");
+    }
+    Ok(finished?)
+}
+
+/// Why a process on a task's behalf could not be run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    #[error(transparent)]
+    Record(#[from] Box<EngineError>),
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+}
