@@ -57,7 +57,7 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     project::repository::watch_repositories(engine).await?;
     race::left::plan_forgetting(engine).await?;
     workspace::pool::trim_all_pools(engine).await?;
-    review::count_all_unmerged(engine);
+    review::unmerged::count_all_unmerged(engine);
     storage::retention::keep_retention(engine);
     storage::database_backups::keep_database_copied(engine);
     workspace::orphans::log_orphans(engine);

@@ -3,12 +3,14 @@
 
 pub(crate) mod app_settings;
 pub(crate) mod context;
+pub(crate) mod entry;
 pub(crate) mod environment;
 pub(crate) mod guards;
 pub(crate) mod held;
 pub(crate) mod leaving;
 pub(crate) mod load;
 pub(crate) mod notices;
+pub(crate) mod outcome;
 pub(crate) mod panics;
 pub(crate) mod redaction;
 pub(crate) mod retry_budget;

@@ -269,7 +269,7 @@ mod tests {
         config.work = crate::Work::Nothing;
         let engine = Engine::start(config).await.unwrap();
         let (begun, mut passes) = tokio::sync::mpsc::unbounded_channel();
-        keep_going(engine, move |_| {
+        keep_going(&engine, move |_| {
             let begun = begun.clone();
             async move {
                 begun.send(()).unwrap();

@@ -99,12 +99,12 @@ mod tests {
         let engine = Engine::start(config).await.unwrap();
         let sleeps = |wait: i64| {
             let engine = engine.clone();
-            tokio::spawn(async move { sleep_until(engine, Timestamp(wait)).await })
+            tokio::spawn(async move { sleep_until(&engine, Timestamp(wait)).await })
         };
         let due = [sleeps(HOUR_MS), sleeps(8 * HOUR_MS)];
         let pause = {
             let engine = engine.clone();
-            tokio::spawn(async move { pause(engine, Duration::from_secs(8 * 60 * 60)).await })
+            tokio::spawn(async move { pause(&engine, Duration::from_secs(8 * 60 * 60)).await })
         };
         let later = sleeps(9 * HOUR_MS);
         // All of them sleep before the machine does.

@@ -15,8 +15,8 @@ use forge_model::task::{
     AnnotationType, EntryBarrier, ErrorAnnotation, Evidence, WaitReason, Waiting, closed_without_merging,
 };
 use forge_model::time::Timestamp;
-use forge_model::transition::{StepKind, StepOutcome, StepStatus};
-use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
+use forge_model::transition::StepKind;
+use forge_model::workflow::{Action, Audience, Phase, State, StateKind};
 use forge_store::Tx;
 use forge_store::table::{
     dependencies, executions, reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
@@ -25,13 +25,14 @@ use forge_store::table::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::core::entry::entry_steps;
 use crate::{
     Engine, EngineError,
     core::{context::ProjectContext, retry_budget},
     cost,
     error::Result,
     fix, hook, pull_request,
-    race::{self, is_entry, step::THEN_ACCEPT},
+    race::{self, is_entry},
     subtask::{self, is_ordered},
 };
 
@@ -242,7 +243,7 @@ pub(crate) async fn apply(
         && !is_ordered(task)
         && !is_entry(task);
     if state.is_terminal() && !is_ordered(task) && !is_entry(task) {
-        fix::supersede_all(engine, tx, task, "the task is closed").await?;
+        fix::superseded::supersede_all(engine, tx, task, "the task is closed").await?;
     }
     if state.is_terminal() && news {
         let body = format!("{}.", state.display_name);
@@ -452,145 +453,4 @@ pub(crate) fn column_states(context: &ProjectContext, column: &str) -> Vec<Strin
         .filter(|state| state.column == column)
         .map(|state| state.name.clone())
         .collect()
-}
-
-/// The steps of entering a state, in order: undo, what leaving does, the barrier with what it waits for,
-/// dispatch, what may send the task on, and cleanup.
-pub(crate) fn entry_steps(
-    context: &ProjectContext,
-    task: &TaskRow,
-    (from, state): (&str, &State),
-    row: &TransitionRow,
-    mv: &Move,
-    races: bool,
-) -> Result<Vec<StepRow>> {
-    let mut list = Vec::new();
-    let own = |kind, phase: &str, params: Option<Value>| {
-        let mut step = StepRow::pending(&task.id, &state.name, kind, phase);
-        step.transition_seq = Some(row.seq);
-        step.params = params;
-        step
-    };
-    let carry = serde_json::to_value(&mv.carry)
-        .map_err(|error| EngineError::Io { doing: "write down a step".to_owned(), source: error.into() })?;
-    if let Some(until) = mv.undo_until {
-        list.push(StepRow { not_before: Some(until), ..own(StepKind::UndoWindow, "undo", None) });
-    }
-    let hooks = |list: &mut Vec<StepRow>, phase: Phase, hooks: &[Hook]| {
-        for hook in hooks {
-            let mut step = own(StepKind::Action, phase.as_str(), None);
-            step.action = Some(hook.action);
-            step.applies_to = hook.applies_to;
-            step.on_failure.clone_from(&hook.on_failure);
-            step.params = if hook.action == Action::DispatchRoleAgent {
-                Some(carry.clone())
-            } else {
-                hook.params.clone()
-            };
-            if hook.applies_to != Audience::All && hook.applies_to != row.audience {
-                step.status = StepStatus::Done;
-                step.outcome = Some(StepOutcome::Skipped);
-                step.reason = Some(format!("answers to {} moves", hook.applies_to));
-                step.finished_at = Some(row.at);
-            }
-            list.push(step);
-        }
-    };
-    if is_ordered(task) {
-        // The parent has the run, the worktree and the checks; others may wait for this part all the same.
-        let told = |hook: &&Hook| hook.action == Action::SatisfyDependents;
-        let told: Vec<Hook> = state.hooks.on_enter.iter().filter(told).cloned().collect();
-        hooks(&mut list, Phase::OnEnter, &told);
-        return Ok(list);
-    }
-    if let Some(left) = context.workflow.state(from) {
-        hooks(&mut list, Phase::OnExit, &left.hooks.on_exit);
-    }
-    if races {
-        list.push(own(StepKind::Race, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::Promote, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::EndRace, Phase::AfterEnter.as_str(), Some(Value::from(THEN_ACCEPT))));
-        return Ok(list);
-    }
-    if state.kind == StateKind::Gate {
-        list.push(own(StepKind::Capture, Phase::BeforeEnter.as_str(), Some(carry.clone())));
-    }
-    let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
-    if works {
-        list.push(own(StepKind::Admit, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));
-    }
-    hooks(&mut list, Phase::BeforeEnter, &state.hooks.before_enter);
-    if works || !state.hooks.before_enter.is_empty() {
-        list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
-    }
-    if state.audits() {
-        list.push(own(StepKind::Admit, Phase::OnEnter.as_str(), None));
-    }
-    let taught = context.hooks_of_teaching(state);
-    hooks(&mut list, Phase::OnEnter, &taught);
-    if debriefs(context, task, state) {
-        list.push(own(StepKind::Debrief, Phase::OnEnter.as_str(), None));
-    }
-    hooks(&mut list, Phase::OnEnter, &state.hooks.on_enter);
-    hooks(&mut list, Phase::AfterEnter, &state.hooks.after_enter);
-    let is_merge_failed = context.workflow.merge_failed().is_some_and(|failed| failed.name == state.name);
-    if is_merge_failed {
-        list.push(own(StepKind::Restart, Phase::AfterEnter.as_str(), Some(carry.clone())));
-    }
-    let cleans =
-        state.has_action(Action::CleanupWorkspaceNow) || state.has_action(Action::ScheduleWorkspaceCleanup);
-    if state.is_terminal() && !cleans {
-        list.push(own(StepKind::Cleanup, Phase::OnEnter.as_str(), None));
-    }
-    Ok(list)
-}
-
-/// Whether a task that enters a state is over and leaves something behind.
-fn debriefs(context: &ProjectContext, task: &TaskRow, state: &State) -> bool {
-    let config = &context.settings.inner_loop;
-    state.is_terminal() && !is_entry(task) && (config.trajectory.enabled || config.postmortem.enabled)
-}
-
-/// What a failing action does when its hook does not say.
-pub(crate) fn failure_policy(step: &StepRow) -> OnFailure {
-    step.on_failure.clone().unwrap_or(if step.phase == Phase::BeforeEnter.as_str() {
-        OnFailure::Block
-    } else {
-        OnFailure::Log
-    })
-}
-
-/// Writes the steps of entering the task's state once more, without a move.
-pub(crate) async fn insert_entry(
-    engine: &Engine,
-    tx: &mut Tx,
-    context: &ProjectContext,
-    task: &mut TaskRow,
-    last: &TransitionRow,
-    carry: Carry,
-) -> Result<()> {
-    let state =
-        context.workflow.state(&task.status).ok_or_else(|| EngineError::not_found("state", &task.status))?;
-    let mut mv = Move::by_engine(&task.status, &last.trigger, last.actor.clone());
-    mv.carry = carry;
-    let races = race::enters_race(tx, context, task, state).await?;
-    let mut entry = entry_steps(context, task, ("", state), last, &mv, races)?;
-    let stopped = hook::work_that_stops(tx, context, task).await?;
-    if !races {
-        let hooks = hook::hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
-        hooks.weave_into(&mut entry);
-    }
-    let now = engine.now();
-    let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
-    task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
-    task.error_annotation = None;
-    task.waiting = None;
-    for mut step in entry {
-        steps::insert(tx, &mut step).await?;
-    }
-    tasks::update(tx, task, now).await?;
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }

@@ -54,7 +54,7 @@ pub(crate) async fn bench() -> Bench {
     };
     let mut tx = engine.store().write().await.unwrap();
     projects::insert(&mut tx, &row).await.unwrap();
-    let context = super::context::context(engine, &mut tx, &row.project.id).await.unwrap();
+    let context = super::context::context(&engine, &mut tx, &row.project.id).await.unwrap();
     tx.commit().await.unwrap();
     Bench { engine, context, _dir: dir }
 }
@@ -156,11 +156,9 @@ async fn the_fourth_cascade_in_a_row_blocks_the_task() {
     let mut tx = bench.engine.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "in_progress").await;
     let person = Actor::User { via: Via::Api };
-    let mut last = bench
-        .engine
-        .apply(&mut tx, &bench.context, &mut task, Move::by_user("review", "move", person))
-        .await
-        .unwrap();
+    let to_review = Move::by_user("review", "move", person);
+    let mut last =
+        super::transition::apply(&bench.engine, &mut tx, &bench.context, &mut task, to_review).await.unwrap();
     for (n, to) in ["merging", "review", "merging", "review"].into_iter().enumerate() {
         let mv = Move::cascade(to, "cascade", Cause::Workflow, &last);
         last =

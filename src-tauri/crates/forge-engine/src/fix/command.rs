@@ -43,7 +43,7 @@ impl Engine {
     /// `NotFound`.
     pub async fn fixes(&self, id: &TaskId) -> Result<Fixes> {
         // Somebody may have changed the file by hand since.
-        super::supersede_fixes(self, id).await;
+        super::superseded::supersede_fixes(self, id).await;
         let mut conn = self.store().read().await?;
         core::load::load(self, &mut conn, id, None).await?;
         Ok(Fixes {
@@ -225,14 +225,14 @@ async fn intend_and_land(
     let head = head_of(engine, of).await?;
     let path = file_of(&fix)?;
     if repo.version_at(&head, &path).await? != repo.version_at(&fix.base_commit, &path).await? {
-        super::supersede(engine, of.context, of.task, &fix.fix_id, None).await?;
+        super::superseded::supersede(engine, of.context, of.task, &fix.fix_id, None).await?;
         let message = format!("{path} changed since the fix was drafted");
         return Err(EngineError::conflict(ConflictCode::FixOutdated, message));
     }
     let message = format!("Fix `{}` in {path}\n\nDrafted fix {}", fix.gate.command, fix.fix_id);
     let commit = repo.patched(&head, &path, (&fix.patch, Way::Forward), &message, FORGE).await;
     if matches!(commit, Err(GitError::PatchRefused { .. })) {
-        super::supersede(engine, of.context, of.task, &fix.fix_id, None).await?;
+        super::superseded::supersede(engine, of.context, of.task, &fix.fix_id, None).await?;
     }
     let commit = commit.map_err(refusal)?;
     fix.applied_commit = Some(commit.clone());

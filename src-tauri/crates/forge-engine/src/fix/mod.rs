@@ -5,48 +5,37 @@
 //! one that Forge's end cuts short is dropped. What git makes of the patch is known before it is proposed.
 
 pub(crate) mod command;
+pub(crate) mod draft;
 pub(crate) mod drafter;
 pub(crate) mod step;
+pub(crate) mod superseded;
 
 use std::{collections::BTreeSet, path::Path};
 
-use forge_agents::{LogReader, adapter, marker_of};
-use forge_git::{GitError, Way};
+use forge_agents::{LogReader, adapter};
 use forge_model::agent::Agent;
 use forge_model::diagnostic::{changed_file, diagnostics};
 use forge_model::event::EventType;
-use forge_model::execution::ExecutionStatus;
 use forge_model::fix::{
-    DraftStatus, FixAuthor, FixDraft, FixGate, FixProposal, FixStatus, MAX_ANSWER_BYTES, MAX_FAILURE_IDS,
-    PatchRefusal, read_patch,
+    DraftStatus, FixDraft, FixGate, FixProposal, FixStatus, MAX_FAILURE_IDS, PatchRefusal,
 };
-use forge_model::fix_prompt::SHOWN_BYTES;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::log::EntryKind;
-use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStatus, ReviewStep};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{
-    agents, executions, fixes, processes, reviews, roles, tasks, tasks::TaskRow, workspaces,
-};
+use forge_store::table::{agents, fixes, reviews, roles, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
+use crate::fix::draft::{draft_fix, lose_drafter};
+use crate::fix::superseded::supersede_fixes;
 use crate::{
     Engine, EngineError,
-    core::{
-        self,
-        context::{ProjectContext, task_branch},
-        runner::Stepping,
-    },
+    core::{self, context::ProjectContext, runner::Stepping},
     error::Result,
-    guarded, knowledge,
-    race::{self, fixes::Standing, is_entry},
+    race::is_entry,
     read,
-    review::{self, checks::changed_since_target},
-    storage,
-    subtask::is_closed,
+    review::checks::changed_since_target,
 };
 
 /// The most of a failing command's output that is read, in bytes of each stream.
@@ -225,284 +214,6 @@ pub(crate) fn start_draft(engine: &Engine, draft: FixDraft) {
     });
 }
 
-/// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
-pub(crate) async fn draft_fix(
-    engine: &Engine,
-    mut draft: FixDraft,
-    cancel: &CancellationToken,
-) -> Result<Option<FixProposal>> {
-    let tried = guarded(async {
-        let drafted = try_draft(engine, &mut draft, cancel).await;
-        if engine.inner.shutdown.is_cancelled() && drafted.is_err() {
-            return None;
-        }
-        engine.point("fix.drafted");
-        Some(drafted.map_err(|why| why.to_string()))
-    });
-    let drafted = match tried.await {
-        Ok(Some(drafted)) => drafted,
-        Ok(None) => return Ok(None),
-        Err(panic) => {
-            drafter::end_draft(engine, &draft).await;
-            Err(panic.to_string())
-        }
-    };
-    storage::with_patience(engine, || record_draft(engine, draft.clone(), drafted.clone())).await
-}
-
-/// Writes what came of a draft: a proposal, or why there is none.
-async fn record_draft(
-    engine: &Engine,
-    mut draft: FixDraft,
-    drafted: std::result::Result<FixProposal, String>,
-) -> Result<Option<FixProposal>> {
-    let mut tx = engine.store().write().await?;
-    let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
-    let context = core::context::context_of(engine, &mut tx, &task).await?;
-    let mut proposal = None;
-    draft.finished_at = Some(engine.now());
-    match drafted {
-        Ok(fix) if fixes::insert(&mut tx, &fix).await? => {
-            draft.status = DraftStatus::Drafted;
-            draft.fix_id = Some(fix.fix_id.clone());
-            proposal = Some(fix);
-        }
-        Ok(fix) => {
-            draft.status = DraftStatus::Dropped;
-            draft.fix_id = Some(fix.fix_id);
-            draft.reason = Some("the same patch was proposed before".to_owned());
-        }
-        Err(why) => {
-            lose_drafter(engine, &mut tx, &draft).await?;
-            draft.status = DraftStatus::Dropped;
-            draft.reason = Some(why);
-        }
-    }
-    fixes::update_draft(&mut tx, &draft).await?;
-    if is_closed(&context, &task) {
-        supersede_all(engine, &mut tx, &task, "the task is closed").await?;
-    }
-    if draft.status == DraftStatus::Dropped {
-        let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
-        knowledge::postmortem::record_postmortem(engine, &mut tx, &task, cause, review).await?;
-    }
-    let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
-    engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
-    tx.commit().await?;
-    if proposal.is_some() {
-        export_fixes(engine, &context, proposal.as_ref()).await;
-    }
-    engine.made_progress();
-    Ok(proposal)
-}
-
-async fn try_draft(
-    engine: &Engine,
-    draft: &mut FixDraft,
-    cancel: &CancellationToken,
-) -> std::result::Result<FixProposal, Undrafted> {
-    let (task, context, agent, title, judged) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, &draft.task_id, None).await?;
-        // In a race that is the entry, which has the check's log.
-        let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
-        let judged = judged.unwrap_or_else(|| task.id.clone());
-        let agent = agents::get(&mut conn, &draft.agent_id).await?;
-        let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
-        let title = task.title.clone();
-        (task, context, agent, title, judged)
-    };
-    let repo = core::context::repo(engine, &context).await?;
-    let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
-    let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
-        Err(GitError::TooLarge { size, .. }) => {
-            return Err(Undrafted::TooLarge { file: draft.file.clone(), size, limit });
-        }
-        other => other?,
-    };
-    let Some(content) = content.and_then(|content| String::from_utf8(content).ok()) else {
-        return Err(Undrafted::NoText { file: draft.file.clone() });
-    };
-    let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
-    let output = output_of(engine, &task.project_id, &judged, &log_id).await?;
-    let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
-    let asked = forge_model::fix_prompt::FixPrompt {
-        title: &title,
-        gate: &draft.gate,
-        output: &output,
-        path: &draft.file,
-        content: &content,
-        max_lines,
-    };
-    let prompt = forge_model::fix_prompt::fix_prompt(&asked);
-    let execution = drafter::run_drafter(engine, (&task, &context, &agent), draft, &prompt, cancel).await?;
-    if execution.status != ExecutionStatus::Finished {
-        let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
-        return Err(Undrafted::NoAnswer { agent: agent.name, why });
-    }
-    let answer = read_answer(engine, &task, &execution.log_id, &draft.file, max_lines).await?;
-    let patch = answer.map_err(Undrafted::NoPatch)?;
-    let applied = (patch.text.as_str(), Way::Forward);
-    match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
-        Ok(_) => {}
-        Err(GitError::PatchRefused { reason }) => {
-            return Err(Undrafted::DoesNotApply { reason });
-        }
-        Err(error) => return Err(error.into()),
-    }
-    let tree = repo.tree_of(&draft.base_commit).await?;
-    let fix_id = repo.name_of(&format!("{tree}\n{}", patch.text)).await?;
-    let model = execution.models.iter().map(|sample| sample.model.clone()).find(|name| !name.is_empty());
-    let now = engine.now();
-    Ok(FixProposal {
-        fix_id,
-        task_id: task.id,
-        execution_id: execution.id,
-        review_id: draft.review_id.clone(),
-        base_commit: draft.base_commit.clone(),
-        strategy: draft.strategy.clone(),
-        files: vec![patch.path],
-        added_lines: patch.added,
-        removed_lines: patch.removed,
-        gate: draft.gate.clone(),
-        author: FixAuthor { agent: agent.id, model: model.or(agent.model) },
-        cost_micro_usd: execution.cost_micro_usd,
-        status: FixStatus::Drafted,
-        created_at: now,
-        applied_commit: None,
-        verification: None,
-        reason: None,
-        decided_by: None,
-        wanted_by: None,
-        updated_at: now,
-        patch: patch.text,
-    })
-}
-
-/// The patch in what a drafter said: in the last of its texts that holds one.
-async fn read_answer(
-    engine: &Engine,
-    task: &TaskRow,
-    log_id: &str,
-    file: &str,
-    max_lines: u32,
-) -> Result<std::result::Result<forge_model::fix::Patch, PatchRefusal>> {
-    let (dir, log_id) = (engine.log_dir(&task.project_id, &task.id), log_id.to_owned());
-    let read = tokio::task::spawn_blocking(move || {
-        let (mut texts, mut bytes) = (Vec::new(), 0);
-        LogReader::each(&dir, &log_id, |entry| {
-            let text = entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default();
-            if entry.kind == EntryKind::AssistantText && bytes + text.len() <= MAX_ANSWER_BYTES {
-                bytes += text.len();
-                texts.push(text.to_owned());
-            }
-        })?;
-        Ok::<_, forge_agents::LogError>(texts)
-    });
-    let texts = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??;
-    let mut answers = texts.iter().rev().map(|text| read_patch(text, file, max_lines));
-    let found = answers.find(|read| !matches!(read, Err(PatchRefusal::NoPatch)));
-    // What was said in pieces is one answer.
-    Ok(found.unwrap_or_else(|| read_patch(&texts.concat(), file, max_lines)))
-}
-
-/// Marks the open proposals of a task whose file is not what it was when they were drafted.
-pub(crate) async fn supersede_fixes(engine: &Engine, id: &TaskId) {
-    if let Err(error) = find_superseded(engine, id).await {
-        tracing::warn!(task = %id, %error, "failed to see which fixes are overtaken; applying one looks again");
-    }
-}
-
-async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
-    let (task, context, open) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
-        (task, context, fixes::of_task(&mut conn, id).await?)
-    };
-    // A fix that is being verified may be taken back, and the file is then as it was.
-    if open.iter().any(|fix| fix.status == FixStatus::Applied) {
-        return Ok(());
-    }
-    let open = open.into_iter().filter(is_waiting).collect::<Vec<_>>();
-    if open.is_empty() {
-        return Ok(());
-    }
-    let Some(repo) = review::present_repo(engine, &context).await? else { return Ok(()) };
-    let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
-    // A branch that somebody deleted can be restored; one that went with its worktree cannot.
-    let is_set_aside = head.is_none() && {
-        let workspace = workspaces::last(&mut *engine.store().read().await?, id).await?;
-        workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
-    };
-    for fix in open {
-        match race::fixes::is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
-            Standing::Own => {}
-            Standing::Possible => continue,
-            Standing::Gone => {
-                let mut tx = engine.store().write().await?;
-                race::fixes::supersede_race_fixes(engine, &mut tx, &task).await?;
-                tx.commit().await?;
-                export_fixes(engine, &context, None).await;
-                continue;
-            }
-        }
-        let Some(head) = &head else {
-            if is_set_aside {
-                supersede(engine, &context, &task, &fix.fix_id, Some(SET_ASIDE)).await?;
-            }
-            continue;
-        };
-        for file in &fix.files {
-            if repo.version_at(head, file).await? != repo.version_at(&fix.base_commit, file).await? {
-                supersede(engine, &context, &task, &fix.fix_id, None).await?;
-                break;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Marks a proposal that still waits: its file changed, unless another reason is given.
-pub(crate) async fn supersede(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    fix: &str,
-    why: Option<&str>,
-) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    let Some(fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
-        return Ok(());
-    };
-    let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
-    let why = why.map_or_else(changed, str::to_owned);
-    mark_superseded(engine, &mut tx, task, fix, &why).await?;
-    tx.commit().await?;
-    export_fixes(engine, context, None).await;
-    Ok(())
-}
-
-/// Marks every open proposal of a task: what they were drafted on is not worked on any more.
-pub(crate) async fn supersede_all(engine: &Engine, tx: &mut Tx, task: &TaskRow, why: &str) -> Result<()> {
-    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
-        mark_superseded(engine, tx, task, fix, why).await?;
-    }
-    Ok(())
-}
-
-/// Writes that a proposal no longer applies, and why.
-pub(crate) async fn mark_superseded(
-    engine: &Engine,
-    tx: &mut Tx,
-    task: &TaskRow,
-    mut fix: FixProposal,
-    why: &str,
-) -> Result<()> {
-    fix.reason = Some(why.to_owned());
-    fix.wanted_by = None;
-    write_fix(engine, tx, task, &mut fix, FixStatus::Superseded).await
-}
-
 /// Writes where a proposal is now.
 pub(crate) async fn write_fix(
     engine: &Engine,
@@ -571,18 +282,6 @@ pub(crate) async fn settle_fixes(engine: &Engine) -> Result<()> {
             tracing::warn!(task = %fix.task_id, fix = %fix.fix_id, %error, "failed to see whether a fix was applied");
         }
     }
-    Ok(())
-}
-
-/// Ends the run of a draft, if it is still open: what it did is lost.
-async fn lose_drafter(engine: &Engine, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
-    let Some(id) = &draft.execution_id else { return Ok(()) };
-    let open = executions::get(tx, id).await?.filter(|row| !row.execution.status.is_over());
-    let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
-    execution.status = ExecutionStatus::Lost;
-    execution.finished_at = Some(engine.now());
-    executions::update(tx, &execution).await?;
-    processes::delete(tx, &marker_of(execution.id.as_str()).0).await?;
     Ok(())
 }
 

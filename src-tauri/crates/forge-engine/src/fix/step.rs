@@ -193,7 +193,7 @@ pub(crate) async fn fix_in_place(
     if !first {
         return Ok(None);
     }
-    let Some(fix) = super::draft_fix(engine, draft, cancel).await? else { return Ok(None) };
+    let Some(fix) = super::draft::draft_fix(engine, draft, cancel).await? else { return Ok(None) };
     let of = Fixing { context: &s.context, task: &s.task, workspace };
     let actor = Actor::System { cause: Cause::Review };
     let fix = match super::command::land_fix(engine, &of, fix, actor, false).await {

@@ -69,7 +69,7 @@ pub(crate) fn hook_env(
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    env.extend(task.map(|task| run::task_env(engine, context, task, workspace)).unwrap_or_default());
+    env.extend(task.map(|task| run::given::task_env(engine, context, task, workspace)).unwrap_or_default());
     // The states of the moment, which may have passed since.
     env.extend(
         [

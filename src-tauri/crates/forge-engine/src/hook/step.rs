@@ -156,7 +156,7 @@ async fn run_hook_script(
     // From here on nothing fails for want of space: a script is begun at most once.
     let open = || async { open_log(&dir, &log_id, Arc::clone(environment.redactor())) };
     let log = storage::with_patience_until(engine, cancel, open).await?;
-    let follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let follow = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let run = super::script::run_script(
         engine,
         ScriptRun {
@@ -174,7 +174,7 @@ async fn run_hook_script(
     .await;
     log.append(EntryKind::HookRun, "", record_of(&run)?);
     drop(follow);
-    run::close_log(engine, log).await?;
+    run::log::close_log(engine, log).await?;
     Ok(run)
 }
 
@@ -318,7 +318,7 @@ pub(crate) async fn record_hook(
     }
     if failed && is_blocking(step) {
         let trouble = trouble_of(step, &run)?;
-        return core::runner::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
+        return core::outcome::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
     }
     let facts = json!({ "step": core::runner::name_of(step), "outcome": step.outcome });
     engine.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;

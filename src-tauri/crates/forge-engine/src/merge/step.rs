@@ -307,7 +307,7 @@ async fn landed(
         remark.push_str(&format!("; {left}"));
     }
     write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
-    review::count_unmerged(engine, &s.task.id).await;
+    review::unmerged::count_unmerged(engine, &s.task.id).await;
     Ok(End::Ok(Some(remark)))
 }
 

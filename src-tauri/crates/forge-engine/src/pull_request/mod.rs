@@ -3,21 +3,20 @@
 //! What people do about them; what the engine does is a step of the merge ([`crate::core::runner`]) and a watch
 //! ([`crate::pull_request::hosts`]). A pull request is nobody's but the host's: none is closed or deleted here.
 
+pub(crate) mod ends;
 pub(crate) mod hosts;
+pub(crate) mod notes;
 pub(crate) mod step;
 
-use forge_hosts::{Check, Fetched, HostError, KeychainError, Summary, Token, TokenSource, host_name};
+use forge_hosts::{Check, Fetched, HostError, KeychainError, Summary, Token, host_name};
 use forge_model::actor::Actor;
-use forge_model::comment::{CommentSource, CommentStatus, DiffSide, LineNote, MAX_TEXT_BYTES};
+use forge_model::comment::{CommentSource, CommentStatus, DiffSide};
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, Usage};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::offer::Verb;
-use forge_model::prompt::Correction;
-use forge_model::pull_request::{
-    HostCheckStatus, HostComment, HostStanding, HostVerdict, PullRequest, PullRequestState, TaskPullRequest,
-};
+use forge_model::pull_request::{HostComment, HostStanding, PullRequest, PullRequestState, TaskPullRequest};
 use forge_model::review::ReviewStatus;
 use forge_model::task::{HolderKind, WaitReason};
 use forge_store::Tx;
@@ -26,6 +25,7 @@ use forge_store::table::pull_requests::{self, PullRequestRow};
 use forge_store::table::{agents, executions, reviews, roles, tasks::TaskRow};
 use serde_json::json;
 
+use crate::pull_request::notes::{correction_of, cut, source_name};
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, transition::Move},
@@ -320,58 +320,6 @@ async fn require_agent(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) ->
     Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
 }
 
-/// What the agent is told: the person's words, what was said of no line, failed checks, comments on lines.
-async fn correction_of(
-    engine: &Engine,
-    id: &TaskId,
-    pull: &PullRequest,
-    news: &PullRequestNews,
-) -> Result<Correction> {
-    let mut findings = Vec::new();
-    let mut unknown = |field: String, what: &str| {
-        let message = format!("pull request {} has no such {what}", pull.number);
-        findings.push(forge_model::workflow::Finding::new(field, message));
-    };
-    let (mut said, mut checks) = (Vec::new(), Vec::new());
-    for (index, name) in news.comments.iter().enumerate() {
-        match pull.comments.iter().find(|comment| comment.id == *name) {
-            Some(comment) => said.push(comment),
-            None => unknown(format!("comments[{index}]"), "comment"),
-        }
-    }
-    for (index, name) in news.checks.iter().enumerate() {
-        let failed = |status| status == HostCheckStatus::Failed;
-        match pull.checks.iter().find(|check| check.name == *name && failed(check.status)) {
-            Some(check) => checks.push(check),
-            None => unknown(format!("checks[{index}]"), "check that failed"),
-        }
-    }
-    if !findings.is_empty() {
-        return Err(EngineError::Invalid(findings));
-    }
-    let words = news.message.as_deref().map(str::trim).filter(|words| !words.is_empty());
-    if words.is_none() && said.is_empty() && checks.is_empty() {
-        return Err(EngineError::invalid("message", "choose a comment or a check, or say something"));
-    }
-    let mut text: Vec<String> = words.map(str::to_owned).into_iter().collect();
-    for check in checks {
-        let more = [check.summary.as_deref(), check.url.as_deref()];
-        let more: Vec<&str> = more.into_iter().flatten().collect();
-        let end = if more.is_empty() { String::new() } else { format!(": {}", more.join(", ")) };
-        text.push(format!("The check `{}` failed at the code host{end}", check.name));
-    }
-    let mut placed = review::comments::notes_of_host(engine, id, &news.comments).await?;
-    let mut notes = Vec::new();
-    for comment in said {
-        match (placed.remove(&comment.id), &comment.path) {
-            (Some(note), _) => notes.push(note),
-            (None, Some(path)) => notes.push(bare_note(comment, path)),
-            (None, None) => text.push(spoken(comment)),
-        }
-    }
-    Ok(Correction::Message { text: text.join("\n\n"), comments: notes, files: Vec::new() })
-}
-
 /// What a pull request tells of a task.
 pub(crate) async fn pull_request_summary(
     engine: &Engine,
@@ -522,39 +470,4 @@ fn is_at_work(context: &ProjectContext, state: &str) -> bool {
         StateKind::Active | StateKind::Gate | StateKind::Custom => true,
         StateKind::Backlog | StateKind::Initial | StateKind::Blocked | StateKind::Terminal => false,
     })
-}
-
-/// A comment on a line that has no place in the diff.
-fn bare_note(comment: &HostComment, path: &str) -> LineNote {
-    LineNote {
-        path: path.to_owned(),
-        line: comment.line,
-        last_line: comment.line,
-        excerpt: Vec::new(),
-        author: Some(comment.author.clone()),
-        text: cut(&comment.body).to_owned(),
-    }
-}
-
-/// A comment on nothing in particular, with who says it.
-fn spoken(comment: &HostComment) -> String {
-    let did = match comment.verdict {
-        Some(HostVerdict::Approved) => "approved it",
-        Some(HostVerdict::ChangesRequested) => "asked for changes",
-        None => "said",
-    };
-    let quoted: Vec<String> = cut(&comment.body).lines().map(|line| format!("> {line}")).collect();
-    format!("{} {did} at the code host:\n{}", comment.author, quoted.join("\n"))
-}
-
-fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or(text).trim()
-}
-
-fn source_name(source: &TokenSource) -> String {
-    match source {
-        TokenSource::Keychain => "keychain".to_owned(),
-        TokenSource::Variable(name) => (*name).to_owned(),
-        TokenSource::Command(words) => words.first().cloned().unwrap_or_default(),
-    }
 }

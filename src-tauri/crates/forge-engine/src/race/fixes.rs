@@ -121,7 +121,8 @@ pub(crate) async fn is_of_present_work(conn: &mut SqliteConnection, fix: &FixPro
 pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
     for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
         if is_of_present_work(tx, &fix).await? == Standing::Gone {
-            fix::mark_superseded(engine, tx, task, fix, "its entry's work is not the task's").await?;
+            fix::superseded::mark_superseded(engine, tx, task, fix, "its entry's work is not the task's")
+                .await?;
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 //! anything, and is moved by its race alone. The race goes on whenever its task's step runs (`race/step.rs`),
 //! which the end of each entry asks for.
 
+pub(crate) mod entries;
 pub(crate) mod estimate;
 pub(crate) mod fixes;
 pub(crate) mod left;

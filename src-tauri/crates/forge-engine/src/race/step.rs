@@ -21,6 +21,7 @@ use forge_store::table::{fixes, races, roles, steps, tasks};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::race::entries::{settle_entries, start_entries};
 use crate::{
     Engine,
     core::{
@@ -33,14 +34,14 @@ use crate::{
     error::Result,
     fix, knowledge, merge,
     race::{is_entry, is_entry_over, tell_apart},
-    run, trust,
+    trust,
 };
 
 /// What the end of a race leads to; in the parameters of its step.
 pub(crate) const THEN_ACCEPT: &str = "accept";
 
 /// A second in milliseconds.
-const SECOND_MS: i64 = 1000;
+pub(crate) const SECOND_MS: i64 = 1000;
 
 /// Goes on with the task's race, or begins one.
 pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
@@ -154,68 +155,6 @@ async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<E
     elect(engine, s, race).await
 }
 
-/// Writes down what is known of entries that are over, and ends those whose time is up.
-async fn settle_entries(
-    engine: &Engine,
-    s: &Stepping,
-    context: &ProjectContext,
-    race: &mut Race,
-) -> Result<()> {
-    let now = engine.now();
-    let (base, limit) = (race.base_commit.clone(), i64::from(race.timeout_sec) * SECOND_MS);
-    for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
-        let late = entry.started_at.is_some_and(|at| now.since(at) >= limit);
-        let hold = if late { Some(core::workers::hold(engine, &entry.task_id).await) } else { None };
-        if late {
-            run::stop_run(engine, &entry.task_id).await;
-        }
-        let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
-            continue;
-        };
-        let done = is_entry_over(context, &task);
-        if !done && !late {
-            continue;
-        }
-        let unsaved = super::left::save_entry(engine, context, &task, &base).await;
-        let mut tx = engine.store().write().await?;
-        super::look_at_entry(&mut tx, context, &base, entry).await?;
-        if let Some(saved) = unsaved {
-            saved.into_entry(entry);
-        }
-        entry.status = match (done, &task.error_annotation) {
-            (false, _) => RaceEntryStatus::TimedOut,
-            (true, None) => RaceEntryStatus::Finished,
-            (true, Some(trouble)) => {
-                // Failed checks and a verdict are an entry's own end: it did all that it does.
-                let judged = matches!(
-                    trouble.kind,
-                    AnnotationType::ReviewBudgetExhausted | AnnotationType::ReviewStagnant
-                );
-                entry.reason = Some(trouble.message.clone());
-                if judged { RaceEntryStatus::Finished } else { RaceEntryStatus::Failed }
-            }
-        };
-        if entry.status == RaceEntryStatus::TimedOut {
-            entry.reason = Some(format!("its {} seconds were up", race.timeout_sec));
-        }
-        entry.finished_at = Some(now);
-        entry.duration_ms = entry.started_at.map(|at| now.since(at));
-        races::put_entry(&mut tx, &race.id, entry).await?;
-        let facts = json!({
-            "name": entry.strategy, "status": entry.status, "gate": entry.gate,
-            "score": entry.score, "cost_micro_usd": entry.cost_micro_usd,
-        });
-        engine.emit(&mut tx, EventType::RaceEntryFinished, &s.task, race.id.as_str(), &facts).await?;
-        if !done {
-            put_out(engine, &mut tx, context, &entry.task_id).await?;
-        }
-        tx.commit().await?;
-        engine.point("race.entry_finished");
-        drop(hold);
-    }
-    Ok(())
-}
-
 /// Moves an entry where nothing more is done about it.
 pub(crate) async fn put_out(
     engine: &Engine,
@@ -230,35 +169,6 @@ pub(crate) async fn put_out(
     let out = context.workflow.cancellation_state.clone();
     let mv = Move::by_engine(&out, "cancel", Actor::System { cause: Cause::Workflow });
     core::transition::apply(engine, tx, context, &mut task, mv).await.map(drop)
-}
-
-/// Starts as many of those that wait for their turn as may run.
-async fn start_entries(
-    engine: &Engine,
-    s: &Stepping,
-    context: &ProjectContext,
-    race: &mut Race,
-) -> Result<()> {
-    let running = race.entries.iter().filter(|entry| entry.status == RaceEntryStatus::Running).count();
-    let free = usize::try_from(race.max_parallel).unwrap_or(usize::MAX).saturating_sub(running);
-    let waiting = race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Queued);
-    for entry in waiting.take(free) {
-        let mut tx = engine.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
-        let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
-        let mv = Move::by_engine(&to, "accept", Actor::System { cause: Cause::Workflow });
-        core::transition::apply(engine, &mut tx, context, &mut task, mv).await?;
-        entry.status = RaceEntryStatus::Running;
-        entry.started_at = Some(engine.now());
-        entry.branch = Some(task_branch(&task));
-        races::put_entry(&mut tx, &race.id, entry).await?;
-        let facts = json!({ "name": entry.strategy });
-        engine.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        engine.point("race.entry_started");
-        engine.kick(&entry.task_id);
-    }
-    Ok(())
 }
 
 async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {

@@ -1,5 +1,6 @@
 //! What people look at: lists, histories, logs and diffs. Nothing here writes.
 
+pub(crate) mod diff_scope;
 pub(crate) mod exports;
 pub(crate) mod loop_status;
 pub(crate) mod preview;
@@ -7,10 +8,10 @@ pub(crate) mod view;
 #[cfg(test)]
 pub(crate) mod view_tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use forge_agents::LogReader;
-use forge_git::{DiffPage, DiffScope, Repo, guard};
+use forge_git::{DiffPage, DiffScope};
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::event::Event;
 use forge_model::execution::{Execution, ExecutionRole};
@@ -18,25 +19,25 @@ use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
 use forge_model::log::LogPage;
 use forge_model::notification::Notification;
 use forge_model::prompt::{Correction, Layer, SaidMessage};
-use forge_model::race::RaceEntry;
 use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};
 use forge_model::workflow::{State, StateKind};
-use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_model::workspace::Workspace;
 use forge_store::table::steps::StepRow;
 use forge_store::table::tasks::{Filter, TaskRow};
 use forge_store::table::{
-    agents, events, executions, notifications, races, reviews, roles, steps, tasks, transitions, workspaces,
+    agents, events, executions, notifications, reviews, roles, steps, tasks, transitions, workspaces,
 };
 use sqlx::SqliteConnection;
 
+use crate::read::diff_scope::{check_inside, diff_scope, without_secrets};
 use crate::{
-    ConflictCode, Engine, EngineError, TaskPage,
+    Engine, EngineError, TaskPage,
     core::{self, context::ProjectContext, runner::name_of},
     error::Result,
     hook,
-    race::{self, is_entry},
+    race::{self},
     review, run,
     workspace::lock::read_lock,
 };
@@ -428,115 +429,6 @@ async fn review_in_view(
     Ok(last.filter(|review| review.reviewed_commit.is_some()))
 }
 
-pub(crate) async fn diff_scope(
-    engine: &Engine,
-    id: &TaskId,
-    request: DiffRequest,
-) -> Result<(Repo, DiffScope)> {
-    let mut conn = engine.store().read().await?;
-    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
-    let workspace = workspaces::last(&mut conn, id).await?;
-    let workspace = workspace.ok_or_else(|| {
-        EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
-    })?;
-    let run = executions::last_of(&mut conn, id, ExecutionRole::Coder).await?.map(|row| row.execution);
-    let reviewed =
-        reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
-    let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
-    let in_view = review_in_view(&mut conn, &context, &task).await?;
-    drop(conn);
-    let repo = core::context::repo(engine, &context).await?;
-    if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
-        && request == DiffRequest::Task
-        && repo.resolve(&head).await?.is_some()
-    {
-        let base = diff_base(&repo, &context, &task, &workspace, &head).await?;
-        return Ok((repo, DiffScope::Commits { base, head }));
-    }
-    let worktree = PathBuf::from(&workspace.path);
-    let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
-    let tip = if present {
-        repo.head(&worktree).await?
-    } else {
-        let entry = race.as_ref().and_then(|race| race.entry_of(id));
-        // What a lost entry did is known as long as it is kept.
-        let known = run.as_ref().filter(|_| entry.is_none());
-        branch_tip(&repo, &workspace, known, entry).await?
-    };
-    let base = match &race {
-        // Entries are compared: each by what it did since the race began.
-        Some(race) => race.base_commit.clone(),
-        None => diff_base(&repo, &context, &task, &workspace, &tip).await?,
-    };
-    let since = |base: String| {
-        if present {
-            DiffScope::Worktree { worktree: worktree.clone(), base }
-        } else {
-            DiffScope::Commits { base, head: tip.clone() }
-        }
-    };
-    let scope = match request {
-        DiffRequest::Task => since(base),
-        DiffRequest::Uncommitted if present => DiffScope::Uncommitted { worktree },
-        DiffRequest::Uncommitted => DiffScope::Commits { base: tip.clone(), head: tip },
-        DiffRequest::SinceReview => since(reviewed.unwrap_or(base)),
-        DiffRequest::Turn => match run.map(|run| (run.before_commit, run.after_commit)) {
-            Some((Some(before), Some(after))) => DiffScope::Commits { base: before, head: after },
-            Some((Some(before), None)) => since(before),
-            _ => since(base),
-        },
-    };
-    Ok((repo, scope))
-}
-
-async fn branch_tip(
-    repo: &Repo,
-    workspace: &Workspace,
-    run: Option<&Execution>,
-    entry: Option<&RaceEntry>,
-) -> Result<String> {
-    let mut tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
-    // After its race, an entry's work stands on a branch that keeps it, or on its task's.
-    if let (None, Some(entry)) = (&tip, entry) {
-        let kept = entry.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-        for name in kept.iter().chain(&entry.commit) {
-            if tip.is_none() {
-                tip = repo.resolve(name).await?;
-            }
-        }
-    }
-    // A merged branch may be deleted; its work is still known.
-    if let (None, Some(after)) = (&tip, run.and_then(|run| run.after_commit.as_ref())) {
-        tip = repo.resolve(after).await?;
-    }
-    tip.ok_or_else(|| {
-        let message = match entry {
-            Some(entry) => format!("what {} did is no longer kept", entry.strategy),
-            None => format!("the branch {} is gone", workspace.branch),
-        };
-        EngineError::conflict(ConflictCode::WorkspaceMissing, message)
-    })
-}
-
-/// Where the task left its target; the recorded base once its work is part of the target.
-async fn diff_base(
-    repo: &Repo,
-    context: &ProjectContext,
-    task: &TaskRow,
-    workspace: &Workspace,
-    tip: &str,
-) -> Result<String> {
-    let target = format!("refs/heads/{}", context.target_branch(task));
-    let base = repo.merge_base(&target, tip).await?;
-    Ok(base.filter(|base| base != tip).unwrap_or_else(|| workspace.base_commit.clone()))
-}
-
-/// A notification is shown outside of the window, with the title that somebody typed.
-fn without_secrets(engine: &Engine, told: Notification) -> Notification {
-    let title = engine.redactor_of(&told.project_id).string(told.title);
-    Notification { title, ..told }
-}
-
 fn shown(step: &StepRow) -> TransitionStep {
     TransitionStep {
         phase: step.phase.clone(),
@@ -560,18 +452,6 @@ fn queued_message(step: &StepRow) -> Option<SaidMessage> {
 
 fn bad_log_id(error: &forge_agents::LogError) -> EngineError {
     EngineError::invalid("log_id", error.to_string())
-}
-
-/// Refuses a path that could lead out of a folder. A link at its end is what the diff shows, and is not followed.
-/// `field` is where the path was given.
-pub(crate) fn check_inside(root: &Path, path: &str, field: &str) -> Result<()> {
-    let escape = |source| EngineError::Escape { field: field.to_owned(), source };
-    let parent = Path::new(path).parent().filter(|parent| !parent.as_os_str().is_empty());
-    guard::check_form(root, Path::new(path)).map_err(escape)?;
-    match parent.map(|parent| guard::resolve_inside(root, parent)) {
-        Some(Err(error @ guard::GuardError::Escape { .. })) => Err(escape(error)),
-        _ => Ok(()),
-    }
 }
 
 /// A stretch of a log of a folder; empty when it has no such log yet.

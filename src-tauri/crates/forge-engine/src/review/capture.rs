@@ -105,7 +105,7 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
     if !state.plans() && !is_empty_merge {
         begin_captured_review(engine, s, state, commit.clone()).await?;
     }
-    super::count_unmerged(engine, &s.task.id).await;
+    super::unmerged::count_unmerged(engine, &s.task.id).await;
     if let Some(seen) = seen.filter(Uncommitted::is_empty) {
         engine.inner.looks.keep(&s.task.id, seen, Instant::now());
     }
@@ -252,7 +252,7 @@ async fn commit_worktree(
             tasks::update(&mut tx, &mut task, engine.now()).await?;
         }
         tx.commit().await?;
-        fix::supersede_fixes(engine, &s.task.id).await;
+        fix::superseded::supersede_fixes(engine, &s.task.id).await;
     }
     let seen = committed.is_none().then_some(seen);
     let committed = committed.map(|commit| format!("committed {}", short(&commit)));

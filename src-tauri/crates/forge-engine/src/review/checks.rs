@@ -28,8 +28,9 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        entry::failure_policy,
         runner::{End, Stepping},
-        transition::{Trouble, failure_policy},
+        transition::Trouble,
     },
     error::Result,
     fix, race,
@@ -74,7 +75,7 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
         return Ok(end);
     }
     open_review(engine, s, &mut review, &repo, &workspace).await?;
-    fix::supersede_fixes(engine, &s.task.id).await;
+    fix::superseded::supersede_fixes(engine, &s.task.id).await;
     match run_mended(engine, s, &mut review, &repo, &workspace, &seen, cancel).await? {
         Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
         Checked::Passed(count) => Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed")))),
@@ -368,7 +369,7 @@ pub(crate) async fn run_command(
     let environment = core::environment::command_environment(engine, &s.context).await?;
     let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
         .base(environment.base())
-        .envs(run::task_env(engine, &s.context, &s.task, Some(workspace)))
+        .envs(run::given::task_env(engine, &s.context, &s.task, Some(workspace)))
         .timeout(timeout)
         .grace(GRACE);
     let log = LogWriter::open(
@@ -381,11 +382,11 @@ pub(crate) async fn run_command(
     environment.note_withheld(&log);
     let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
     let mut output = Diagnosing::new(output);
-    let _follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let _follow = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let finished =
         run::recorded::run_recorded(engine, &s.task, process, cancel, (&mut output, environment.redactor()))
             .await;
-    run::close_log(engine, log).await?;
+    run::log::close_log(engine, log).await?;
     let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
     check.diagnoses = diagnoses;
     let kept = output.kept.into_strings();

@@ -64,11 +64,11 @@ async fn log_gate(engine: &Engine, s: &Stepping, log_id: &str, report: &Validate
         DEFAULT_CAP_BYTES,
         core::redaction::redactor_in(engine, &s.context),
     )?;
-    let _follow = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), log_id, &log);
+    let _follow = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), log_id, &log);
     let text = format!("{}\n", told(&report.results));
     log.raw(text.as_bytes());
     log.append(EntryKind::Stdout, "", json!({ "text": text }));
-    run::close_log(engine, log).await
+    run::log::close_log(engine, log).await
 }
 
 fn ended(begun: ReviewStep, duration_ms: i64, report: ValidateReport) -> ReviewStep {

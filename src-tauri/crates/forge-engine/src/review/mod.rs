@@ -16,37 +16,36 @@ pub(crate) mod comments;
 pub(crate) mod decision;
 pub(crate) mod diagnosing;
 pub(crate) mod gate;
+pub(crate) mod kept;
 pub(crate) mod stagnation;
 pub(crate) mod traces;
+pub(crate) mod unmerged;
 
 use std::path::Path;
 
-use forge_git::{Backup, Repo};
+use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
-use forge_model::merge::{Merge, MergeStatus};
 use forge_model::race::RaceStatus;
-use forge_model::retention::{Bounds, Counts};
 use forge_model::review::{Review, ReviewStatus, WorkChanged};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepOutcome};
 use forge_model::workflow::Action;
 use forge_store::Tx;
-use forge_store::table::{executions, merges, races, reviews, steps, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{executions, races, reviews, steps, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
 
+use crate::review::unmerged::count_unmerged;
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, backup_prefix, task_branch},
+        context::{ProjectContext, task_branch},
         transition::Trouble,
     },
     error::Result,
     fix,
-    race::is_entry,
-    subtask::is_ordered,
     workspace::{self, is_present},
 };
 
@@ -177,7 +176,7 @@ pub(crate) async fn require_reviewed_work(
 /// the work.
 pub(crate) async fn look_at_changed_work(engine: &Engine, id: &TaskId) -> Result<()> {
     count_unmerged(engine, id).await;
-    fix::supersede_fixes(engine, id).await;
+    fix::superseded::supersede_fixes(engine, id).await;
     let (task, context, review) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
@@ -306,133 +305,6 @@ pub(crate) async fn restore_branch(engine: &Engine, task: &TaskRow, context: &Pr
         return Ok(());
     }
     Ok(repo.update_ref(&name, commit, "", "forge: restored at the reviewed commit").await?)
-}
-
-/// How many commits of a task's branch its target lacks; what was merged from it counts as merged, whatever became
-/// of the commits. The stored count where git cannot be asked.
-async fn unmerged_commits(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<u32> {
-    if is_ordered(task) || is_entry(task) {
-        return Ok(0);
-    }
-    let (merged, reviewed) = {
-        let mut conn = engine.store().read().await?;
-        (merges::list(&mut conn, &task.id).await?, reviews::list(&mut conn, &task.id).await?)
-    };
-    let Some(repo) = present_repo(engine, context).await? else { return Ok(task.unmerged_commits) };
-    let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
-        return Ok(0);
-    };
-    let mut others = vec![format!("refs/heads/{}", context.target_branch(task))];
-    let is_over = |merge: &&Merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing);
-    let over: Vec<&Merge> = merged.iter().filter(is_over).collect();
-    // What passed before a merge is what it merged, also when that was rebased.
-    let last = over.iter().map(|merge| merge.created_at).max();
-    let landed = |review: &Review| {
-        let passed = review.finished_at.filter(|_| review.status == ReviewStatus::Passed);
-        passed.zip(last).is_some_and(|(passed, last)| passed <= last)
-    };
-    let sources = over.iter().map(|merge| merge.source_commit.clone()).filter(|it| !it.is_empty());
-    others.extend(sources);
-    others.extend(reviewed.into_iter().filter(landed).filter_map(|review| review.reviewed_commit));
-    Ok(repo.commits_outside(&tip, &others).await?)
-}
-
-/// Counts anew how many commits of a task are not merged. Called whenever Forge changed the branch, its target or
-/// the task's state; a failure leaves the count as it was, with a line in the log.
-pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
-    let counted = async {
-        let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
-        let commits = unmerged_commits(engine, &context, &task).await?;
-        if commits == task.unmerged_commits {
-            return Ok(());
-        }
-        let mut tx = engine.store().write().await?;
-        tasks::set_unmerged(&mut tx, id, commits).await?;
-        let facts = json!({ "unmerged_commits": commits });
-        engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
-        tx.commit().await?;
-        Ok::<_, EngineError>(())
-    };
-    if let Err(error) = counted.await {
-        tracing::warn!(task = %id, %error, "failed to count the commits that are not merged");
-    }
-}
-
-/// Counts the commits of every task that has a worktree or still has some, in the background: people may have made or
-/// merged commits while no engine ran.
-pub(crate) fn count_all_unmerged(engine: &Engine) {
-    let engine = engine.clone();
-    engine.clone().in_background(async move {
-        let listed = async { tasks::with_commits(&mut *engine.store().read().await?).await };
-        match listed.await {
-            Ok(all) => {
-                for id in all {
-                    if engine.inner.shutdown.is_cancelled() {
-                        return;
-                    }
-                    count_unmerged(&engine, &id).await;
-                }
-            }
-            Err(error) => tracing::warn!(%error, "failed to list the tasks with commits"),
-        }
-    });
-}
-
-/// The reviewed commits of tasks that this engine knows to be closed since before `until`, and how many are kept in all.
-pub(crate) async fn old_reviewed(
-    engine: &Engine,
-    repo: &Repo,
-    bounds: Bounds,
-    counts: &mut Counts,
-) -> Result<Vec<Backup>> {
-    let all = repo.backups(REVIEWED).await?;
-    let mut old = Vec::new();
-    for kept in all {
-        let owner = kept.ref_name.strip_prefix(REVIEWED).and_then(|rest| rest.split('/').nth(1));
-        let owner = owner.map(|owner| TaskId(owner.to_owned()));
-        let closed = match owner {
-            Some(owner) => closed_since(engine, &owner).await?,
-            None => None,
-        };
-        match closed {
-            None => counts.add_young(1),
-            Some(at) if counts.add(bounds, at) => old.push(kept),
-            Some(_) => {}
-        }
-    }
-    Ok(old)
-}
-
-/// Since when a task is closed; none when it is open or gone.
-async fn closed_since(engine: &Engine, id: &TaskId) -> Result<Option<Timestamp>> {
-    let mut conn = engine.store().read().await?;
-    let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(None) };
-    let context = core::context::context_of(engine, &mut conn, &task).await?;
-    let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
-    Ok(is_closed.then_some(task.status_since))
-}
-
-/// Forgets reviewed commits.
-pub(crate) async fn forget_reviewed(repo: &Repo, old: Vec<Backup>) -> Result<()> {
-    for kept in old {
-        repo.delete_ref(&kept.ref_name, &kept.commit).await?;
-        tracing::info!(name = %kept.ref_name, commit = %kept.commit, "forgot a reviewed commit");
-    }
-    Ok(())
-}
-
-/// Keeps the reviewed commits of a task that is deleted as backups, which go by their age.
-pub(crate) async fn turn_reviewed_into_backups(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-) -> Result<()> {
-    let Some(repo) = present_repo(engine, context).await? else { return Ok(()) };
-    for kept in repo.backups(&reviewed_prefix(&task.id)).await? {
-        repo.next_number(&backup_prefix(task), &kept.commit).await?;
-        repo.delete_ref(&kept.ref_name, &kept.commit).await?;
-    }
-    Ok(())
 }
 
 /// Whether a worktree was ever made for a task, or an agent worked on it.

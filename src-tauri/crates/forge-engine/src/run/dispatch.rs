@@ -312,7 +312,7 @@ pub(crate) async fn re_enter(
     slots::release(tx, &s.task.id).await?;
     effects.push(Effect::WakeWaiting);
     let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
-    core::transition::insert_entry(engine, tx, &context, &mut s.task, &transition, carry).await
+    core::entry::insert_entry(engine, tx, &context, &mut s.task, &transition, carry).await
 }
 
 /// The end of a run's output, for people to see why it failed.

@@ -3,7 +3,6 @@
 use forge_agents::AgentError;
 use forge_agents::RunOutcome;
 use forge_agents::marker_of;
-use forge_exec::Finished;
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, TaskId};

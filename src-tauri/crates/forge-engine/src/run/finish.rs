@@ -85,8 +85,8 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
         tasks::update(&mut tx, &mut task, engine.now()).await?;
     }
     tx.commit().await?;
-    fix::supersede_fixes(engine, &s.task.id).await;
-    review::count_unmerged(engine, &s.task.id).await;
+    fix::superseded::supersede_fixes(engine, &s.task.id).await;
+    review::unmerged::count_unmerged(engine, &s.task.id).await;
     let committed = committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)));
     let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
     Ok(End::Ok((!remarks.is_empty()).then(|| remarks.join(", "))))

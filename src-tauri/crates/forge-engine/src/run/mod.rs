@@ -8,8 +8,10 @@ pub(crate) mod end;
 pub(crate) mod events;
 pub(crate) mod finish;
 pub(crate) mod follow_up;
+pub(crate) mod given;
 pub(crate) mod growth;
 pub(crate) mod list;
+pub(crate) mod log;
 pub(crate) mod lost;
 pub(crate) mod plan;
 pub(crate) mod profiles;
@@ -26,71 +28,50 @@ use std::{
 };
 
 use forge_agents::{
-    Adapter, AgentError, Control, CostLimit, ForgeMcp, Handle, Launch, Limits, LogWriter, RunCommand,
-    RunOutcome, SessionRequest, adapter, marker_of,
+    AgentError, Control, CostLimit, ForgeMcp, Handle, Launch, Limits, LogWriter, RunCommand, RunOutcome,
+    adapter, marker_of,
 };
-use forge_exec::{Command, ExecError, Finished, Marker, OutputSink, ProcessIdentity};
-use forge_git::{REPOSITORY_VARIABLES, Repo};
-use forge_model::agent::{Agent, PermissionMode, Profile};
+use forge_exec::{Marker, ProcessIdentity};
+use forge_git::Repo;
+use forge_model::agent::Agent;
 use forge_model::event::EventType;
-use forge_model::execution::{Execution, ExecutionError, ExecutionRole, ExecutionStatus};
-use forge_model::ids::{ExecutionId, ProjectId, TaskId};
+use forge_model::execution::{ExecutionRole, ExecutionStatus};
+use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::inner_loop::Strategy;
 use forge_model::prompt::{Correction, prompt_of};
-use forge_model::redact::Redactor;
-use forge_model::task::AnnotationType;
-use forge_model::time::Timestamp;
-use forge_model::transition::StepKind;
-use forge_model::workflow::SessionMode;
 use forge_model::workspace::Workspace;
 use forge_store::table::executions::ExecutionRow;
 use forge_store::table::processes::ProcessRow;
-use forge_store::table::steps::StepRow;
-use forge_store::table::{
-    agents, approvals, executions, limits, processes, slots, steps, tasks, tasks::TaskRow, transitions,
-    workspaces,
-};
+use forge_store::table::{agents, executions, processes, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
 use tokio::sync::watch;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use crate::run::end::{end_run, settle_failure};
+use crate::run::given::{limits_of, permissions_of, run_env, session_of};
+use crate::run::log::{close_log, follow_log};
 use crate::{
     Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, task_branch},
+        context::ProjectContext,
         environment::ProgramEnvironment,
         panics::guarded,
-        redaction::{Redacting, redacted_command, redacted_outcome},
+        redaction::{redacted_command, redacted_outcome},
     },
-    cost::{
-        self,
-        meter::Metered,
-        prices::{Cost, Ledger},
-    },
+    cost::{self, meter::Metered, prices::Ledger},
     engine::locked,
     error::Result,
     knowledge, race,
-    review::{self, audit::audits, traces::leaves_no_trace},
-    run::{
-        events::Listening,
-        growth::LogGrowth,
-        plan::{needs_merge_begun, plan_file},
-    },
+    review::{self, traces::leaves_no_trace},
+    run::{events::Listening, plan::needs_merge_begun},
     storage::{self, private_data},
-    trust::{self, accepted::trouble_of},
+    trust::{self},
     workspace::{self, lock::WorkspaceHold},
 };
 
 /// From the gentle signal to the kill of an agent.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// How long a disk that refuses the end of a log is left alone, how often it is tried again though it takes everything
-/// else, and with how much free space it is full.
-const LOG_PAUSE: Duration = Duration::from_millis(500);
-const LOG_TRIES: u32 = 10;
-const LOG_NEEDS: u64 = 16 * 1024 * 1024;
 
 /// The runs of this process.
 #[derive(Debug, Default)]
@@ -429,147 +410,8 @@ async fn record_running(
     Ok(())
 }
 
-/// The environment of everything that runs on a task's behalf, on top of the user's own.
-pub(crate) fn task_env(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    workspace: Option<&Workspace>,
-) -> Vec<(String, String)> {
-    let mut env = Engine::project_env(context);
-    env.extend([
-        ("FORGE_TASK_ID".to_owned(), task.id.0.clone()),
-        ("FORGE_TASK_NUMBER".to_owned(), task.number.to_string()),
-        ("FORGE_TASK_TITLE".to_owned(), core::redaction::redacted_in(engine, context, task.title.clone())),
-        ("FORGE_TASK_STATUS".to_owned(), task.status.clone()),
-        ("FORGE_TASK_BRANCH".to_owned(), task_branch(task)),
-    ]);
-    if let Some(workspace) = workspace {
-        env.push(("FORGE_WORKTREE_PATH".to_owned(), workspace.path.clone()));
-        env.push(("FORGE_PORT_BASE".to_owned(), workspace.port_base.to_string()));
-    }
-    env
-}
-
-/// `identity` is what its own git needs to commit where the user has none.
-fn run_env(
-    engine: &Engine,
-    p: &Prepared,
-    prompt_file: &Path,
-    identity: Vec<(String, String)>,
-    mcp: Option<&ForgeMcp>,
-) -> Vec<(String, String)> {
-    let execution = &p.row.execution;
-    let mut env = task_env(engine, &p.context, &p.task, Some(&p.workspace));
-    env.push(("FORGE_AGENT_ID".to_owned(), execution.agent_id.0.clone()));
-    env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
-    env.push(("FORGE_ATTEMPT".to_owned(), execution.attempt.to_string()));
-    env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
-    if let Some(strategy) = &p.strategy {
-        env.push(("FORGE_STRATEGY".to_owned(), strategy.name.clone()));
-    }
-    env.push(("FORGE_PLAN_FILE".to_owned(), plan_file(&p.workspace).to_string_lossy().into_owned()));
-    env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
-    env.extend(identity);
-    env.extend(mcp.into_iter().flat_map(ForgeMcp::variables));
-    env
-}
-
-/// Tells the growth of a log while the guard lives.
-pub(crate) fn follow_log(
-    engine: &Engine,
-    project: &ProjectId,
-    task: Option<&TaskId>,
-    log_id: &str,
-    log: &LogWriter,
-) -> DropGuard {
-    let ended = CancellationToken::new();
-    let guard = ended.clone().drop_guard();
-    let mut last = log.follow();
-    let sender = engine.inner.log_growth.clone();
-    let (project_id, task_id, log_id) = (project.clone(), task.cloned(), log_id.to_owned());
-    engine.inner.tracker.spawn(async move {
-        loop {
-            let over = tokio::select! {
-                () = ended.cancelled() => true,
-                changed = last.changed() => changed.is_err(),
-            };
-            let seq = *last.borrow_and_update();
-            // Nobody listening is fine: growth is news, not history.
-            let _ = sender.send(LogGrowth {
-                project_id: project_id.clone(),
-                task_id: task_id.clone(),
-                log_id: log_id.clone(),
-                seq,
-            });
-            if over {
-                return;
-            }
-        }
-    });
-    guard
-}
-
-/// Ends a log once the disk has taken all of it, or the engine stops.
-pub(crate) async fn close_log(engine: &Engine, log: LogWriter) -> Result<()> {
-    let mut tries = 0;
-    while !engine.inner.shutdown.is_cancelled() {
-        let flushed = log.clone();
-        let written = tokio::task::spawn_blocking(move || flushed.flush()).await;
-        if written.map_err(|error| EngineError::io("write a log")(std::io::Error::other(error)))? {
-            break;
-        }
-        // A disk that takes everything else refuses this log for a reason that does not pass.
-        let full = engine.disk_space().is_some_and(|space| space.free < LOG_NEEDS);
-        tries = if full || engine.probe_storage().await.failure.is_some() { 0 } else { tries + 1 };
-        if tries > LOG_TRIES {
-            break;
-        }
-        tokio::select! {
-            () = engine.inner.shutdown.cancelled() => {}
-            () = tokio::time::sleep(LOG_PAUSE) => {}
-        }
-    }
-    tokio::task::spawn_blocking(move || log.close())
-        .await
-        .map(drop)
-        .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
-}
-
 /// The task's folder: what holds the worktree, the lock and the prompts.
 pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     let tree = Path::new(&workspace.path);
     tree.parent().unwrap_or(tree).to_owned()
-}
-
-pub(crate) fn limits_of(agent: &Agent) -> Limits {
-    let profile = Profile::of(agent);
-    let default = Limits::default();
-    let seconds = |value: Option<u32>| value.map(|seconds| Duration::from_secs(u64::from(seconds)));
-    Limits {
-        wall_clock: seconds(profile.wall_clock_seconds).or(default.wall_clock),
-        silence: seconds(profile.silence_seconds).or(default.silence),
-        turns: profile.turns,
-        cost: None,
-    }
-}
-
-/// The conversation of a run: the one it goes on with, where the program can.
-fn session_of(execution: &Execution, adapter: &dyn Adapter) -> SessionRequest {
-    let can = adapter.capabilities();
-    match (&execution.from_session, execution.session_mode) {
-        (Some(session), SessionMode::Fork) if can.fork => SessionRequest::Fork(session.clone()),
-        (Some(session), SessionMode::Fork | SessionMode::Resume) if can.resume => {
-            SessionRequest::Resume(session.clone())
-        }
-        _ => SessionRequest::New,
-    }
-}
-
-/// What a run may do without being asked: who judges or plans writes nothing.
-fn permissions_of(agent: &Agent, role: ExecutionRole) -> PermissionMode {
-    match role {
-        ExecutionRole::Coder => Profile::of(agent).permissions,
-        ExecutionRole::Reviewer | ExecutionRole::Planner | ExecutionRole::Drafter => PermissionMode::ReadOnly,
-    }
 }

@@ -300,7 +300,7 @@ async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, a
             workspace::reset::set_work_aside(engine, &repo, &context, &task).await
         }
         (Verb::Cancel, _) => {
-            review::count_unmerged(engine, id).await;
+            review::unmerged::count_unmerged(engine, id).await;
             Ok(())
         }
         _ => Ok(()),
@@ -329,7 +329,7 @@ async fn review_again(
         let last = transitions::last(tx, &task.id)
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-        return core::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
     }
     let mut mv = Move::by_user(&gate, Verb::ReviewAgain.as_str(), actor);
     mv.carry = carry;
@@ -464,7 +464,7 @@ pub(crate) async fn retry(
             return audit_again(engine, tx, task, &last, carry).await;
         }
         review_anew(engine, tx, context, task, &last).await?;
-        return core::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
     }
     let mut mv = Move::by_user(&to, "retry", actor);
     // Repeating what failed is no new judgement of the work.
@@ -537,7 +537,7 @@ pub(crate) async fn back_to_work(
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         task.review_passed_at = None;
-        return core::transition::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
     }
     let mut mv = Move::by_user(&to, verb.as_str(), actor);
     mv.reason = reason;

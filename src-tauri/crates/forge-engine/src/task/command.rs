@@ -344,7 +344,7 @@ impl Engine {
                 format!("its worktree cannot go: {reason}"),
             ));
         }
-        if let Err(error) = review::turn_reviewed_into_backups(self, &context, &row).await {
+        if let Err(error) = review::kept::turn_reviewed_into_backups(self, &context, &row).await {
             tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
         }
         let mut tx = self.store().write().await?;

@@ -11,12 +11,15 @@ use forge_store::Tx;
 use forge_store::table::{agents, limits, reviews, roles, slots, steps, tasks, tasks::TaskRow, transitions};
 use serde_json::{Value, json};
 
+use crate::task::claim::{
+    ask_guards_of_claim, fill_claimed_roles, not_claimable, require_free_role, require_same_agent,
+};
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
         context::ProjectContext,
-        guards::{Aside, named, open_prerequisites},
+        guards::{named, open_prerequisites},
         transition::{Move, Trouble, column_states},
     },
     error::Result,
@@ -106,7 +109,7 @@ impl Engine {
         run::stop_run(self, id).await;
         if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
             // Whoever closes it is told what stays behind.
-            review::count_unmerged(self, id).await;
+            review::unmerged::count_unmerged(self, id).await;
         }
         let mut tx = self.store().write().await?;
         let (mut task, context) = core::load::load_own(self, &mut tx, id, request.version).await?;
@@ -373,75 +376,6 @@ async fn position(
     Ok(None)
 }
 
-/// Writes the roles that a claim fills. Whoever takes the first step of a task that nobody else does also does
-/// the work. The holder of the work does not become the holder of a step that tasks pass by without one.
-async fn fill_claimed_roles(
-    engine: &Engine,
-    tx: &mut Tx,
-    context: &ProjectContext,
-    task: &TaskRow,
-    (target, role): (&State, &str),
-    holder: &RoleHolder,
-) -> Result<()> {
-    let mut filled = vec![role];
-    if let Some(work) = context.work_role().filter(|work| *work != role) {
-        match roles::holder(tx, &task.id, work).await? {
-            None => filled.push(work),
-            Some(present) if present == *holder && target.has_action(Action::AutoCascadeOnUnassignedRole) => {
-                filled.clear();
-            }
-            Some(_) => {}
-        }
-    }
-    for role in filled {
-        let present = roles::holder(tx, &task.id, role).await?;
-        if present.as_ref() != Some(holder) {
-            roles::put(tx, &task.id, role, Some(holder)).await?;
-            engine
-                .emit(tx, EventType::TaskAssigned, task, task.id.as_str(), &json!({ "role": role }))
-                .await?;
-        }
-    }
-    Ok(())
-}
-
-/// Asks the guards of the state that a claim would leave; what cannot be claimed is told by the claim itself.
-async fn ask_guards_of_claim(
-    engine: &Engine,
-    actor: &Actor,
-    id: &TaskId,
-    version: Option<u32>,
-) -> Result<Option<Aside>> {
-    let (task, context) = {
-        let mut conn = engine.store().read().await?;
-        core::load::load_own(engine, &mut conn, id, version).await?
-    };
-    let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
-    if leaves && !is_ordered(&task) {
-        return core::guards::ask_guards(engine, &context, &task, actor.audience()).await;
-    }
-    Ok(None)
-}
-
-/// Refuses a claim for another agent than the one that works on the task.
-async fn require_same_agent(
-    tx: &mut Tx,
-    context: &ProjectContext,
-    task: &TaskRow,
-    holder: &RoleHolder,
-) -> Result<()> {
-    let at_work = context.workflow.state(&task.status).filter(|state| state.kind == StateKind::Active);
-    let Some(role) = at_work.and_then(|state| state.role.as_deref()) else { return Ok(()) };
-    match roles::holder(tx, &task.id, role).await? {
-        Some(present) if present != *holder => Err(EngineError::Conflict {
-            code: ConflictCode::RoleConflict,
-            message: format!("the role {role} is held by another, who works on the task"),
-            details: json!({ "role": role, "holder": present }),
-        }),
-        _ => Ok(()),
-    }
-}
-
 async fn require_prerequisites(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
     let open = open_prerequisites(tx, context, &task.id).await?;
     if open.is_empty() {
@@ -503,33 +437,6 @@ pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>,
     }
     core::runner::wake_waiting(engine);
     Ok(())
-}
-
-/// Refuses a claim for a role that another agent or the person holds. The person may take a task over themselves.
-fn require_free_role(role: &str, present: Option<&RoleHolder>, claimer: &RoleHolder) -> Result<()> {
-    match present {
-        Some(present) if present != claimer && claimer.kind != HolderKind::User => {
-            Err(EngineError::Conflict {
-                code: ConflictCode::RoleConflict,
-                message: format!(
-                    "the role {role} is held by another: claim the task for its holder, or assign the role first"
-                ),
-                details: json!({ "role": role, "holder": present }),
-            })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Why a task cannot be claimed where it is, with what to do about it.
-fn not_claimable(context: &ProjectContext, task: &TaskRow) -> String {
-    let state = context.workflow.state(&task.status);
-    let name = state.map_or(task.status.as_str(), |state| state.display_name.as_str());
-    let initial = context.workflow.initial().map_or("", |initial| initial.display_name.as_str());
-    match state.map(|state| state.kind) {
-        Some(StateKind::Backlog) => format!("a task in {name} cannot be claimed: move it to {initial} first"),
-        _ => format!("a task in {name} cannot be claimed"),
-    }
 }
 
 /// Whether a person closes a task that is being merged: the merge's own edge leads there, but nothing is merged by hand.

@@ -77,7 +77,9 @@ async fn look_at_texts(engine: &Engine, call: &Call) -> Result<Vec<CheckResult>>
 /// What commands are told besides what they inherit.
 fn command_env(engine: &Engine, call: &Call) -> Vec<(String, String)> {
     match (&call.at.context, &call.at.task) {
-        (Some(context), Some((task, workspace))) => run::task_env(engine, context, task, Some(workspace)),
+        (Some(context), Some((task, workspace))) => {
+            run::given::task_env(engine, context, task, Some(workspace))
+        }
         (Some(context), None) => Engine::project_env(context),
         (None, _) => Vec::new(),
     }

@@ -71,11 +71,11 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
                     Some(_) => {}
                 }
             }
-            let reviewed = review::old_reviewed(engine, &repo, asked.bounds, &mut counts).await?;
+            let reviewed = review::kept::old_reviewed(engine, &repo, asked.bounds, &mut counts).await?;
             if !storage::retention::may_delete(engine, &asked, counts).await? {
                 return Ok(Vec::new());
             }
-            review::forget_reviewed(&repo, reviewed).await?;
+            review::kept::forget_reviewed(&repo, reviewed).await?;
             Ok(repo.forget_backups(old).await?)
         };
         match pruned.await {

@@ -20,8 +20,9 @@ use crate::{
     core::{
         self,
         context::backup_prefix,
+        entry::failure_policy,
         runner::{End, Stepping},
-        transition::{Carry, Trouble, failure_policy},
+        transition::{Carry, Trouble},
     },
     error::Result,
     review::{self, decision::Rejection},

@@ -129,11 +129,11 @@ async fn have_workspace(
         DEFAULT_CAP_BYTES,
         core::redaction::redactor_in(engine, &s.context),
     )?;
-    let growth = run::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let growth = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let preparation = Preparation { s, repo, workspace: &workspace, log: &log, log_id: &log_id };
     let unready = make_ready(engine, &preparation, cancel).await;
     drop(growth);
-    run::close_log(engine, log).await?;
+    run::log::close_log(engine, log).await?;
     if let Some(end) = unready? {
         return Ok(end);
     }
@@ -244,7 +244,7 @@ async fn start_later(
         workspaces::put(&mut tx, &moved, engine.now()).await?;
         tx.commit().await?;
     }
-    review::count_unmerged(engine, &s.task.id).await;
+    review::unmerged::count_unmerged(engine, &s.task.id).await;
     let target = s.context.target_branch(&s.task);
     Ok(format!("starts from {target}; the earlier commits are kept as a backup"))
 }
@@ -421,7 +421,7 @@ async fn set_up(
         Marker(format!("{}-{index}", p.log_id)),
     )
     .base(environment.base())
-    .envs(run::task_env(engine, &s.context, &s.task, Some(p.workspace)))
+    .envs(run::given::task_env(engine, &s.context, &s.task, Some(p.workspace)))
     .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
     let entry = |status, exit_code: Option<i32>| NewEntry {
         status: Some(status),

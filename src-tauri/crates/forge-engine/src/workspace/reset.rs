@@ -78,7 +78,7 @@ impl Engine {
             core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         }
         tx.commit().await?;
-        review::count_unmerged(self, id).await;
+        review::unmerged::count_unmerged(self, id).await;
         Ok(workspace)
     }
 
@@ -173,7 +173,7 @@ pub(crate) async fn forget_work(
     task: &mut TaskRow,
 ) -> Result<()> {
     task.diff_stat = None;
-    fix::supersede_all(engine, tx, task, SET_ASIDE).await?;
+    fix::superseded::supersede_all(engine, tx, task, SET_ASIDE).await?;
     if let Some(mut race) = races::last(tx, &task.id).await?
         && race.status == RaceStatus::Promoted
     {

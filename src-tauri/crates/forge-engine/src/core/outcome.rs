@@ -1,0 +1,217 @@
+//! How a step ended is written, with what follows from it, in one transaction.
+
+use std::sync::Arc;
+
+use forge_model::actor::Cause;
+use forge_model::event::EventType;
+use forge_model::notification::NotificationKind;
+use forge_model::task::{WaitReason, Waiting};
+use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::workflow::{Action, OnFailure};
+use forge_store::Tx;
+use forge_store::table::steps::StepRow;
+use forge_store::table::tasks::TaskRow;
+use forge_store::table::{slots, steps, tasks, transitions};
+use serde_json::json;
+
+use crate::{
+    Engine,
+    core::{
+        context::ProjectContext,
+        entry::failure_policy,
+        runner::{BEHIND_BARRIER, Effect, End, Found, Stepping, act, name_of},
+        transition::{Move, Trouble},
+    },
+    error::Result,
+    hook, knowledge, review, run,
+};
+
+/// Writes how a step ended, unless the task was moved meanwhile. Says whether to go on.
+pub(crate) async fn finish_step(engine: &Engine, s: &Stepping, end: End) -> Result<bool> {
+    let mut effects = Vec::new();
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(false) };
+    let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
+    let Some(mut step) = current else { return Ok(true) };
+    let context = super::context::context_of(engine, &mut tx, &task).await?;
+    let end = match end {
+        End::Found(found) => {
+            let (step, transition) = (step.clone(), s.transition.clone());
+            let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
+            let end = match found {
+                Found::Audit(audited, instead) => {
+                    review::audit::decide_audit(engine, &mut tx, &mut now, *audited, instead).await?
+                }
+                Found::Plan(planner) => run::finish::decide_plan(engine, &mut tx, &mut now, planner).await?,
+            };
+            task = now.task;
+            end
+        }
+        end => end,
+    };
+    let go_on = record(engine, &mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
+    tx.commit().await?;
+    act(engine, effects);
+    Ok(go_on)
+}
+
+/// Writes an end and what follows from it. Says whether to go on with the task's next step.
+pub(crate) async fn record(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &mut StepRow,
+    end: End,
+    effects: &mut Vec<Effect>,
+) -> Result<bool> {
+    let end = match end {
+        End::Taught(lessons, end) => {
+            knowledge::step::keep_lessons(engine, tx, context, &lessons).await?;
+            *end
+        }
+        end => end,
+    };
+    // Whoever stands behind it is asked again, unless it only stands in line itself.
+    let stands = matches!(&end, End::Wait(waiting) if waiting.reason == WaitReason::MergeQueue);
+    if step.action == Some(Action::RunMerge) && !stands {
+        effects.push(Effect::WakeMerges);
+    }
+    let waited = task.waiting.is_some();
+    let mut done = |outcome: StepOutcome, reason: Option<String>| {
+        step.status = StepStatus::Done;
+        step.outcome = Some(outcome);
+        step.reason = reason;
+        step.finished_at = Some(engine.now());
+    };
+    match end {
+        End::Interrupted => {
+            // A hook that was begun is not begun again: that it was is what the next worker must see.
+            let begun = step.kind == StepKind::Hook;
+            step.status = if begun { StepStatus::Running } else { StepStatus::Pending };
+            step.reason = Some("interrupted".to_owned());
+            steps::update(tx, step).await?;
+            return Ok(false);
+        }
+        End::Wait(waiting) => {
+            step.status = StepStatus::Pending;
+            step.reason = Some(waiting.message.clone());
+            steps::update(tx, step).await?;
+            begin_to_wait(engine, tx, context, task, step, waiting).await?;
+            return Ok(false);
+        }
+        End::Ok(remark) => done(StepOutcome::Ok, remark),
+        End::Skipped(reason) => done(StepOutcome::Skipped, Some(reason)),
+        End::Failed(trouble) => {
+            done(StepOutcome::Failed, Some(trouble.message.clone()));
+            steps::update(tx, step).await?;
+            return follow_policy(engine, tx, context, task, step, trouble, effects).await;
+        }
+        End::Hook(run) => {
+            return hook::step::record_hook(engine, tx, context, task, step, *run, effects).await;
+        }
+        // Both were taken apart before.
+        End::Taught(..) | End::Found(_) => {}
+        End::Go(mv) => {
+            done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
+            steps::update(tx, step).await?;
+            super::transition::cascade(engine, tx, context, task, *mv).await?;
+            effects.push(Effect::WakeWaiting);
+            return Ok(true);
+        }
+        End::Block(trouble) => {
+            done(StepOutcome::Failed, Some(trouble.message.clone()));
+            steps::update(tx, step).await?;
+            super::transition::block(engine, tx, context, task, trouble, Cause::Workflow).await?;
+            effects.push(Effect::WakeWaiting);
+            return Ok(true);
+        }
+    }
+    steps::update(tx, step).await?;
+    if waited {
+        task.waiting = None;
+        tasks::update(tx, task, engine.now()).await?;
+    }
+    let facts = json!({ "step": name_of(step), "outcome": step.outcome });
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+    Ok(true)
+}
+
+async fn begin_to_wait(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &StepRow,
+    waiting: Waiting,
+) -> Result<()> {
+    if task.waiting.as_ref() == Some(&waiting) {
+        return Ok(());
+    }
+    if matches!(waiting.reason, WaitReason::TargetCheckoutDirty | WaitReason::GitLocked) {
+        let cause = format!("waiting:{}:{}", step.id, waiting.reason);
+        super::notices::notify(
+            engine,
+            tx,
+            context,
+            task,
+            NotificationKind::Waiting,
+            &waiting.message,
+            &cause,
+        )
+        .await?;
+    }
+    let facts = json!({ "waiting": waiting.reason });
+    task.waiting = Some(waiting);
+    tasks::update(tx, task, engine.now()).await?;
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
+}
+
+async fn follow_policy(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &StepRow,
+    trouble: Trouble,
+    effects: &mut Vec<Effect>,
+) -> Result<bool> {
+    let facts = json!({ "action": name_of(step), "reason": trouble.message });
+    engine.emit(tx, EventType::TransitionEffectFailed, task, task.id.as_str(), &facts).await?;
+    match failure_policy(step) {
+        OnFailure::Log => Ok(true),
+        OnFailure::Block => stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await,
+        OnFailure::Cascade(to) => {
+            let Some(from) = transitions::last(tx, &task.id).await? else { return Ok(true) };
+            let mut mv = Move::cascade(&to, "cascade", Cause::Workflow, &from);
+            mv.reason = Some(trouble.message);
+            super::transition::cascade(engine, tx, context, task, mv).await?;
+            effects.push(Effect::WakeWaiting);
+            Ok(true)
+        }
+    }
+}
+
+/// Keeps a task in its state with nobody started, until a person says how to go on.
+pub(crate) async fn stay_behind_barrier(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    step: &StepRow,
+    trouble: Trouble,
+    effects: &mut Vec<Effect>,
+) -> Result<bool> {
+    hook::skip_open(engine, tx, task, BEHIND_BARRIER).await?;
+    slots::release(tx, &task.id).await?;
+    effects.push(Effect::WakeWaiting);
+    let body = trouble.message.clone();
+    task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
+    task.waiting = None;
+    tasks::update(tx, task, engine.now()).await?;
+    let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
+    engine.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
+    let cause = format!("barrier:{}", step.id);
+    super::notices::notify(engine, tx, context, task, NotificationKind::Blocked, &body, &cause).await?;
+    Ok(true)
+}

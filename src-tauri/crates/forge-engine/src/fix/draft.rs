@@ -1,0 +1,218 @@
+//! Drafting a fix: an agent is asked once, and its answer is read, checked and recorded.
+
+use forge_agents::{LogReader, marker_of};
+use forge_git::{GitError, Way};
+use forge_model::event::EventType;
+use forge_model::execution::ExecutionStatus;
+use forge_model::fix::{
+    DraftStatus, FixAuthor, FixDraft, FixProposal, FixStatus, MAX_ANSWER_BYTES, PatchRefusal, read_patch,
+};
+use forge_model::fix_prompt::SHOWN_BYTES;
+use forge_model::log::EntryKind;
+use forge_model::postmortem::PostmortemCause;
+use forge_store::Tx;
+use forge_store::table::tasks::TaskRow;
+use forge_store::table::{agents, executions, fixes, processes, reviews, tasks};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine, EngineError, core,
+    error::Result,
+    fix::{FORGE, Undrafted, drafter, export_fixes, output_of, superseded::supersede_all},
+    guarded, knowledge, storage,
+    subtask::is_closed,
+};
+
+/// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
+pub(crate) async fn draft_fix(
+    engine: &Engine,
+    mut draft: FixDraft,
+    cancel: &CancellationToken,
+) -> Result<Option<FixProposal>> {
+    let tried = guarded(async {
+        let drafted = try_draft(engine, &mut draft, cancel).await;
+        if engine.inner.shutdown.is_cancelled() && drafted.is_err() {
+            return None;
+        }
+        engine.point("fix.drafted");
+        Some(drafted.map_err(|why| why.to_string()))
+    });
+    let drafted = match tried.await {
+        Ok(Some(drafted)) => drafted,
+        Ok(None) => return Ok(None),
+        Err(panic) => {
+            drafter::end_draft(engine, &draft).await;
+            Err(panic.to_string())
+        }
+    };
+    storage::with_patience(engine, || record_draft(engine, draft.clone(), drafted.clone())).await
+}
+
+/// Writes what came of a draft: a proposal, or why there is none.
+async fn record_draft(
+    engine: &Engine,
+    mut draft: FixDraft,
+    drafted: std::result::Result<FixProposal, String>,
+) -> Result<Option<FixProposal>> {
+    let mut tx = engine.store().write().await?;
+    let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
+    let context = core::context::context_of(engine, &mut tx, &task).await?;
+    let mut proposal = None;
+    draft.finished_at = Some(engine.now());
+    match drafted {
+        Ok(fix) if fixes::insert(&mut tx, &fix).await? => {
+            draft.status = DraftStatus::Drafted;
+            draft.fix_id = Some(fix.fix_id.clone());
+            proposal = Some(fix);
+        }
+        Ok(fix) => {
+            draft.status = DraftStatus::Dropped;
+            draft.fix_id = Some(fix.fix_id);
+            draft.reason = Some("the same patch was proposed before".to_owned());
+        }
+        Err(why) => {
+            lose_drafter(engine, &mut tx, &draft).await?;
+            draft.status = DraftStatus::Dropped;
+            draft.reason = Some(why);
+        }
+    }
+    fixes::update_draft(&mut tx, &draft).await?;
+    if is_closed(&context, &task) {
+        supersede_all(engine, &mut tx, &task, "the task is closed").await?;
+    }
+    if draft.status == DraftStatus::Dropped {
+        let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
+        knowledge::postmortem::record_postmortem(engine, &mut tx, &task, cause, review).await?;
+    }
+    let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
+    engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
+    tx.commit().await?;
+    if proposal.is_some() {
+        export_fixes(engine, &context, proposal.as_ref()).await;
+    }
+    engine.made_progress();
+    Ok(proposal)
+}
+
+async fn try_draft(
+    engine: &Engine,
+    draft: &mut FixDraft,
+    cancel: &CancellationToken,
+) -> std::result::Result<FixProposal, Undrafted> {
+    let (task, context, agent, title, judged) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = core::load::load(engine, &mut conn, &draft.task_id, None).await?;
+        // In a race that is the entry, which has the check's log.
+        let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
+        let judged = judged.unwrap_or_else(|| task.id.clone());
+        let agent = agents::get(&mut conn, &draft.agent_id).await?;
+        let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
+        let title = task.title.clone();
+        (task, context, agent, title, judged)
+    };
+    let repo = core::context::repo(engine, &context).await?;
+    let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
+    let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
+        Err(GitError::TooLarge { size, .. }) => {
+            return Err(Undrafted::TooLarge { file: draft.file.clone(), size, limit });
+        }
+        other => other?,
+    };
+    let Some(content) = content.and_then(|content| String::from_utf8(content).ok()) else {
+        return Err(Undrafted::NoText { file: draft.file.clone() });
+    };
+    let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
+    let output = output_of(engine, &task.project_id, &judged, &log_id).await?;
+    let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
+    let asked = forge_model::fix_prompt::FixPrompt {
+        title: &title,
+        gate: &draft.gate,
+        output: &output,
+        path: &draft.file,
+        content: &content,
+        max_lines,
+    };
+    let prompt = forge_model::fix_prompt::fix_prompt(&asked);
+    let execution = drafter::run_drafter(engine, (&task, &context, &agent), draft, &prompt, cancel).await?;
+    if execution.status != ExecutionStatus::Finished {
+        let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
+        return Err(Undrafted::NoAnswer { agent: agent.name, why });
+    }
+    let answer = read_answer(engine, &task, &execution.log_id, &draft.file, max_lines).await?;
+    let patch = answer.map_err(Undrafted::NoPatch)?;
+    let applied = (patch.text.as_str(), Way::Forward);
+    match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
+        Ok(_) => {}
+        Err(GitError::PatchRefused { reason }) => {
+            return Err(Undrafted::DoesNotApply { reason });
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let tree = repo.tree_of(&draft.base_commit).await?;
+    let fix_id = repo.name_of(&format!("{tree}\n{}", patch.text)).await?;
+    let model = execution.models.iter().map(|sample| sample.model.clone()).find(|name| !name.is_empty());
+    let now = engine.now();
+    Ok(FixProposal {
+        fix_id,
+        task_id: task.id,
+        execution_id: execution.id,
+        review_id: draft.review_id.clone(),
+        base_commit: draft.base_commit.clone(),
+        strategy: draft.strategy.clone(),
+        files: vec![patch.path],
+        added_lines: patch.added,
+        removed_lines: patch.removed,
+        gate: draft.gate.clone(),
+        author: FixAuthor { agent: agent.id, model: model.or(agent.model) },
+        cost_micro_usd: execution.cost_micro_usd,
+        status: FixStatus::Drafted,
+        created_at: now,
+        applied_commit: None,
+        verification: None,
+        reason: None,
+        decided_by: None,
+        wanted_by: None,
+        updated_at: now,
+        patch: patch.text,
+    })
+}
+
+/// The patch in what a drafter said: in the last of its texts that holds one.
+async fn read_answer(
+    engine: &Engine,
+    task: &TaskRow,
+    log_id: &str,
+    file: &str,
+    max_lines: u32,
+) -> Result<std::result::Result<forge_model::fix::Patch, PatchRefusal>> {
+    let (dir, log_id) = (engine.log_dir(&task.project_id, &task.id), log_id.to_owned());
+    let read = tokio::task::spawn_blocking(move || {
+        let (mut texts, mut bytes) = (Vec::new(), 0);
+        LogReader::each(&dir, &log_id, |entry| {
+            let text = entry.body.get("text").and_then(|text| text.as_str()).unwrap_or_default();
+            if entry.kind == EntryKind::AssistantText && bytes + text.len() <= MAX_ANSWER_BYTES {
+                bytes += text.len();
+                texts.push(text.to_owned());
+            }
+        })?;
+        Ok::<_, forge_agents::LogError>(texts)
+    });
+    let texts = read.await.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))??;
+    let mut answers = texts.iter().rev().map(|text| read_patch(text, file, max_lines));
+    let found = answers.find(|read| !matches!(read, Err(PatchRefusal::NoPatch)));
+    // What was said in pieces is one answer.
+    Ok(found.unwrap_or_else(|| read_patch(&texts.concat(), file, max_lines)))
+}
+
+/// Ends the run of a draft, if it is still open: what it did is lost.
+pub(crate) async fn lose_drafter(engine: &Engine, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
+    let Some(id) = &draft.execution_id else { return Ok(()) };
+    let open = executions::get(tx, id).await?.filter(|row| !row.execution.status.is_over());
+    let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
+    execution.status = ExecutionStatus::Lost;
+    execution.finished_at = Some(engine.now());
+    executions::update(tx, &execution).await?;
+    processes::delete(tx, &marker_of(execution.id.as_str()).0).await?;
+    Ok(())
+}

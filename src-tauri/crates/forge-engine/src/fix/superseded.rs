@@ -1,0 +1,117 @@
+//! Fixes that no longer apply: their file, their review or their task moved on.
+
+use forge_model::fix::{FixProposal, FixStatus};
+use forge_model::ids::TaskId;
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::Tx;
+use forge_store::table::tasks::TaskRow;
+use forge_store::table::{fixes, workspaces};
+
+use crate::{
+    Engine,
+    core::{
+        self,
+        context::{ProjectContext, task_branch},
+    },
+    error::Result,
+    fix::{SET_ASIDE, export_fixes, is_waiting, write_fix},
+    race::{self, fixes::Standing},
+    review,
+};
+
+/// Marks the open proposals of a task whose file is not what it was when they were drafted.
+pub(crate) async fn supersede_fixes(engine: &Engine, id: &TaskId) {
+    if let Err(error) = find_superseded(engine, id).await {
+        tracing::warn!(task = %id, %error, "failed to see which fixes are overtaken; applying one looks again");
+    }
+}
+
+async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
+    let (task, context, open) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        (task, context, fixes::of_task(&mut conn, id).await?)
+    };
+    // A fix that is being verified may be taken back, and the file is then as it was.
+    if open.iter().any(|fix| fix.status == FixStatus::Applied) {
+        return Ok(());
+    }
+    let open = open.into_iter().filter(is_waiting).collect::<Vec<_>>();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let Some(repo) = review::present_repo(engine, &context).await? else { return Ok(()) };
+    let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
+    // A branch that somebody deleted can be restored; one that went with its worktree cannot.
+    let is_set_aside = head.is_none() && {
+        let workspace = workspaces::last(&mut *engine.store().read().await?, id).await?;
+        workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
+    };
+    for fix in open {
+        match race::fixes::is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
+            Standing::Own => {}
+            Standing::Possible => continue,
+            Standing::Gone => {
+                let mut tx = engine.store().write().await?;
+                race::fixes::supersede_race_fixes(engine, &mut tx, &task).await?;
+                tx.commit().await?;
+                export_fixes(engine, &context, None).await;
+                continue;
+            }
+        }
+        let Some(head) = &head else {
+            if is_set_aside {
+                supersede(engine, &context, &task, &fix.fix_id, Some(SET_ASIDE)).await?;
+            }
+            continue;
+        };
+        for file in &fix.files {
+            if repo.version_at(head, file).await? != repo.version_at(&fix.base_commit, file).await? {
+                supersede(engine, &context, &task, &fix.fix_id, None).await?;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Marks a proposal that still waits: its file changed, unless another reason is given.
+pub(crate) async fn supersede(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+    fix: &str,
+    why: Option<&str>,
+) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let Some(fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
+        return Ok(());
+    };
+    let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
+    let why = why.map_or_else(changed, str::to_owned);
+    mark_superseded(engine, &mut tx, task, fix, &why).await?;
+    tx.commit().await?;
+    export_fixes(engine, context, None).await;
+    Ok(())
+}
+
+/// Marks every open proposal of a task: what they were drafted on is not worked on any more.
+pub(crate) async fn supersede_all(engine: &Engine, tx: &mut Tx, task: &TaskRow, why: &str) -> Result<()> {
+    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+        mark_superseded(engine, tx, task, fix, why).await?;
+    }
+    Ok(())
+}
+
+/// Writes that a proposal no longer applies, and why.
+pub(crate) async fn mark_superseded(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    mut fix: FixProposal,
+    why: &str,
+) -> Result<()> {
+    fix.reason = Some(why.to_owned());
+    fix.wanted_by = None;
+    write_fix(engine, tx, task, &mut fix, FixStatus::Superseded).await
+}

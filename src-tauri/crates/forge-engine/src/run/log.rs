@@ -1,0 +1,78 @@
+//! The log of a run or a program: its growth is told, and its end waits for a disk that is full.
+
+use std::time::Duration;
+
+use forge_agents::LogWriter;
+use forge_model::ids::{ProjectId, TaskId};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::{Engine, EngineError, error::Result, run::growth::LogGrowth};
+
+/// How long a disk that refuses the end of a log is left alone, how often it is tried again though it takes everything
+/// else, and with how much free space it is full.
+const LOG_PAUSE: Duration = Duration::from_millis(500);
+
+const LOG_TRIES: u32 = 10;
+
+const LOG_NEEDS: u64 = 16 * 1024 * 1024;
+
+/// Tells the growth of a log while the guard lives.
+pub(crate) fn follow_log(
+    engine: &Engine,
+    project: &ProjectId,
+    task: Option<&TaskId>,
+    log_id: &str,
+    log: &LogWriter,
+) -> DropGuard {
+    let ended = CancellationToken::new();
+    let guard = ended.clone().drop_guard();
+    let mut last = log.follow();
+    let sender = engine.inner.log_growth.clone();
+    let (project_id, task_id, log_id) = (project.clone(), task.cloned(), log_id.to_owned());
+    engine.inner.tracker.spawn(async move {
+        loop {
+            let over = tokio::select! {
+                () = ended.cancelled() => true,
+                changed = last.changed() => changed.is_err(),
+            };
+            let seq = *last.borrow_and_update();
+            // Nobody listening is fine: growth is news, not history.
+            let _ = sender.send(LogGrowth {
+                project_id: project_id.clone(),
+                task_id: task_id.clone(),
+                log_id: log_id.clone(),
+                seq,
+            });
+            if over {
+                return;
+            }
+        }
+    });
+    guard
+}
+
+/// Ends a log once the disk has taken all of it, or the engine stops.
+pub(crate) async fn close_log(engine: &Engine, log: LogWriter) -> Result<()> {
+    let mut tries = 0;
+    while !engine.inner.shutdown.is_cancelled() {
+        let flushed = log.clone();
+        let written = tokio::task::spawn_blocking(move || flushed.flush()).await;
+        if written.map_err(|error| EngineError::io("write a log")(std::io::Error::other(error)))? {
+            break;
+        }
+        // A disk that takes everything else refuses this log for a reason that does not pass.
+        let full = engine.disk_space().is_some_and(|space| space.free < LOG_NEEDS);
+        tries = if full || engine.probe_storage().await.failure.is_some() { 0 } else { tries + 1 };
+        if tries > LOG_TRIES {
+            break;
+        }
+        tokio::select! {
+            () = engine.inner.shutdown.cancelled() => {}
+            () = tokio::time::sleep(LOG_PAUSE) => {}
+        }
+    }
+    tokio::task::spawn_blocking(move || log.close())
+        .await
+        .map(drop)
+        .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
+}
