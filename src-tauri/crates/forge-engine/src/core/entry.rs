@@ -143,7 +143,7 @@ pub(crate) async fn insert_entry(
 ) -> Result<()> {
     let state =
         context.workflow.state(&task.status).ok_or_else(|| EngineError::not_found("state", &task.status))?;
-    let mut mv = Move::by_engine(&task.status, &last.trigger, last.actor.clone());
+    let mut mv = Move::by(&task.status, &last.trigger, last.actor.clone());
     mv.carry = carry;
     let races = race::enters_race(tx, context, task, state).await?;
     let mut entry = entry_steps(context, task, ("", state), last, &mv, races)?;

@@ -1,5 +1,4 @@
-//! What people ask for, a file per subject. Each command decides and writes in one transaction; what must
-//! be stopped first is stopped before it.
+//! Loading a task for a command, at the version that its caller believes in.
 
 use std::sync::Arc;
 

@@ -21,11 +21,11 @@ use forge_store::table::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::core::outcome::{finish_step, record};
 use crate::{
     Engine, EngineError,
     core::{
         context::ProjectContext,
+        outcome::{finish_step, record},
         spec::{Run, StepSpec},
         transition::{Move, Trouble},
     },

@@ -405,7 +405,7 @@ async fn start_by_itself(
     match refused {
         None => {
             let actor = Actor::System { cause: Cause::Scheduler };
-            let mv = Move::by_engine(&target.name, "start", actor);
+            let mv = Move::by(&target.name, "start", actor);
             let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
             super::transition::apply(engine, &mut tx, context, &mut now, mv).await?;
         }

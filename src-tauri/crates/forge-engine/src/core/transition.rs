@@ -25,10 +25,9 @@ use forge_store::table::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::core::entry::entry_steps;
 use crate::{
     Engine, EngineError,
-    core::{context::ProjectContext, retry_budget},
+    core::{context::ProjectContext, entry::entry_steps, retry_budget},
     cost,
     error::Result,
     fix, hook, pull_request,
@@ -94,16 +93,6 @@ impl Move {
     pub(crate) fn by(to: &str, trigger: &str, actor: Actor) -> Self {
         let audience = actor.audience();
         Self::new(to, trigger, actor, audience, 0)
-    }
-
-    /// A move that a person usually makes, which starts a chain.
-    pub(crate) fn by_user(to: &str, trigger: &str, actor: Actor) -> Self {
-        Self::by(to, trigger, actor)
-    }
-
-    /// A move of an agent or the engine that starts a chain.
-    pub(crate) fn by_engine(to: &str, trigger: &str, actor: Actor) -> Self {
-        Self::by(to, trigger, actor)
     }
 
     /// A cascade: it inherits the audience of its chain and is counted.
@@ -423,7 +412,7 @@ pub(crate) async fn block(
         .ok_or_else(|| EngineError::not_found("state", "of kind blocked"))?
         .name
         .clone();
-    let mut mv = Move::by_engine(&to, "block", Actor::System { cause });
+    let mut mv = Move::by(&to, "block", Actor::System { cause });
     mv.reason = Some(trouble.message.clone());
     mv.annotation = Some(trouble.annotation(&task.status, engine.now()));
     apply(engine, tx, context, task, mv).await

@@ -108,7 +108,7 @@ impl Bench {
         let before = events::last_seq(&mut tx).await.unwrap();
         let actor = Actor::System { cause: Cause::Workflow };
         self.context.workflow.check_edge(&edge.from, &edge.to, &actor).unwrap();
-        let mut mv = Move::by_engine(&edge.to, "walk", actor);
+        let mut mv = Move::by(&edge.to, "walk", actor);
         let target = self.context.workflow.state(&edge.to).unwrap();
         if target.kind == StateKind::Blocked {
             mv.annotation =
@@ -156,7 +156,7 @@ async fn the_fourth_cascade_in_a_row_blocks_the_task() {
     let mut tx = bench.engine.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "in_progress").await;
     let person = Actor::User { via: Via::Api };
-    let to_review = Move::by_user("review", "move", person);
+    let to_review = Move::by("review", "move", person);
     let mut last =
         super::transition::apply(&bench.engine, &mut tx, &bench.context, &mut task, to_review).await.unwrap();
     for (n, to) in ["merging", "review", "merging", "review"].into_iter().enumerate() {
@@ -186,7 +186,7 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
     };
     let mut tx = bench.engine.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "todo").await;
-    let mv = Move::by_user("review", "move", Actor::User { via: Via::Board });
+    let mv = Move::by("review", "move", Actor::User { via: Via::Board });
     let row = super::transition::apply(&bench.engine, &mut tx, &context, &mut task, mv).await.unwrap();
     let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
     let checks = |queued: &[StepRow]| {
@@ -194,8 +194,8 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
     };
     assert_eq!(checks(&queued).reason.as_deref(), Some("answers to agent_only moves"));
     // What follows from a person's act by itself is theirs, too; what follows from an agent's is the agents'.
-    let person = Move::by_user("merging", "move", Actor::User { via: Via::Board });
-    let agent = Move::by_engine("merging", "accept", Actor::System { cause: Cause::Workflow });
+    let person = Move::by("merging", "move", Actor::User { via: Via::Board });
+    let agent = Move::by("merging", "accept", Actor::System { cause: Cause::Workflow });
     for (cause, is_skipped) in [(person, true), (agent, false)] {
         let mut task = bench.task_in(&mut tx, "in_progress").await;
         let first =

@@ -27,12 +27,14 @@ use forge_store::Tx;
 use forge_store::table::{agents, fixes, reviews, roles, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
 
-use crate::fix::draft::{draft_fix, lose_drafter};
-use crate::fix::superseded::supersede_fixes;
 use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext, runner::Stepping},
     error::Result,
+    fix::{
+        draft::{draft_fix, lose_drafter},
+        superseded::supersede_fixes,
+    },
     race::is_entry,
     read,
     review::checks::changed_since_target,

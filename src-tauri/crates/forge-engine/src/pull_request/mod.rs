@@ -25,13 +25,15 @@ use forge_store::table::pull_requests::{self, PullRequestRow};
 use forge_store::table::{agents, executions, reviews, roles, tasks::TaskRow};
 use serde_json::json;
 
-use crate::pull_request::notes::{correction_of, cut, source_name};
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, transition::Move},
     error::{Result, whole},
     project,
-    pull_request::hosts::{HOST_TOKEN, NoHost, remedy},
+    pull_request::{
+        hosts::{HOST_TOKEN, NoHost, remedy},
+        notes::{correction_of, cut, source_name},
+    },
     review, run, task,
 };
 

@@ -17,7 +17,6 @@ use forge_store::table::pull_requests::{self, PullRequestRow};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::pull_request::ends::{blank, blocked, push_remedy, waiting, without_work};
 use crate::{
     Engine, EngineError,
     core::{
@@ -28,7 +27,10 @@ use crate::{
     },
     error::Result,
     merge::{self, step::NEVER_STARTED},
-    pull_request::hosts::{NoHost, remedy},
+    pull_request::{
+        ends::{blank, blocked, push_remedy, waiting, without_work},
+        hosts::{NoHost, remedy},
+    },
     review::{self, Approved},
 };
 
@@ -364,7 +366,7 @@ async fn decide_by_host(
             let Some(accept) = accept.and_then(|state| state.triggers.get("accept")) else {
                 return Ok(End::Ok(Some(format!("{note}; the state declares no accept"))));
             };
-            let mut mv = Move::by_engine(&accept.to, "accept", Actor::System { cause: Cause::Host });
+            let mut mv = Move::by(&accept.to, "accept", Actor::System { cause: Cause::Host });
             mv.reason = Some(note);
             Ok(End::go(mv))
         }

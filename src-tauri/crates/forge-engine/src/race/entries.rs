@@ -99,7 +99,7 @@ pub(crate) async fn start_entries(
         let mut tx = engine.store().write().await?;
         let Some(mut task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
         let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
-        let mv = Move::by_engine(&to, "accept", Actor::System { cause: Cause::Workflow });
+        let mv = Move::by(&to, "accept", Actor::System { cause: Cause::Workflow });
         core::transition::apply(engine, &mut tx, context, &mut task, mv).await?;
         entry.status = RaceEntryStatus::Running;
         entry.started_at = Some(engine.now());

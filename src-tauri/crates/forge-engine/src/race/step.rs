@@ -21,7 +21,6 @@ use forge_store::table::{fixes, races, roles, steps, tasks};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::race::entries::{settle_entries, start_entries};
 use crate::{
     Engine,
     core::{
@@ -33,7 +32,10 @@ use crate::{
     },
     error::Result,
     fix, knowledge, merge,
-    race::{is_entry, is_entry_over, tell_apart},
+    race::{
+        entries::{settle_entries, start_entries},
+        is_entry, is_entry_over, tell_apart,
+    },
     trust,
 };
 
@@ -167,7 +169,7 @@ pub(crate) async fn put_out(
         return Ok(());
     }
     let out = context.workflow.cancellation_state.clone();
-    let mv = Move::by_engine(&out, "cancel", Actor::System { cause: Cause::Workflow });
+    let mv = Move::by(&out, "cancel", Actor::System { cause: Cause::Workflow });
     core::transition::apply(engine, tx, context, &mut task, mv).await.map(drop)
 }
 
@@ -343,7 +345,7 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
         Leave::Refused(trouble) => return Ok(End::Block(trouble)),
     };
     let actor = Actor::Agent { id: winner.agent_id.clone() };
-    let mut mv = Move::by_engine(&accept.to, "accept", actor);
+    let mut mv = Move::by(&accept.to, "accept", actor);
     mv.reason = Some(format!("{} won the race", winner.strategy));
     Ok(End::go(aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv))))
 }

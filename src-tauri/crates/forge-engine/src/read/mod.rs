@@ -31,13 +31,12 @@ use forge_store::table::{
 };
 use sqlx::SqliteConnection;
 
-use crate::read::diff_scope::{check_inside, diff_scope, without_secrets};
 use crate::{
     Engine, EngineError, TaskPage,
     core::{self, context::ProjectContext, runner::name_of},
     error::Result,
-    hook,
-    race::{self},
+    hook, race,
+    read::diff_scope::{check_inside, diff_scope, without_secrets},
     review, run,
     workspace::lock::read_lock,
 };

@@ -22,7 +22,7 @@ async fn add_tasks(bench: &Bench, count: u32) {
     let mut tx = bench.engine.store().write().await.unwrap();
     for _ in 0..count {
         let mut task = bench.task_in(&mut tx, "backlog").await;
-        let mv = Move::by_engine("todo", "walk", Actor::System { cause: Cause::Workflow });
+        let mv = Move::by("todo", "walk", Actor::System { cause: Cause::Workflow });
         core::transition::apply(&bench.engine, &mut tx, &bench.context, &mut task, mv).await.unwrap();
     }
     tx.commit().await.unwrap();

@@ -324,7 +324,7 @@ async fn follow_verdict(
             )
             .await?;
             Ok(match state.triggers.get("accept") {
-                Some(accept) => End::go(Move::by_engine(&accept.to, "accept", auditor)),
+                Some(accept) => End::go(Move::by(&accept.to, "accept", auditor)),
                 None => End::Ok(Some("passed; the state declares no accept".to_owned())),
             })
         }

@@ -83,7 +83,7 @@ impl Engine {
         let review = awaited_review(&mut tx, &task, gate).await?;
         match (decision, aside) {
             (Decision::Approve, Some(aside)) => {
-                let mv = aside.instead_of(&Move::by_user(&task.status, "accept", actor));
+                let mv = aside.instead_of(&Move::by(&task.status, "accept", actor));
                 core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
             }
             (Decision::Approve, None) => {
@@ -184,7 +184,7 @@ pub(crate) async fn approve(
     )
     .await?;
     if let Some(accept) = accept {
-        let mut mv = Move::by_user(&accept.to, "accept", actor);
+        let mut mv = Move::by(&accept.to, "accept", actor);
         mv.reason = reason;
         core::transition::apply(engine, tx, context, task, mv).await?;
     }

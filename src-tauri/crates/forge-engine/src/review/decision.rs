@@ -232,9 +232,9 @@ pub(crate) async fn reject(
         return Ok(End::Block(trouble));
     }
     let mut mv = match &rejection.actor {
-        Actor::User { .. } => Move::by_user(&rejection.to, "reject", rejection.actor.clone()),
+        Actor::User { .. } => Move::by(&rejection.to, "reject", rejection.actor.clone()),
         // An agent's run starts a chain of its own.
-        Actor::Agent { .. } => Move::by_engine(&rejection.to, "reject", rejection.actor.clone()),
+        Actor::Agent { .. } => Move::by(&rejection.to, "reject", rejection.actor.clone()),
         Actor::System { .. } => Move::cascade(&rejection.to, "reject", Cause::Review, from),
     };
     mv.reason = Some(rejection.reason);

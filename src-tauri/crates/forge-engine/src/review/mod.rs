@@ -36,7 +36,6 @@ use forge_store::Tx;
 use forge_store::table::{executions, races, reviews, steps, tasks, tasks::TaskRow, workspaces};
 use serde_json::json;
 
-use crate::review::unmerged::count_unmerged;
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
@@ -46,6 +45,7 @@ use crate::{
     },
     error::Result,
     fix,
+    review::unmerged::count_unmerged,
     workspace::{self, is_present},
 };
 

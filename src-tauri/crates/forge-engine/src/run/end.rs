@@ -19,8 +19,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
-    core::{self},
+    Engine, EngineError, core,
     cost::{self, prices::Cost},
     error::Result,
     review::audit::audits,

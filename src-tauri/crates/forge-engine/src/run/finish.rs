@@ -154,7 +154,7 @@ pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &Cancellation
             return send_back_in_place(engine, s, correction, "a guard refused", trouble).await;
         }
     };
-    let mut mv = Move::by_engine(&accept.to, "accept", Actor::Agent { id: execution.agent_id });
+    let mut mv = Move::by(&accept.to, "accept", Actor::Agent { id: execution.agent_id });
     mv.carry.note = unchanged.then(|| "no changes".to_owned());
     mv.reason = execution.summary;
     let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
@@ -197,7 +197,7 @@ pub(crate) async fn decide_plan(
     };
     let accepted = review::decision::decide_running(engine, tx, s, &state, &mut review).await?;
     Ok(match (accepted, state.triggers.get("accept")) {
-        (true, Some(accept)) => End::go(Move::by_engine(&accept.to, "accept", Actor::Agent { id: planner })),
+        (true, Some(accept)) => End::go(Move::by(&accept.to, "accept", Actor::Agent { id: planner })),
         (true, None) => End::Ok(Some("passed; the state declares no accept".to_owned())),
         (false, _) => End::Ok(Some("the plan waits for a person".to_owned())),
     })

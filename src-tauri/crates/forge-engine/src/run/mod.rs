@@ -47,9 +47,6 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::run::end::{end_run, settle_failure};
-use crate::run::given::{limits_of, permissions_of, run_env, session_of};
-use crate::run::log::{close_log, follow_log};
 use crate::{
     Engine, EngineError,
     core::{
@@ -64,9 +61,15 @@ use crate::{
     error::Result,
     knowledge, race,
     review::{self, traces::leaves_no_trace},
-    run::{events::Listening, plan::needs_merge_begun},
+    run::{
+        end::{end_run, settle_failure},
+        events::Listening,
+        given::{limits_of, permissions_of, run_env, session_of},
+        log::{close_log, follow_log},
+        plan::needs_merge_begun,
+    },
     storage::{self, private_data},
-    trust::{self},
+    trust,
     workspace::{self, lock::WorkspaceHold},
 };
 

@@ -219,7 +219,7 @@ pub(crate) async fn put_turn_back(
     };
     for mut part in open_parts(tx, context, &parent.id).await? {
         if part.status == left {
-            let mv = Move::by_engine(&initial.name, "parent", Actor::System { cause: Cause::Workflow });
+            let mv = Move::by(&initial.name, "parent", Actor::System { cause: Cause::Workflow });
             Box::pin(core::transition::apply(engine, tx, context, &mut part, mv)).await?;
         }
     }

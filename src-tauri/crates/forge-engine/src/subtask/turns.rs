@@ -102,7 +102,7 @@ pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Re
         return Ok(None);
     };
     if part.status != s.task.status {
-        let mv = Move::by_engine(&s.task.status, "turn", Actor::System { cause: Cause::Workflow });
+        let mv = Move::by(&s.task.status, "turn", Actor::System { cause: Cause::Workflow });
         core::transition::apply(engine, tx, &s.context, &mut part, mv).await?;
     }
     Ok(Some(part))
@@ -209,7 +209,7 @@ async fn end_part(
         return Ok(false);
     }
     let Some(done) = done_state(context) else { return Ok(false) };
-    let mv = Move::by_engine(&done, "turn", Actor::System { cause: Cause::Workflow });
+    let mv = Move::by(&done, "turn", Actor::System { cause: Cause::Workflow });
     core::transition::apply(engine, tx, context, &mut part, mv).await?;
     Ok(true)
 }

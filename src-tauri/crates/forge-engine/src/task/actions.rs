@@ -106,10 +106,8 @@ impl Engine {
         match request.verb {
             Verb::Retry if annotation.is_none() => stop_waiting(self, &mut tx, &context, &mut task).await?,
             Verb::Cancel => {
-                let mv = Move {
-                    reason: text,
-                    ..Move::by_user(&context.workflow.cancellation_state, "cancel", actor)
-                };
+                let mv =
+                    Move { reason: text, ..Move::by(&context.workflow.cancellation_state, "cancel", actor) };
                 core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
             }
             Verb::Restart | Verb::RestartWithChanges => {
@@ -331,7 +329,7 @@ async fn review_again(
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
     }
-    let mut mv = Move::by_user(&gate, Verb::ReviewAgain.as_str(), actor);
+    let mut mv = Move::by(&gate, Verb::ReviewAgain.as_str(), actor);
     mv.carry = carry;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
@@ -384,7 +382,7 @@ async fn start_over(
     }
     task.review_passed_at = None;
     retry_budget::start_over(tx, task).await?;
-    core::transition::apply(engine, tx, context, task, Move::by_user(&initial, verb.as_str(), actor))
+    core::transition::apply(engine, tx, context, task, Move::by(&initial, verb.as_str(), actor))
         .await
         .map(drop)
 }
@@ -466,7 +464,7 @@ pub(crate) async fn retry(
         review_anew(engine, tx, context, task, &last).await?;
         return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
     }
-    let mut mv = Move::by_user(&to, "retry", actor);
+    let mut mv = Move::by(&to, "retry", actor);
     // Repeating what failed is no new judgement of the work.
     mv.keeps_pass = true;
     mv.carry = carry;
@@ -539,7 +537,7 @@ pub(crate) async fn back_to_work(
         task.review_passed_at = None;
         return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
     }
-    let mut mv = Move::by_user(&to, verb.as_str(), actor);
+    let mut mv = Move::by(&to, verb.as_str(), actor);
     mv.reason = reason;
     mv.carry = carry;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)

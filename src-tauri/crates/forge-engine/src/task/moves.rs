@@ -11,9 +11,6 @@ use forge_store::Tx;
 use forge_store::table::{agents, limits, reviews, roles, slots, steps, tasks, tasks::TaskRow, transitions};
 use serde_json::{Value, json};
 
-use crate::task::claim::{
-    ask_guards_of_claim, fill_claimed_roles, not_claimable, require_free_role, require_same_agent,
-};
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
@@ -26,6 +23,9 @@ use crate::{
     hook::is_blocking,
     read, review, run,
     subtask::{self, is_ordered},
+    task::claim::{
+        ask_guards_of_claim, fill_claimed_roles, not_claimable, require_free_role, require_same_agent,
+    },
     workspace,
 };
 

@@ -73,7 +73,7 @@ impl Engine {
             tasks::update(&mut tx, &mut task, self.now()).await?;
             self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
         } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
-            let mut mv = Move::by_user(&blocked, "reset", actor);
+            let mut mv = Move::by(&blocked, "reset", actor);
             mv.annotation = Some(annotation);
             core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         }
