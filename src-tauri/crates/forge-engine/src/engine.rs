@@ -23,7 +23,7 @@ use crate::{
     EngineConfig, InstanceError, Work,
     config::Statements,
     core::{
-        self, context::ProjectContext, redaction::Secrets, scheduler::Scheduler, spec::Steps,
+        self, context::ProjectContext, features::Features, redaction::Secrets, scheduler::Scheduler,
         workers::Workers,
     },
     error::Result,
@@ -36,7 +36,7 @@ use crate::{
         Running,
         growth::{GROWTHS_AHEAD, Growths, LogGrowth},
     },
-    storage::{self, Storage, private_data},
+    storage::private_data,
     validate::Validations,
     workspace::lock::Locks,
 };
@@ -91,7 +91,7 @@ pub(crate) struct Inner {
     pub(crate) mcp_url: Mutex<Option<String>>,
     contexts: Mutex<HashMap<ProjectId, Arc<ProjectContext>>>,
     repos: Mutex<HashMap<PathBuf, Repo>>,
-    pub(crate) steps: Steps,
+    pub(crate) features: &'static Features,
     pub(crate) workers: Workers,
     pub(crate) running: Running,
     pub(crate) watches: Watches,
@@ -104,7 +104,7 @@ pub(crate) struct Inner {
     pub(crate) locks: Locks,
     pub(crate) merge_queues: MergeQueues,
     pub(crate) validations: Validations,
-    pub(crate) storage: Storage,
+    pub(crate) storage: core::disk::Storage,
     /// Why the last daily copy of the database could not be made.
     pub(crate) copy_failure: Mutex<Option<String>>,
     /// Told when what is old is to be looked for before its time.
@@ -185,7 +185,7 @@ impl Engine {
                 mcp_url: Mutex::default(),
                 contexts: Mutex::default(),
                 repos: Mutex::default(),
-                steps: registry::STEPS,
+                features: &registry::FEATURES,
                 workers: Workers::default(),
                 running: Running::default(),
                 watches: Watches::default(),
@@ -196,7 +196,7 @@ impl Engine {
                 locks: Locks::default(),
                 merge_queues: MergeQueues::default(),
                 validations: Validations::default(),
-                storage: Storage::default(),
+                storage: core::disk::Storage::default(),
                 copy_failure: Mutex::default(),
                 sweep: tokio::sync::Notify::new(),
                 sweeping: tokio::sync::Mutex::default(),
@@ -216,14 +216,14 @@ impl Engine {
             }),
         };
         core::redaction::learn_own_secrets(&engine);
-        if let Some(detail) = storage::check_content(&engine).await {
+        if let Some(detail) = core::disk::check_content(&engine).await {
             let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
             engine.stop().await;
             return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
         }
         core::sleep::follow_clock(&engine);
         recovery::recover(&engine).await?;
-        storage::watch_space(&engine);
+        core::disk::watch_space(&engine);
         engine.ask_login_shell();
         Ok(engine)
     }

@@ -4,11 +4,15 @@ use forge_exec::LoginError;
 use forge_git::GitError;
 use forge_model::offer::Offer;
 use forge_model::storage::StorageTrouble;
+use forge_model::time::Timestamp;
+use forge_model::trust::TrustFile;
+use forge_model::words::counted;
 use forge_model::workflow::{Action, Finding, IllegalTransition};
-use forge_store::StoreError;
+use forge_store::{StoreError, trouble_of_io};
 use serde_json::Value;
 
-use crate::{storage::StorageFailure, trust::Untrusted};
+/// How many files a sentence names.
+pub(crate) const NAMED: usize = 20;
 
 /// A state of affairs that a command does not fit; each has a code that callers branch on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +111,27 @@ impl ConflictCode {
     }
 }
 
+/// Why writes fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageFailure {
+    /// The kind of trouble.
+    pub trouble: StorageTrouble,
+    /// The reason in SQLite's or the system's words.
+    pub detail: String,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// A panic that was caught.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Forge failed by a mistake of its own at {place}: {message}")]
+pub struct Panic {
+    /// What it says.
+    pub message: String,
+    /// The file and the line.
+    pub place: String,
+}
+
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -199,7 +224,7 @@ pub enum EngineError {
     },
     /// Forge made a mistake.
     #[error(transparent)]
-    Panicked(#[from] crate::Panic),
+    Panicked(#[from] Panic),
     /// A stored definition does not read back.
     #[error("the project's stored {what} is not valid: {}", list(.findings))]
     Stored {
@@ -272,4 +297,66 @@ pub(crate) fn whole(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// The startup files that a person has to trust first.
+#[derive(Debug, Clone)]
+pub struct Untrusted {
+    /// Names exactly these contents.
+    pub digest: String,
+    /// The files.
+    pub files: Vec<TrustFile>,
+}
+
+impl std::fmt::Display for Untrusted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = self.files.len();
+        let mut named: Vec<String> =
+            self.files.iter().take(NAMED).map(|file| format!("`{}` ({})", file.path, file.state)).collect();
+        if count > NAMED {
+            named.push(format!("and {} more", count - NAMED));
+        }
+        let files = counted(count as u64, "file", "files");
+        let verb = if count == 1 { "is" } else { "are" };
+        write!(f, "{files} that programs run code from {verb} not trusted: {}", named.join(", "))
+    }
+}
+
+impl EngineError {
+    /// What is wrong with the disk or the database, if that is the reason.
+    #[must_use]
+    pub fn storage_trouble(&self) -> Option<StorageTrouble> {
+        match self {
+            Self::Store(error) => error.trouble(),
+            Self::Storage(failure) => Some(failure.trouble),
+            Self::Io { source, .. } | Self::Log(forge_agents::LogError::Io { source, .. }) => {
+                trouble_of_io(source)
+            }
+            Self::Git(error) => trouble_of_git(&error.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// git and the system libraries say it in words alone, in English (Forge's git runs in the C locale).
+fn trouble_of_git(said: &str) -> Option<StorageTrouble> {
+    const WORDS: [(&str, StorageTrouble); 5] = [
+        ("No space left on device", StorageTrouble::Full),
+        ("Disk quota exceeded", StorageTrouble::Full),
+        ("Read-only file system", StorageTrouble::ReadOnly),
+        ("Input/output error", StorageTrouble::Io),
+        ("File too large", StorageTrouble::Io),
+    ];
+    WORDS.iter().find(|(words, _)| said.contains(words)).map(|(_, trouble)| *trouble)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_git_tell_a_full_disk_from_a_refusal() {
+        assert_eq!(trouble_of_git("fatal: write error: No space left on device"), Some(StorageTrouble::Full));
+        assert_eq!(trouble_of_git("fatal: bad object HEAD"), None);
+    }
 }

@@ -42,7 +42,10 @@ mod trust;
 mod validate;
 mod workspace;
 
-pub use crate::core::panics::{Panic, guarded};
+pub use crate::core::{
+    disk::{DiskSpace, StorageHealth},
+    panics::guarded,
+};
 pub use crate::task::{
     actions::{ActionRequest, SayRequest},
     command::{NewTask, TaskEdit},
@@ -51,7 +54,7 @@ pub use crate::task::{
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock, Work};
 pub use cost::{CostCsvPage, CostPage};
 pub use engine::{Engine, StartError};
-pub use error::{ConflictCode, EngineError};
+pub use error::{ConflictCode, EngineError, Panic, StorageFailure, Untrusted};
 pub use forge_agents::{AgentError, Detected};
 pub use forge_exec::is_out_of_files;
 pub use forge_git::{DiffPage, GitError};
@@ -80,6 +83,4 @@ pub use run::{
     programs::{KnownProgram, Trial},
 };
 pub use storage::database_backups::needs_restore;
-pub use storage::{DiskSpace, StorageFailure, StorageHealth};
-pub use trust::Untrusted;
 pub use validate::WhichProject;

@@ -1,42 +1,134 @@
-//! Which feature runs each step: one entry for each kind and action, so that a new one without an entry does not compile.
+//! Which feature runs each step, is asked as each guard, and adds what at the moments of a task: one entry for each kind
+//! and action, so that a new one without an entry does not compile.
 
 use forge_model::project::WorkMode;
 use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, StateKind};
 use forge_store::table::{steps::StepRow, tasks};
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
+    Engine,
     core::{
         self,
+        features::{Acting, Contributor, Features, Guard, Instant, Run, StepSpec, Steps},
         runner::{End, Stepping},
-        spec::{Acting, Instant, Run, StepSpec, Steps},
-        transition::Trouble,
+        trouble::Trouble,
     },
+    cost,
+    error::Result,
     fix,
     hook::{self, is_blocking},
     knowledge, merge, pull_request,
     race::{self, step::accepts},
-    review, run, subtask, workspace,
+    review, run, subtask, trust, workspace,
 };
 
-const NEVER: fn(&Stepping) -> bool = |_| false;
-const ALWAYS: fn(&Stepping) -> bool = |_| true;
+/// Everything that the core is given. Contributors are asked in this order.
+pub(crate) static FEATURES: Features = Features {
+    steps: Steps { of_step: spec_of, of_action: spec_of_action },
+    guard: guard_of,
+    launch: run::launch,
+    contributors: &[
+        Contributor {
+            attends: Some(run::is_running),
+            on_panic: Some(|engine, tx, task, error| {
+                Box::pin(run::panicked::lose_unstarted(engine, tx, task, error))
+            }),
+            ..Contributor::NONE
+        },
+        Contributor {
+            on_repository: Some(|engine, context, repo| {
+                Box::pin(trust::accepted::recall_accepted(engine, context, repo))
+            }),
+            ..Contributor::NONE
+        },
+        Contributor {
+            on_leave: Some(|engine, tx, task| Box::pin(cost::record_sample(engine, tx, task))),
+            obstacle: Some(|engine, conn, context, task| {
+                Box::pin(cost::meter::wait_for_day(engine, conn, context, task))
+            }),
+            ..Contributor::NONE
+        },
+        Contributor {
+            on_skip: Some(|engine, tx, task| Box::pin(hook::tell_cut_short(engine, tx, task))),
+            adds_steps: Some(|tx, entering, list| Box::pin(hook::add_hooks(tx, entering, list))),
+            ..Contributor::NONE
+        },
+        Contributor { wake: Some(merge::queue::wake_merges), ..Contributor::NONE },
+        Contributor {
+            before_move: Some(|tx, context, task, mv| {
+                Box::pin(pull_request::let_go_of_pull_request(tx, context, task, mv))
+            }),
+            learn_secrets: Some(|engine, context| {
+                Box::pin(pull_request::hosts::learn_host_token(engine, context))
+            }),
+            ..Contributor::NONE
+        },
+        Contributor {
+            takes_over: Some(|tx, entering| Box::pin(race::step::race_steps(tx, entering))),
+            on_moved: Some(|engine, tx, moved| Box::pin(race::step::end_race_with(engine, tx, moved))),
+            on_idle: Some(|engine, tx, task| Box::pin(race::step::race_goes_on(engine, tx, task))),
+            ..Contributor::NONE
+        },
+        Contributor {
+            on_moved: Some(|engine, tx, moved| {
+                Box::pin(fix::superseded::supersede_of_closed(engine, tx, moved))
+            }),
+            ..Contributor::NONE
+        },
+        Contributor {
+            on_moved: Some(|engine, tx, moved| Box::pin(subtask::put_turn_back(engine, tx, moved))),
+            ..Contributor::NONE
+        },
+    ],
+};
 
 const fn instant(run: Instant) -> StepSpec {
-    StepSpec { run: Run::Instant(run), locks_workspace: NEVER }
+    StepSpec { run: Run::Instant(run), begin: None }
 }
 
 const fn acting(run: Acting) -> StepSpec {
-    StepSpec { run: Run::Acting(run), locks_workspace: NEVER }
+    StepSpec { run: Run::Acting(run), begin: None }
 }
 
-const fn locking(locks_workspace: fn(&Stepping) -> bool, run: Acting) -> StepSpec {
-    StepSpec { run: Run::Acting(run), locks_workspace }
+/// The guard that an action is.
+fn guard_of(action: Action) -> Option<Guard> {
+    let guard: Guard = match action {
+        Action::DependencyGate => {
+            |engine, context, task| Box::pin(core::guards::ask_prerequisites(engine, context, task))
+        }
+        Action::SubtaskSequenceComplete => {
+            |engine, context, task| Box::pin(subtask::open_ordered_children(engine, context, task))
+        }
+        Action::RequireCleanWorktree => {
+            |engine, context, task| Box::pin(workspace::guards::uncommitted(engine, context, task))
+        }
+        Action::RequireNoConflictMarkers => {
+            |engine, context, task| Box::pin(workspace::guards::markers(engine, context, task))
+        }
+        Action::RequirePlanComplete => |engine, _, task| Box::pin(run::plan::missing_plan(engine, task)),
+        Action::RunBeforeWorkHooks
+        | Action::RunCiSteps
+        | Action::DispatchRoleAgent
+        | Action::RunMerge
+        | Action::CheckRetryBudget
+        | Action::AutoCascadeOnReviewPass
+        | Action::AutoCascadeOnUnassignedRole
+        | Action::AutoCascadeOnMergeResult
+        | Action::CleanupWorkspaceNow
+        | Action::ScheduleWorkspaceCleanup
+        | Action::SatisfyDependents
+        | Action::PropagateDoneToSubtasks
+        | Action::CancelPendingSubtasks
+        | Action::PublishTaskBlocked
+        | Action::KnowledgeInject
+        | Action::KnowledgeCapture => return None,
+    };
+    Some(guard)
 }
-
-/// What the core asks about a step and an action.
-pub(crate) const STEPS: Steps = Steps { of_step: spec_of, of_action: spec_of_action };
 
 fn spec_of(step: &StepRow) -> StepSpec {
     match step.kind {
@@ -61,29 +153,37 @@ fn spec_of(step: &StepRow) -> StepSpec {
             acting(|engine, s, cancel| Box::pin(workspace::prepare::prepare_workspace(engine, s, cancel)))
         }
         // A hook that nobody waits for runs beside the agent, on purpose.
-        StepKind::Hook => locking(
-            |s| is_blocking(&s.step),
-            |engine, s, cancel| Box::pin(hook::step::run_hook(engine, s, cancel)),
-        ),
-        StepKind::CommitWork => locking(ALWAYS, |engine, s, _| Box::pin(run::finish::commit_work(engine, s))),
-        StepKind::Capture => {
-            locking(ALWAYS, |engine, s, cancel| Box::pin(review::capture::capture(engine, s, cancel)))
-        }
-        StepKind::Advance => {
-            locking(is_at_gate, |engine, s, cancel| Box::pin(run::finish::advance(engine, s, cancel)))
-        }
+        StepKind::Hook => StepSpec {
+            run: Run::Acting(|engine, s, cancel| {
+                let run: Acting = |engine, s, cancel| Box::pin(hook::step::run_hook(engine, s, cancel));
+                if is_blocking(&s.step) { locked(engine, s, cancel, run) } else { run(engine, s, cancel) }
+            }),
+            begin: Some(|engine, tx, step| Box::pin(hook::step::name_log(engine, tx, step))),
+        },
+        StepKind::CommitWork => acting(|engine, s, cancel| {
+            locked(engine, s, cancel, |engine, s, _| Box::pin(run::finish::commit_work(engine, s)))
+        }),
+        StepKind::Capture => acting(|engine, s, cancel| {
+            locked(engine, s, cancel, |engine, s, cancel| {
+                Box::pin(review::capture::capture(engine, s, cancel))
+            })
+        }),
+        StepKind::Advance => acting(|engine, s, cancel| {
+            let run: Acting = |engine, s, cancel| Box::pin(run::finish::advance(engine, s, cancel));
+            if is_at_gate(s) { locked(engine, s, cancel, run) } else { run(engine, s, cancel) }
+        }),
         StepKind::BlockDependents => {
             acting(|engine, s, _| Box::pin(subtask::relatives::block_dependents(engine, s)))
         }
         StepKind::Race => acting(|engine, s, _| Box::pin(race::step::run_race(engine, s))),
         StepKind::Promote => acting(|engine, s, _| Box::pin(race::step::promote(engine, s))),
-        StepKind::EndRace => locking(
-            |s| accepts(&s.step),
-            |engine, s, cancel| Box::pin(race::step::end_race(engine, s, cancel)),
-        ),
-        StepKind::VerifyFix => {
-            locking(ALWAYS, |engine, s, cancel| Box::pin(fix::step::verify_fix(engine, s, cancel)))
-        }
+        StepKind::EndRace => acting(|engine, s, cancel| {
+            let run: Acting = |engine, s, cancel| Box::pin(race::step::end_race(engine, s, cancel));
+            if accepts(&s.step) { locked(engine, s, cancel, run) } else { run(engine, s, cancel) }
+        }),
+        StepKind::VerifyFix => acting(|engine, s, cancel| {
+            locked(engine, s, cancel, |engine, s, cancel| Box::pin(fix::step::verify_fix(engine, s, cancel)))
+        }),
         StepKind::Debrief => acting(|engine, s, _| {
             Box::pin(async move {
                 core::runner::or_not_kept(engine, knowledge::debrief::debrief_task(engine, s).await).await
@@ -102,9 +202,11 @@ fn spec_of(step: &StepRow) -> StepSpec {
 
 fn spec_of_action(action: Action) -> StepSpec {
     match action {
-        Action::RunCiSteps => {
-            locking(ALWAYS, |engine, s, cancel| Box::pin(review::checks::run_checks(engine, s, cancel)))
-        }
+        Action::RunCiSteps => acting(|engine, s, cancel| {
+            locked(engine, s, cancel, |engine, s, cancel| {
+                Box::pin(review::checks::run_checks(engine, s, cancel))
+            })
+        }),
         Action::RunMerge => acting(|engine, s, cancel| match s.context.project.work_mode {
             WorkMode::PullRequest => Box::pin(pull_request::step::run_pull_request(engine, s, cancel)),
             WorkMode::DirectCommit => Box::pin(merge::step::run_merge(engine, s, cancel)),
@@ -160,6 +262,16 @@ fn spec_of_action(action: Action) -> StepSpec {
             instant(|_, _, _, _| Box::pin(async { Ok(End::skipped("asked before the move")) }))
         }
     }
+}
+
+/// A step that changes files of the worktree, so that nobody else may meanwhile.
+fn locked<'a>(
+    engine: &'a Engine,
+    s: &'a Stepping,
+    cancel: &'a CancellationToken,
+    run: Acting,
+) -> BoxFuture<'a, Result<End>> {
+    Box::pin(workspace::lock::run_locked(engine, s, cancel, run))
 }
 
 fn is_at_gate(s: &Stepping) -> bool {

@@ -1,5 +1,7 @@
 //! A project with its definition and settings read, and the sentences a task's paths are made of.
 
+use forge_model::workspace::Workspace;
+use std::path::Path;
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
@@ -16,7 +18,11 @@ use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, W
 use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, error::Result, race::is_entry, trust};
+use crate::{
+    Engine, EngineError,
+    core::{features::features, lineage::is_entry},
+    error::Result,
+};
 
 /// A project as the machine needs it. Rebuilt when the project's version rises.
 #[derive(Debug)]
@@ -56,6 +62,29 @@ impl ProjectContext {
             entries: OnceLock::new(),
             workflow: parse_stored(&row.workflow).map_err(stored("workflow"))?.workflow,
         })
+    }
+
+    /// The project as its races' entries see it.
+    pub(crate) fn for_entries(&self) -> Result<Arc<ProjectContext>> {
+        if let Some(entries) = self.entries.get() {
+            return Ok(Arc::clone(entries));
+        }
+        let workflow = forge_model::race::entry_workflow().map_err(|error| EngineError::Io {
+            doing: "read the entries' workflow".to_owned(),
+            source: error.into(),
+        })?;
+        let mut settings = self.settings.clone();
+        // Work begins and stops in an entry's worktree as in any other; the task itself is closed elsewhere.
+        settings.lifecycle_hooks.on_task_done.clear();
+        settings.lifecycle_hooks.on_task_cancel.clear();
+        let entries = Arc::new(ProjectContext {
+            project: self.project.clone(),
+            settings,
+            workflow,
+            broken_checks: self.broken_checks.clone(),
+            entries: OnceLock::new(),
+        });
+        Ok(Arc::clone(self.entries.get_or_init(|| entries)))
     }
 
     /// Whether a task is in the state of cancelled tasks.
@@ -201,9 +230,17 @@ pub(crate) async fn repo(engine: &Engine, context: &ProjectContext) -> Result<Re
         return Ok(repo.passing(policy));
     }
     let repo = Repo::open(&engine.git().passing(policy), &path).await?;
-    trust::accepted::recall_accepted(engine, &context.project.repo_path, &repo).await?;
+    for prepare in features(engine).each(|feature| feature.on_repository) {
+        prepare(engine, context, &repo).await?;
+    }
     engine.repos().insert(path, repo.clone());
     Ok(repo)
+}
+
+/// The task's folder: what holds the worktree, the lock and the prompts.
+pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
+    let tree = Path::new(&workspace.path);
+    tree.parent().unwrap_or(tree).to_owned()
 }
 
 #[cfg(test)]

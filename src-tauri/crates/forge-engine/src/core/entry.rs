@@ -15,23 +15,52 @@ use crate::{
     Engine, EngineError,
     core::{
         context::ProjectContext,
+        features::{Entering, features},
+        lineage::{is_entry, is_ordered},
         transition::{Carry, Move},
     },
     error::Result,
-    hook,
-    race::{self, is_entry, step::THEN_ACCEPT},
-    subtask::is_ordered,
 };
+
+/// The steps of entering a state by a move, with those of features, and whether a feature took the entry over.
+pub(crate) async fn collect_entry(
+    engine: &Engine,
+    tx: &mut Tx,
+    entering: Entering<'_>,
+    mv: &Move,
+) -> Result<(Vec<StepRow>, bool)> {
+    let mut instead = None;
+    for take_over in features(engine).each(|feature| feature.takes_over) {
+        instead = take_over(tx, entering).await?;
+        if instead.is_some() {
+            break;
+        }
+    }
+    let taken_over = instead.is_some();
+    let mut list = entry_steps(entering, mv, instead)?;
+    if !taken_over {
+        for add in features(engine).each(|feature| feature.adds_steps) {
+            add(tx, entering, &mut list).await?;
+        }
+    }
+    Ok((list, taken_over))
+}
+
+/// Ends the open steps of a task that goes elsewhere. Hooks of what has happened stay; a blocking one
+/// that was cut short is over.
+pub(crate) async fn skip_open(engine: &Engine, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
+    for tell in features(engine).each(|feature| feature.on_skip) {
+        tell(engine, tx, task).await?;
+    }
+    Ok(steps::skip_open(tx, &task.id, reason, engine.now()).await?)
+}
 
 /// The steps of entering a state, in order: undo, what leaving does, the barrier with what it waits for,
 /// dispatch, what may send the task on, and cleanup.
-pub(crate) fn entry_steps(
-    context: &ProjectContext,
-    task: &TaskRow,
-    (from, state): (&str, &State),
-    row: &TransitionRow,
+fn entry_steps(
+    Entering { context, task, left, state, row }: Entering<'_>,
     mv: &Move,
-    races: bool,
+    instead: Option<Vec<StepRow>>,
 ) -> Result<Vec<StepRow>> {
     let mut list = Vec::new();
     let own = |kind, phase: &str, params: Option<Value>| {
@@ -72,15 +101,11 @@ pub(crate) fn entry_steps(
         hooks(&mut list, Phase::OnEnter, &told);
         return Ok(list);
     }
-    if let Some(left) = context.workflow.state(from) {
+    if let Some(left) = context.workflow.state(left) {
         hooks(&mut list, Phase::OnExit, &left.hooks.on_exit);
     }
-    if races {
-        list.push(own(StepKind::Race, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::Promote, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
-        list.push(own(StepKind::EndRace, Phase::AfterEnter.as_str(), Some(Value::from(THEN_ACCEPT))));
+    if let Some(instead) = instead {
+        list.extend(instead);
         return Ok(list);
     }
     if state.kind == StateKind::Gate {
@@ -145,13 +170,8 @@ pub(crate) async fn insert_entry(
         context.workflow.state(&task.status).ok_or_else(|| EngineError::not_found("state", &task.status))?;
     let mut mv = Move::by(&task.status, &last.trigger, last.actor.clone());
     mv.carry = carry;
-    let races = race::enters_race(tx, context, task, state).await?;
-    let mut entry = entry_steps(context, task, ("", state), last, &mv, races)?;
-    let stopped = hook::work_that_stops(tx, context, task).await?;
-    if !races {
-        let hooks = hook::hooks_of_entry(tx, context, task, state, last, stopped.as_ref()).await?;
-        hooks.weave_into(&mut entry);
-    }
+    let entering = Entering { context, task, left: "", state, row: last };
+    let (entry, _) = collect_entry(engine, tx, entering, &mv).await?;
     let now = engine.now();
     let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
     task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });

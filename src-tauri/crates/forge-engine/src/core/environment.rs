@@ -20,7 +20,9 @@ use forge_model::settings::ProjectSettings;
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, Engine, EngineError, Work, core::context::ProjectContext, error::Result, pull_request,
+    ConflictCode, Engine, EngineError, Work,
+    core::{context::ProjectContext, features::features},
+    error::Result,
 };
 
 /// The folder below the data folder in which programs are tried and asked about themselves.
@@ -77,13 +79,20 @@ pub(crate) async fn command_environment(
     engine: &Engine,
     context: &ProjectContext,
 ) -> Result<ProgramEnvironment> {
-    pull_request::hosts::learn_host_token(engine, context).await;
+    learn_of_project(engine, context).await;
     let policy = EnvironmentPolicy::of(&context.settings.environment);
     let (variables, shell) = match surroundings(engine, &context.settings).await? {
         Some(surroundings) => surroundings,
         None => (extended_variables(engine).await, context.settings.shell.clone()),
     };
     Ok(program_environment(engine, policy.apply(&variables), shell, Some(context)))
+}
+
+/// Learns what must not be printed by the programs of a project.
+async fn learn_of_project(engine: &Engine, context: &ProjectContext) {
+    for learn in features(engine).each(|feature| feature.learn_secrets) {
+        learn(engine, context).await;
+    }
 }
 
 fn program_environment(
@@ -111,7 +120,7 @@ pub(crate) async fn agent_environment(
     let settings = context.map_or(&usual, |context| &context.settings);
     let surroundings = match context {
         Some(context) => {
-            pull_request::hosts::learn_host_token(engine, context).await;
+            learn_of_project(engine, context).await;
             surroundings(engine, &context.settings).await?
         }
         None => None,
@@ -157,7 +166,7 @@ pub(crate) async fn validate_environment(
     context: Option<&ProjectContext>,
 ) -> ProgramEnvironment {
     if let Some(context) = context {
-        pull_request::hosts::learn_host_token(engine, context).await;
+        learn_of_project(engine, context).await;
     }
     let usual = ProjectSettings::default();
     let policy = EnvironmentPolicy::of(&context.map_or(&usual, |context| &context.settings).environment);

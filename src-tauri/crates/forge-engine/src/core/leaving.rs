@@ -1,6 +1,8 @@
 //! Guards of a state that the engine, or an agent that has ended, is about to send a task out of: they look at the
 //! worktree, so they are asked before the transaction that decides, and only when it would send the task on.
 
+use std::sync::Arc;
+
 use forge_model::actor::Cause;
 use forge_model::budget::BudgetKind;
 use forge_model::prompt::Correction;
@@ -15,11 +17,11 @@ use crate::{
     core::{
         guards::{Aside, is_asked},
         retry_budget,
-        runner::{Effect, End, Found, Stepping},
-        transition::{Carry, Move, Trouble},
+        runner::{AtGate, Effect, End, HeldBack, Stepping},
+        transition::{Carry, Move},
+        trouble::Trouble,
     },
     error::Result,
-    review, run,
 };
 
 /// What a step keeps once its guards let the task go.
@@ -69,27 +71,20 @@ pub(crate) async fn ask_to_leave(engine: &Engine, s: &Stepping) -> Result<Option
     }
 }
 
-/// Asks the guards where a plan or an auditor's pass would send the task on; where a person decides first,
-/// that person asks them. What an auditor said is kept whatever they say.
-pub(crate) async fn ask_to_pass(engine: &Engine, s: &Stepping, found: Found) -> Result<End> {
-    let Some(mv) = would_pass(engine, s, &found).await? else { return Ok(End::Found(found)) };
-    let leave = may_leave(engine, s, Audience::AgentOnly).await?;
-    let instead = match (found, leave) {
-        (found, Leave::Freely) => return Ok(End::Found(found)),
-        (Found::Plan(_), Leave::Refused(trouble)) => {
-            let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-            return run::finish::send_back_in_place(engine, s, correction, "a guard refused", trouble).await;
-        }
-        (Found::Plan(_), Leave::Aside(aside)) => return Ok(End::go(aside.instead_of(&mv))),
-        (Found::Audit(audited, _), Leave::Refused(trouble)) => (audited, refused(engine, s, trouble).await?),
-        (Found::Audit(audited, _), Leave::Aside(aside)) => (audited, End::go(aside.instead_of(&mv))),
+/// Asks the guards where what a step found would send the task on; where a person decides first, that person asks
+/// them. What was found is kept whatever they say.
+pub(crate) async fn ask_to_pass(engine: &Engine, s: &Stepping, found: Arc<dyn AtGate>) -> Result<End> {
+    let Some(mv) = would_pass(engine, s, found.as_ref()).await? else { return Ok(End::Found(found)) };
+    let by = match may_leave(engine, s, Audience::AgentOnly).await? {
+        Leave::Freely => return Ok(End::Found(found)),
+        Leave::Aside(aside) => HeldBack::Aside(Box::new(aside.instead_of(&mv))),
+        Leave::Refused(trouble) => HeldBack::Refused(trouble),
     };
-    let (audited, instead) = instead;
-    Ok(End::Found(Found::Audit(audited, Some(Box::new(instead)))))
+    found.held_back(engine, s, by).await
 }
 
 /// The move along `accept` that what was found would make, tried and taken back.
-async fn would_pass(engine: &Engine, s: &Stepping, found: &Found) -> Result<Option<Box<Move>>> {
+async fn would_pass(engine: &Engine, s: &Stepping, found: &dyn AtGate) -> Result<Option<Box<Move>>> {
     let guarded =
         s.context.workflow.state(&s.task.status).is_some_and(|state| {
             state.hooks.before_exit.iter().any(|hook| is_asked(hook, Audience::AgentOnly))
@@ -97,16 +92,9 @@ async fn would_pass(engine: &Engine, s: &Stepping, found: &Found) -> Result<Opti
     if !guarded {
         return Ok(None);
     }
+    let mut effects: Vec<Effect> = Vec::new();
     let mut tx = engine.store().write().await?;
-    let mut tried = s.again();
-    let end = match found {
-        Found::Audit(audited, _) => {
-            review::audit::decide_audit(engine, &mut tx, &mut tried, audited.as_ref().clone(), None).await?
-        }
-        Found::Plan(planner) => {
-            run::finish::decide_plan(engine, &mut tx, &mut tried, planner.clone()).await?
-        }
-    };
+    let end = found.decide(engine, &mut tx, &mut s.again(), &mut effects).await?;
     drop(tx);
     Ok(goes(end).filter(|mv| mv.trigger == "accept"))
 }
@@ -150,7 +138,7 @@ async fn mark_asked(engine: &Engine, s: &Stepping) -> Result<()> {
 }
 
 /// The agent gets the reason as another turn, paid from the execution budget; a person without either.
-async fn refused(engine: &Engine, s: &Stepping, trouble: Trouble) -> Result<End> {
+pub(crate) async fn refused(engine: &Engine, s: &Stepping, trouble: Trouble) -> Result<End> {
     let mut conn = engine.store().read().await?;
     let budget = retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution);
     let role = s.context.work_role().unwrap_or_default();
@@ -182,8 +170,7 @@ fn goes(end: End) -> Option<Box<Move>> {
         | End::Block(_)
         | End::Wait(_)
         | End::Interrupted
-        | End::Taught(..)
         | End::Found(_)
-        | End::Hook(_) => None,
+        | End::Written(_) => None,
     }
 }

@@ -6,7 +6,11 @@ use forge_model::ids::TaskId;
 use forge_store::table::tasks::TaskRow;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, EngineError, core::context::ProjectContext, error::Result, race::require_no_entry};
+use crate::{
+    Engine, EngineError,
+    core::{context::ProjectContext, lineage::require_no_entry},
+    error::Result,
+};
 
 /// A task with its project, at the version that the caller believes in.
 pub(crate) async fn load(

@@ -3,23 +3,27 @@
 
 pub(crate) mod app_settings;
 pub(crate) mod context;
+pub(crate) mod disk;
 pub(crate) mod entry;
 pub(crate) mod environment;
+pub(crate) mod features;
 pub(crate) mod guards;
 pub(crate) mod held;
 pub(crate) mod leaving;
+pub(crate) mod lineage;
 pub(crate) mod load;
 pub(crate) mod notices;
 pub(crate) mod outcome;
 pub(crate) mod panics;
+pub(crate) mod prerequisites;
 pub(crate) mod redaction;
 pub(crate) mod retry_budget;
 pub(crate) mod runner;
 pub(crate) mod scheduler;
 pub(crate) mod sleep;
-pub(crate) mod spec;
 pub(crate) mod transition;
 #[cfg(test)]
 pub(crate) mod transition_tests;
+pub(crate) mod trouble;
 pub(crate) mod watchdog;
 pub(crate) mod workers;

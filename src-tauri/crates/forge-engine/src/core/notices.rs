@@ -7,7 +7,11 @@ use forge_store::Tx;
 use forge_store::table::{notifications, tasks::TaskRow};
 use serde_json::json;
 
-use crate::{Engine, core::context::ProjectContext, error::Result, race::is_entry};
+use crate::{
+    Engine,
+    core::{context::ProjectContext, lineage::is_entry},
+    error::Result,
+};
 
 /// Tells the person something about a task, once per `cause`.
 pub(crate) async fn notify(

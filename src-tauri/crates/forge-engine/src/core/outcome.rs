@@ -19,11 +19,11 @@ use crate::{
     core::{
         context::ProjectContext,
         entry::failure_policy,
-        runner::{BEHIND_BARRIER, Effect, End, Found, Stepping, act, name_of},
-        transition::{Move, Trouble},
+        runner::{BEHIND_BARRIER, Effect, End, Stepping, act, name_of},
+        transition::Move,
+        trouble::Trouble,
     },
     error::Result,
-    hook, knowledge, review, run,
 };
 
 /// Writes how a step ended, unless the task was moved meanwhile. Says whether to go on.
@@ -36,15 +36,10 @@ pub(crate) async fn finish_step(engine: &Engine, s: &Stepping, end: End) -> Resu
     let context = super::context::context_of(engine, &mut tx, &task).await?;
     let end = match end {
         End::Found(found) => {
-            let (step, transition) = (step.clone(), s.transition.clone());
+            let transition = s.transition.clone();
             let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
-            let end = match found {
-                Found::Audit(audited, instead) => {
-                    review::audit::decide_audit(engine, &mut tx, &mut now, *audited, instead).await?
-                }
-                Found::Plan(planner) => run::finish::decide_plan(engine, &mut tx, &mut now, planner).await?,
-            };
-            task = now.task;
+            let end = found.decide(engine, &mut tx, &mut now, &mut effects).await?;
+            (task, step) = (now.task, now.step);
             end
         }
         end => end,
@@ -65,17 +60,10 @@ pub(crate) async fn record(
     end: End,
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
-    let end = match end {
-        End::Taught(lessons, end) => {
-            knowledge::step::keep_lessons(engine, tx, context, &lessons).await?;
-            *end
-        }
-        end => end,
-    };
     // Whoever stands behind it is asked again, unless it only stands in line itself.
     let stands = matches!(&end, End::Wait(waiting) if waiting.reason == WaitReason::MergeQueue);
     if step.action == Some(Action::RunMerge) && !stands {
-        effects.push(Effect::WakeMerges);
+        effects.push(Effect::WakeLines);
     }
     let waited = task.waiting.is_some();
     let mut done = |outcome: StepOutcome, reason: Option<String>| {
@@ -107,11 +95,9 @@ pub(crate) async fn record(
             steps::update(tx, step).await?;
             return follow_policy(engine, tx, context, task, step, trouble, effects).await;
         }
-        End::Hook(run) => {
-            return hook::step::record_hook(engine, tx, context, task, step, *run, effects).await;
-        }
-        // Both were taken apart before.
-        End::Taught(..) | End::Found(_) => {}
+        End::Written(go_on) => return Ok(go_on),
+        // It was decided on before.
+        End::Found(_) => {}
         End::Go(mv) => {
             done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
             steps::update(tx, step).await?;
@@ -202,7 +188,7 @@ pub(crate) async fn stay_behind_barrier(
     trouble: Trouble,
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
-    hook::skip_open(engine, tx, task, BEHIND_BARRIER).await?;
+    super::entry::skip_open(engine, tx, task, BEHIND_BARRIER).await?;
     slots::release(tx, &task.id).await?;
     effects.push(Effect::WakeWaiting);
     let body = trouble.message.clone();

@@ -13,46 +13,31 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::marker_of;
-use forge_exec::sweep;
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
-use forge_model::execution::{Execution, ExecutionError};
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::execution::ExecutionError;
+use forge_model::ids::TaskId;
 use forge_model::notification::NotificationKind;
 use forge_model::task::AnnotationType;
 use forge_model::transition::{StepOutcome, StepStatus};
 use forge_model::workflow::{State, StateKind};
 use forge_store::Tx;
-use forge_store::table::{executions, processes, steps, tasks, tasks::TaskRow};
+use forge_store::table::{steps, tasks, tasks::TaskRow};
 use futures::FutureExt as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{context::ProjectContext, runner::name_of, transition::Trouble},
-    error::Result,
-    run, storage,
+    core::{context::ProjectContext, features::features, runner::name_of, trouble::Trouble},
+    error::{Panic, Result},
 };
 
-/// From the gentle signal to the kill of what a run leaves behind that panicked.
-const GRACE: Duration = Duration::from_secs(2);
 /// How long a timer that panicked waits before it is begun again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// The code of a run's error that a panic ended.
-const PANICKED: &str = "panicked";
-
-/// A panic that was caught.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("Forge failed by a mistake of its own at {place}: {message}")]
-pub struct Panic {
-    /// What it says.
-    pub message: String,
-    /// The file and the line.
-    pub place: String,
-}
+pub(crate) const PANICKED: &str = "panicked";
 
 thread_local! {
     /// Where this thread panicked last.
@@ -99,7 +84,7 @@ fn said(payload: &(dyn Any + Send)) -> String {
 }
 
 impl Panic {
-    fn error(&self) -> ExecutionError {
+    pub(crate) fn error(&self) -> ExecutionError {
         ExecutionError {
             code: PANICKED.to_owned(),
             message: self.to_string(),
@@ -107,7 +92,7 @@ impl Panic {
         }
     }
 
-    fn trouble(&self, unit: &str) -> Trouble {
+    pub(crate) fn trouble(&self, unit: &str) -> Trouble {
         let message = format!(
             "{self} ({unit}). It was tried twice. Retry it; if it fails again, report it with the log of the engine."
         );
@@ -133,7 +118,8 @@ pub(crate) async fn work_guarded(engine: &Engine, task: &TaskId, cancel: &Cancel
             return;
         }
         let recorded =
-            guarded(storage::with_patience(engine, || step_panicked(engine, task, &panic, &panicked))).await;
+            guarded(super::disk::with_patience(engine, || step_panicked(engine, task, &panic, &panicked)))
+                .await;
         match recorded {
             Ok(Ok(step)) => drop(panicked.insert(step)),
             Ok(Err(error)) => {
@@ -170,12 +156,8 @@ async fn step_panicked(
         }
         steps::update(&mut tx, &step).await?;
     }
-    // Recorded, but the panic came before its process did.
-    for row in executions::open(&mut tx, Some(std::slice::from_ref(id))).await? {
-        if !run::is_running(engine, id) {
-            let run = Execution { error: Some(panic.error()), ..row.execution };
-            run::lost::lose_run(engine, &mut tx, &task, run).await?;
-        }
+    for settle in features(engine).each(|feature| feature.on_panic) {
+        settle(engine, &mut tx, &task, &panic.error()).await?;
     }
     if gives_up {
         let context = super::context::context_of(engine, &mut tx, &task).await?;
@@ -183,12 +165,12 @@ async fn step_panicked(
     }
     tx.commit().await?;
     // What was to be done after the last commit may not have been.
-    storage::resume_work(engine);
+    super::disk::resume_work(engine);
     Ok(at)
 }
 
 /// Blocks a task; one that is blocked or closed stays where it is.
-async fn give_to_person(
+pub(crate) async fn give_to_person(
     engine: &Engine,
     tx: &mut Tx,
     context: &ProjectContext,
@@ -209,32 +191,6 @@ async fn give_to_person(
     super::notices::notify(engine, tx, context, task, NotificationKind::Blocked, &body, &cause).await
 }
 
-/// Ends what a run left that panicked, and begins it again, unless the run before it panicked, too.
-pub(crate) async fn run_panicked(engine: &Engine, id: &ExecutionId, panic: &Panic) -> Result<()> {
-    let marker = marker_of(id.as_str());
-    sweep(&marker, GRACE).await;
-    let mut tx = engine.store().write().await?;
-    processes::delete(&mut tx, &marker.0).await?;
-    let found = executions::get(&mut tx, id).await?.filter(|row| row.execution.finished_at.is_none());
-    if let Some(row) = found {
-        let run = Execution { error: Some(panic.error()), ..row.execution };
-        let Some(mut task) = tasks::get(&mut tx, &run.task_id).await? else { return Ok(()) };
-        let runs = executions::list(&mut tx, &task.id).await?;
-        let earlier = runs.iter().map(|row| &row.execution).rfind(|one| one.id != run.id);
-        let gives_up = earlier.is_some_and(|earlier| has_panicked(earlier) && earlier.role == run.role);
-        let id = run.id.clone();
-        run::lost::lose_run(engine, &mut tx, &task, run).await?;
-        if gives_up {
-            let context = super::context::context_of(engine, &mut tx, &task).await?;
-            let mut trouble = panic.trouble("a run of an agent");
-            trouble.execution = Some(id);
-            give_to_person(engine, &mut tx, &context, &mut task, trouble).await?;
-        }
-    }
-    tx.commit().await?;
-    Ok(())
-}
-
 /// Keeps something going until it ends by itself or the engine stops: a panic ends one pass of it.
 pub(crate) fn keep_going<F, W>(engine: &Engine, begin: F)
 where
@@ -252,10 +208,6 @@ where
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     });
-}
-
-fn has_panicked(run: &Execution) -> bool {
-    run.error.as_ref().is_some_and(|error| error.code == PANICKED)
 }
 
 #[cfg(test)]

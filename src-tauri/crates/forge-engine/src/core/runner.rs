@@ -6,36 +6,31 @@
 //! again after a kill: it looks first at what is there.
 
 use super::leaving;
-use std::{borrow::Cow, path::Path, sync::Arc};
+use forge_model::transition::StepOutcome;
+use serde_json::Value;
+use std::{borrow::Cow, sync::Arc};
 
-use forge_model::hook::HookRun;
-use forge_model::ids::{AgentId, ExecutionId, TaskId};
+use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepStatus};
 use forge_model::workflow::Action;
-use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{
-    lessons::LessonRow, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
-    transitions::TransitionRow, workspaces,
+    steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow,
 };
+use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
     core::{
         context::ProjectContext,
+        features::{Run, features},
         outcome::{finish_step, record},
-        spec::{Run, StepSpec},
-        transition::{Move, Trouble},
+        transition::Move,
+        trouble::{Trouble, trouble_of},
     },
     error::Result,
-    hook::{self, shown_name},
-    merge, race,
-    review::{audit::Audited, decision::was_skipped},
-    run, storage,
-    trust::accepted::trouble_of,
-    workspace::{self, lock::WorkspaceHold},
 };
 
 /// How a step ended.
@@ -55,21 +50,51 @@ pub(crate) enum End {
     Wait(Waiting),
     /// It was stopped from outside and stays pending; a hook is settled by the next worker.
     Interrupted,
-    /// A lifecycle hook ran, or had nothing to do.
-    Hook(Box<HookRun>),
-    /// It ended so, and these lessons are kept with its end.
-    Taught(Vec<LessonRow>, Box<End>),
     /// What it found out is to be decided on in the transaction that writes its end.
-    Found(Found),
+    Found(Arc<dyn Finding>),
+    /// How it ended is written already, with what follows; whether to go on with the task's next step.
+    Written(bool),
 }
 
 /// What a step found out.
-#[derive(Clone)]
-pub(crate) enum Found {
-    /// What an auditor said, and what follows instead of its pass when a guard does not let the task go.
-    Audit(Box<Audited>, Option<Box<End>>),
-    /// A plan is written, by this agent.
-    Plan(AgentId),
+pub(crate) trait Finding: Send + Sync {
+    /// Writes what was found and says how the step ends.
+    fn decide<'a>(
+        &'a self,
+        engine: &'a Engine,
+        tx: &'a mut Tx,
+        s: &'a mut Stepping,
+        effects: &'a mut Vec<Effect>,
+    ) -> BoxFuture<'a, Result<End>>;
+
+    /// How the step ends, where that is known before.
+    fn end(&self) -> Option<&End> {
+        None
+    }
+
+    /// The finding as one that may pass a gate, whose guards are asked first.
+    fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
+        None
+    }
+}
+
+/// A finding that may send its task out of a gate.
+pub(crate) trait AtGate: Finding {
+    /// The end of its step when the gate's guards do not let the task go.
+    fn held_back<'a>(
+        self: Arc<Self>,
+        engine: &'a Engine,
+        s: &'a Stepping,
+        by: HeldBack,
+    ) -> BoxFuture<'a, Result<End>>;
+}
+
+/// What the guards of a gate say to a task that was about to pass.
+pub(crate) enum HeldBack {
+    /// It goes somewhere else.
+    Aside(Box<Move>),
+    /// It stays, and why.
+    Refused(Trouble),
 }
 
 impl End {
@@ -98,8 +123,8 @@ pub(crate) enum Effect {
     Kick(TaskId),
     /// Places became free: ask whoever waits for one.
     WakeWaiting,
-    /// A turn to merge became free: ask whoever stands in line.
-    WakeMerges,
+    /// A turn became free: ask whoever stands in line.
+    WakeLines,
 }
 
 /// Why the steps after a failed barrier did not run.
@@ -138,9 +163,9 @@ pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationTo
     while !cancel.is_cancelled() {
         let next = match run_instant_steps(engine, task).await {
             Ok(next) => next,
-            Err(error) if storage::passes_with_storage(engine, &error).await => {
-                storage::say_waits_for_disk(task, &error);
-                if !storage::wait_for_storage(engine, &mut pause, cancel).await {
+            Err(error) if super::disk::passes_with_storage(engine, &error).await => {
+                super::disk::say_waits_for_disk(task, &error);
+                if !super::disk::wait_for_storage(engine, &mut pause, cancel).await {
                     return;
                 }
                 continue;
@@ -161,9 +186,9 @@ pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationTo
                     Ok(None) => continue,
                     Err(_) if cancel.is_cancelled() => End::Interrupted,
                     // Begun again as after a kill: it looks first at what is there.
-                    Err(error) if storage::passes_with_storage(engine, &error).await => {
-                        storage::say_waits_for_disk(task, &error);
-                        if !storage::wait_for_storage(engine, &mut pause, cancel).await {
+                    Err(error) if super::disk::passes_with_storage(engine, &error).await => {
+                        super::disk::say_waits_for_disk(task, &error);
+                        if !super::disk::wait_for_storage(engine, &mut pause, cancel).await {
                             return;
                         }
                         continue;
@@ -173,7 +198,7 @@ pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationTo
                 engine.point(&format!("step.ran:{name}"));
                 // What a step came to is kept until it can be written.
                 let finish = || finish_step(engine, &stepping, end.clone());
-                match storage::with_patience_until(engine, cancel, finish).await {
+                match super::disk::with_patience_until(engine, cancel, finish).await {
                     Ok(true) => {
                         pause = Engine::first_pause();
                         engine.made_progress();
@@ -208,7 +233,9 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
     let mut tx = engine.store().write().await?;
     let next = loop {
         let Some(mut step) = steps::next(&mut tx, task_id).await? else {
-            effects.extend(race::step::race_goes_on(engine, &mut tx, task_id).await?);
+            for go_on in features(engine).each(|feature| feature.on_idle) {
+                effects.extend(go_on(engine, &mut tx, task_id).await?);
+            }
             break Next::Nothing;
         };
         if let Some(at) = step.not_before.filter(|at| *at > engine.now()) {
@@ -230,13 +257,16 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
         step.runs += 1;
         step.started_at.get_or_insert(engine.now());
         let mut stepping = Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
-        let instant = match (engine.inner.steps.of_step)(&stepping.step).run {
+        let spec = (features(engine).steps.of_step)(&stepping.step);
+        let instant = match spec.run {
             Run::Instant(run) if !leaving::must_be_asked(&stepping) => Some(run),
             Run::Instant(_) | Run::Acting(_) => None,
         };
         let Some(instant) = instant else {
             stepping.step.status = StepStatus::Running;
-            hook::step::name_log(engine, &mut tx, &mut stepping.step).await?;
+            if let Some(begin) = spec.begin {
+                begin(engine, &mut tx, &mut stepping.step).await?;
+            }
             steps::update(&mut tx, &stepping.step).await?;
             break Next::Run(Box::new(stepping));
         };
@@ -277,7 +307,7 @@ pub(crate) async fn run_instant_action(
     if let Some(end) = skip_with_needed(tx, s, Some(action)).await? {
         return Ok(end);
     }
-    match engine.inner.steps.instant_of(action) {
+    match features(engine).steps.instant_of(action) {
         Some(run) => run(engine, tx, s, effects).await,
         None => Ok(End::skipped(format!("{action} runs as a step of its own"))),
     }
@@ -289,15 +319,16 @@ async fn ask_and_run(engine: &Engine, s: &Stepping, cancel: &CancellationToken) 
         return leaving::ask_to_leave(engine, s).await;
     }
     match Box::pin(run_step(engine, s, cancel)).await? {
-        End::Found(found) => leaving::ask_to_pass(engine, s, found).await.map(Some),
+        End::Found(found) => match Arc::clone(&found).at_gate() {
+            Some(at_gate) => leaving::ask_to_pass(engine, s, at_gate).await.map(Some),
+            None => Ok(Some(End::Found(found))),
+        },
         end => Ok(Some(end)),
     }
 }
 
 async fn run_step(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    let spec = (engine.inner.steps.of_step)(&s.step);
-    let Some(_lock) = lock_for_step(engine, s, &spec, cancel).await? else { return Ok(End::Interrupted) };
-    match spec.run {
+    match (features(engine).steps.of_step)(&s.step).run {
         Run::Acting(run) => run(engine, s, cancel).await,
         // Only those are begun here that their task's guards are asked about first.
         Run::Instant(_) => Ok(End::Interrupted),
@@ -307,35 +338,9 @@ async fn run_step(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> 
 /// The end of a step about what is to be learned: an error only fails it, unless it passes with the disk's trouble.
 pub(crate) async fn or_not_kept(engine: &Engine, end: Result<End>) -> Result<End> {
     match end {
-        Err(error) if storage::passes_with_storage(engine, &error).await => Err(error),
+        Err(error) if super::disk::passes_with_storage(engine, &error).await => Err(error),
         Err(error) => Ok(End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))),
         end => end,
-    }
-}
-
-/// The right to change the worktree, for steps that do; nothing when cancelled first.
-async fn lock_for_step(
-    engine: &Engine,
-    s: &Stepping,
-    spec: &StepSpec,
-    cancel: &CancellationToken,
-) -> Result<Option<Option<WorkspaceHold>>> {
-    if !(spec.locks_workspace)(s) {
-        return Ok(Some(None));
-    }
-    let workspace = {
-        let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &s.task.id).await?
-    };
-    let present = workspace.filter(|w| w.status == WorkspaceStatus::Active);
-    match present.filter(|w| Path::new(&w.path).is_dir()) {
-        None => Ok(Some(None)),
-        Some(workspace) => {
-            let holder = format!("{}-{}", name_of(&s.step), s.step.id);
-            Ok(workspace::lock::lock_workspace(engine, &s.task.id, &workspace, &holder, cancel)
-                .await?
-                .map(Some))
-        }
     }
 }
 
@@ -346,11 +351,11 @@ pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
         match effect {
             Effect::Launch(task, id) => {
                 engine.point("execution.recorded");
-                run::launch(engine, &task, id);
+                (features(engine).launch)(engine, &task, id);
             }
             Effect::Kick(task) => engine.kick(&task),
             Effect::WakeWaiting => wake = true,
-            Effect::WakeMerges => merge::queue::wake_merges(engine),
+            Effect::WakeLines => wake_lines(engine),
         }
     }
     if wake {
@@ -358,10 +363,14 @@ pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
     }
 }
 
+fn wake_lines(engine: &Engine) {
+    features(engine).each(|feature| feature.wake).for_each(|wake| wake(engine));
+}
+
 /// Asks every task that waits for a place again, in order of priority, and looks for work to start.
 pub(crate) fn wake_waiting(engine: &Engine) {
     super::scheduler::look_for_work(engine);
-    merge::queue::wake_merges(engine);
+    wake_lines(engine);
     let engine = engine.clone();
     engine.clone().in_background(async move {
         let waiting = async {
@@ -416,4 +425,18 @@ pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
         | StepKind::FollowUp
         | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
     }
+}
+
+/// The event and place of a hook's row, as people see it.
+pub(crate) fn shown_name(step: &StepRow) -> String {
+    let index = step.params.as_ref().and_then(|params| params.get("index")).and_then(Value::as_u64);
+    format!("{}[{}]", step.phase, index.unwrap_or_default())
+}
+
+/// Whether an action of the same move was skipped: what depends on it has nothing to say.
+pub(crate) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
+    let all = steps::of_transition(tx, s.transition.seq).await?;
+    // The entry may have been made more than once; the latest before this step is meant.
+    let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
+    Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Skipped)))
 }

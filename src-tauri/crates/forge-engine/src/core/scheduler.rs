@@ -13,7 +13,6 @@ use forge_model::event::EventType;
 use forge_model::ids::{AgentId, TaskId};
 use forge_model::task::{AnnotationType, HolderKind, WaitReason, Waiting};
 use forge_model::time::Timestamp;
-use forge_model::words::dollars;
 use forge_model::workflow::{Audience, State};
 use forge_store::table::{
     agents, dependencies, executions, limits, projects, roles, slots, tasks, tasks::TaskRow,
@@ -25,15 +24,16 @@ use crate::{
     Engine, EngineError, Work,
     core::{
         context::ProjectContext,
-        guards::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
+        features::features,
+        lineage::is_entry,
         panics::guarded,
+        prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
         runner::{End, Stepping, waits_for_place},
-        transition::{Move, Trouble},
+        transition::Move,
+        trouble::Trouble,
     },
-    cost,
     engine::locked,
     error::Result,
-    race::is_entry,
 };
 
 /// How many tasks of a queue are in memory at once.
@@ -98,10 +98,10 @@ pub(crate) async fn obstacle(
     if let Some(until) = limits::of(conn, &agent.id).await?.filter(|until| *until > engine.now()) {
         return Ok(Some(limited(agent, until)));
     }
-    if let Some((_, limit, Some(until))) = cost::meter::cost_reached(engine, conn, context, task).await? {
-        wake_at(engine, until);
-        let message = format!("today's runs have cost the {} that they may", dollars(limit));
-        return Ok(Some(Waiting { until: Some(until), ..wait(WaitReason::CostLimit, message) }));
+    for look in features(engine).each(|feature| feature.obstacle) {
+        if let Some(waiting) = look(engine, conn, context, task).await? {
+            return Ok(Some(waiting));
+        }
     }
     let (of_agent, of_project) = slots::taken(conn, &agent.id, &task.project_id, &task.id).await?;
     Ok(busy(context, agent, of_agent, of_project))

@@ -5,14 +5,13 @@ use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
-use forge_model::hook::HookRef;
-use forge_model::ids::{ExecutionId, TransitionId};
+use forge_model::ids::TransitionId;
 use forge_model::knowledge::Lesson;
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{
-    AnnotationType, EntryBarrier, ErrorAnnotation, Evidence, WaitReason, Waiting, closed_without_merging,
+    AnnotationType, EntryBarrier, ErrorAnnotation, WaitReason, Waiting, closed_without_merging,
 };
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
@@ -27,12 +26,15 @@ use serde_json::{Value, json};
 
 use crate::{
     Engine, EngineError,
-    core::{context::ProjectContext, entry::entry_steps, retry_budget},
-    cost,
+    core::{
+        context::ProjectContext,
+        entry::{collect_entry, skip_open},
+        features::{Entering, Moved, features},
+        lineage::{is_entry, is_ordered},
+        retry_budget,
+        trouble::Trouble,
+    },
     error::Result,
-    fix, hook, pull_request,
-    race::{self, is_entry},
-    subtask::{self, is_ordered},
 };
 
 /// Cascades that may follow one cause.
@@ -118,37 +120,6 @@ impl Move {
     }
 }
 
-/// Trouble to be recorded on a task.
-#[derive(Debug, Clone)]
-pub(crate) struct Trouble {
-    pub kind: AnnotationType,
-    pub message: String,
-    pub details: Value,
-    pub execution: Option<ExecutionId>,
-    pub hook: Option<HookRef>,
-    pub evidence: Option<Evidence>,
-}
-
-impl Trouble {
-    pub(crate) fn new(kind: AnnotationType, message: impl Into<String>) -> Self {
-        let details = Value::Null;
-        Self { kind, message: message.into(), details, execution: None, hook: None, evidence: None }
-    }
-
-    pub(crate) fn annotation(self, from_state: &str, at: Timestamp) -> ErrorAnnotation {
-        ErrorAnnotation {
-            kind: self.kind,
-            from_state: from_state.to_owned(),
-            message: self.message,
-            details: self.details,
-            execution_id: self.execution,
-            hook: self.hook,
-            evidence: self.evidence,
-            at,
-        }
-    }
-}
-
 /// Writes a move. The caller has checked that it is allowed and commits the transaction.
 pub(crate) async fn apply(
     engine: &Engine,
@@ -158,7 +129,10 @@ pub(crate) async fn apply(
     mv: Move,
 ) -> Result<TransitionRow> {
     let now = engine.now();
-    let mut mv = pull_request::let_go_of_pull_request(tx, context, task, mv).await?;
+    let mut mv = mv;
+    for change in features(engine).each(|feature| feature.before_move) {
+        mv = change(tx, context, task, mv).await?;
+    }
     let from = task.status.clone();
     let state =
         context.workflow.state(&mv.to).ok_or_else(|| EngineError::not_found("state", &mv.to))?.clone();
@@ -183,10 +157,11 @@ pub(crate) async fn apply(
         at: now,
     };
     let was_annotated = task.error_annotation.is_some();
-    let stopped = hook::work_that_stops(tx, context, task).await?;
     clear_what_ends_with_the_state(engine, tx, context, task, &state, &mv).await?;
     transitions::insert(tx, &mut row).await?;
     set_position(tx, context, task, &state, mv.position).await?;
+    let entering = Entering { context, task, left: &from, state: &state, row: &row };
+    let (entry, taken_over) = collect_entry(engine, tx, entering, &mv).await?;
     task.status.clone_from(&state.name);
     task.status_since = now;
     task.waiting = mv.undo_until.map(|until| Waiting {
@@ -196,13 +171,6 @@ pub(crate) async fn apply(
         message: "starts in a moment".to_owned(),
     });
     task.error_annotation.clone_from(&mv.annotation);
-    let races = race::enters_race(tx, context, task, &state).await?;
-    let mut entry = entry_steps(context, task, (&from, &state), &row, &mv, races)?;
-    // An entry's own worktree is where the hooks of work run.
-    if !races {
-        let hooks = hook::hooks_of_entry(tx, context, task, &state, &row, stopped.as_ref()).await?;
-        hooks.weave_into(&mut entry);
-    }
     let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
     task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
     for mut step in entry {
@@ -216,10 +184,6 @@ pub(crate) async fn apply(
         step.transition_seq = Some(row.seq);
         steps::insert(tx, &mut step).await?;
     }
-    if !races && !is_entry(task) {
-        race::step::end_race_with(engine, tx, task, state.kind == StateKind::Blocked, &state.name, row.seq)
-            .await?;
-    }
     if state.plans() && !is_ordered(task) {
         begin_review(engine, tx, task, &state, &row, mv.carry.note.clone()).await?;
     }
@@ -231,9 +195,6 @@ pub(crate) async fn apply(
         && state.name != context.workflow.cancellation_state
         && !is_ordered(task)
         && !is_entry(task);
-    if state.is_terminal() && !is_ordered(task) && !is_entry(task) {
-        fix::superseded::supersede_all(engine, tx, task, "the task is closed").await?;
-    }
     if state.is_terminal() && news {
         let body = format!("{}.", state.display_name);
         super::notices::notify(
@@ -253,8 +214,9 @@ pub(crate) async fn apply(
     } else if was_annotated && task.error_annotation.is_none() {
         engine.emit(tx, EventType::TaskUnblocked, task, task.id.as_str(), &Value::Null).await?;
     }
-    if from != row.to {
-        subtask::put_turn_back(engine, tx, context, task, &from).await?;
+    let moved = Moved { context, task, state: &state, row: &row, taken_over };
+    for follow in features(engine).each(|feature| feature.on_moved) {
+        follow(engine, tx, moved).await?;
     }
     Ok(row)
 }
@@ -270,9 +232,11 @@ async fn clear_what_ends_with_the_state(
     mv: &Move,
 ) -> Result<()> {
     let now = engine.now();
-    hook::skip_open(engine, tx, task, &format!("the task left {}", task.status)).await?;
+    skip_open(engine, tx, task, &format!("the task left {}", task.status)).await?;
     // No restart of a run that failed follows any more.
-    cost::record_sample(engine, tx, task).await?;
+    for leave in features(engine).each(|feature| feature.on_leave) {
+        leave(engine, tx, task).await?;
+    }
     slots::release(tx, &task.id).await?;
     if let Some(mut review) = reviews::last(tx, &task.id).await?
         && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)

@@ -18,7 +18,8 @@ use crate::{
     Engine, EngineConfig,
     core::{
         context::ProjectContext,
-        transition::{MAX_CASCADES, Move, Trouble},
+        transition::{MAX_CASCADES, Move},
+        trouble::Trouble,
     },
 };
 

@@ -21,12 +21,10 @@ use sqlx::SqliteConnection;
 use crate::{
     Engine, Work,
     core::{
-        context::ProjectContext,
-        transition::{Trouble, is_reviewed},
+        context::ProjectContext, features::features, lineage::is_ordered, transition::is_reviewed,
+        trouble::Trouble,
     },
     error::Result,
-    run,
-    subtask::is_ordered,
 };
 
 /// How often all tasks are looked at. What goes on is found out by events; this finds what fell between.
@@ -128,7 +126,7 @@ async fn is_adrift(
         return Ok(false);
     }
     if super::workers::is_attended(engine, &task.id)
-        || run::is_running(engine, &task.id)
+        || features(engine).each(|feature| feature.attends).any(|attends| attends(engine, &task.id))
         || steps::any_open(conn, &task.id).await?
     {
         return Ok(false);

@@ -8,6 +8,7 @@ use forge_model::agent::{Agent, Profile};
 use forge_model::execution::{Execution, Usage};
 use forge_model::ids::ExecutionId;
 use forge_model::notification::NotificationKind;
+use forge_model::task::{WaitReason, Waiting};
 use forge_model::time::Timestamp;
 use forge_model::usage::UsageSample;
 use forge_model::words::dollars;
@@ -18,10 +19,9 @@ use tokio::time::Instant;
 
 use crate::{
     Engine,
-    core::{self, context::ProjectContext},
+    core::{self, context::ProjectContext, lineage::is_entry},
     cost::prices::{Cost, Ledger},
     error::Result,
-    race::is_entry,
 };
 
 /// How often what a run has used is written while it goes on, at most.
@@ -178,6 +178,22 @@ pub(crate) async fn cost_reached(
         let until = (scope == CostScope::Day).then(|| day_of(engine.now()).1);
         (scope, limit, until)
     }))
+}
+
+/// A limit that passes by itself and keeps the task's agent from being started until then.
+pub(crate) async fn wait_for_day(
+    engine: &Engine,
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Waiting>> {
+    let Some((_, limit, Some(until))) = cost_reached(engine, conn, context, task).await? else {
+        return Ok(None);
+    };
+    core::scheduler::wake_at(engine, until);
+    let message = format!("today's runs have cost the {} that they may", dollars(limit));
+    let reason = WaitReason::CostLimit;
+    Ok(Some(Waiting { reason, until: Some(until), files: Vec::new(), message }))
 }
 
 async fn warn_of_cost(

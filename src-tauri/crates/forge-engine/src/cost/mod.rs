@@ -30,9 +30,8 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext},
+    core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
-    race::{self, is_entry},
     read,
 };
 
@@ -84,7 +83,7 @@ pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) 
     }
     let context = core::context::context_of(engine, tx, task).await?;
     let Some(mut agent) = agents::get(tx, &last.agent_id).await? else { return Ok(()) };
-    let strategy = race::as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
+    let strategy = core::lineage::as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
     let model = main_model(&chain.used).unwrap_or_default().to_owned();
     let threshold = context.settings.inner_loop.cost_anomaly.threshold();
     let before = costs::window(tx, &task.project_id, &model, threshold.median_window()).await?;

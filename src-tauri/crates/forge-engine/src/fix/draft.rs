@@ -18,10 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError, core,
+    core::lineage::is_closed,
     error::Result,
     fix::{FORGE, Undrafted, drafter, export_fixes, output_of, superseded::supersede_all},
-    guarded, knowledge, storage,
-    subtask::is_closed,
+    guarded, knowledge,
 };
 
 /// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
@@ -46,7 +46,7 @@ pub(crate) async fn draft_fix(
             Err(panic.to_string())
         }
     };
-    storage::with_patience(engine, || record_draft(engine, draft.clone(), drafted.clone())).await
+    core::disk::with_patience(engine, || record_draft(engine, draft.clone(), drafted.clone())).await
 }
 
 /// Writes what came of a draft: a proposal, or why there is none.

@@ -39,7 +39,7 @@ use crate::{
     error::Result,
     fix::Undrafted,
     run::{self, end::write_end, given::limits_of},
-    storage::{self, private_data},
+    storage::private_data,
     trust::{self, Start, branch_tip},
 };
 
@@ -85,13 +85,13 @@ pub(crate) async fn run_drafter(
     match ran {
         Ok((outcome, cost)) => {
             let end = || end_drafter(engine, task, &execution, &outcome, cost.clone(), cancel);
-            execution = storage::with_patience(engine, end).await?;
+            execution = core::disk::with_patience(engine, end).await?;
             Ok(execution)
         }
         Err(error) => {
             let failed = RunOutcome::failed(AgentError::Cancelled);
             let end = || end_drafter(engine, task, &execution, &failed, Ledger::default().cost(), cancel);
-            storage::with_patience(engine, end).await?;
+            core::disk::with_patience(engine, end).await?;
             Err(error.into())
         }
     }

@@ -29,13 +29,12 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, runner::Stepping},
+    core::{self, context::ProjectContext, lineage::is_entry, runner::Stepping},
     error::Result,
     fix::{
         draft::{draft_fix, lose_drafter},
         superseded::supersede_fixes,
     },
-    race::is_entry,
     read,
     review::checks::changed_since_target,
 };

@@ -12,6 +12,8 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
+        features::Moved,
+        lineage::{is_entry, is_ordered},
     },
     error::Result,
     fix::{SET_ASIDE, export_fixes, is_waiting, write_fix},
@@ -92,6 +94,15 @@ pub(crate) async fn supersede(
     mark_superseded(engine, &mut tx, task, fix, &why).await?;
     tx.commit().await?;
     export_fixes(engine, context, None).await;
+    Ok(())
+}
+
+/// Every open proposal of a task that is closed by a move.
+pub(crate) async fn supersede_of_closed(engine: &Engine, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
+    let Moved { task, state, .. } = moved;
+    if state.is_terminal() && !is_ordered(task) && !is_entry(task) {
+        supersede_all(engine, tx, task, "the task is closed").await?;
+    }
     Ok(())
 }
 

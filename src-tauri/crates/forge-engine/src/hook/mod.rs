@@ -15,13 +15,17 @@ use forge_model::hook::{HookRef, HookStatus, LifecycleHook};
 use forge_model::ids::{AgentId, ExecutionId};
 use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepStatus};
-use forge_model::workflow::{Action, LifecycleEvent, Phase, State, StateKind};
+use forge_model::workflow::{Action, LifecycleEvent, Phase, StateKind};
 use forge_store::Tx;
 use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Engine, EngineError, core::context::ProjectContext, error::Result, subtask::is_ordered};
+use crate::{
+    Engine, EngineError,
+    core::{context::ProjectContext, features::Entering, lineage::is_ordered},
+    error::Result,
+};
 
 /// What a hook's row holds besides its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,7 +79,7 @@ impl HookStep {
 }
 
 /// Work that a move ends, or another entry into the same state.
-pub(crate) struct Stopped {
+struct Stopped {
     state: String,
     agent: Option<AgentId>,
     execution: Option<ExecutionId>,
@@ -83,7 +87,7 @@ pub(crate) struct Stopped {
 
 /// The hooks that an entry into a state asks for, by their place among its steps.
 #[derive(Debug, Default)]
-pub(crate) struct EntryHooks {
+struct EntryHooks {
     /// The work that was going on has stopped.
     stopped: Vec<StepRow>,
     /// Scripts that must pass before the barrier opens.
@@ -142,19 +146,9 @@ pub(crate) fn is_blocking(step: &StepRow) -> bool {
     step.kind == StepKind::Hook && step.on_failure.is_some()
 }
 
-/// The event and place of a hook's row, as people see it.
-pub(crate) fn shown_name(step: &StepRow) -> String {
-    let index = step.params.as_ref().and_then(|params| params.get("index")).and_then(Value::as_u64);
-    format!("{}[{}]", step.phase, index.unwrap_or_default())
-}
-
 /// The work that going on from the task's state would stop; none when none had begun, when nobody wants
 /// to know, or when it has been told already.
-pub(crate) async fn work_that_stops(
-    tx: &mut Tx,
-    context: &ProjectContext,
-    task: &TaskRow,
-) -> Result<Option<Stopped>> {
+async fn work_that_stops(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<Option<Stopped>> {
     let listened = !context.settings.lifecycle_hooks.on_work_stop.is_empty();
     let active = context.workflow.state(&task.status).is_some_and(|s| s.kind == StateKind::Active);
     if !listened || !active || is_ordered(task) || task.entry_barrier.is_some() {
@@ -172,19 +166,17 @@ pub(crate) async fn work_that_stops(
     }))
 }
 
-/// The hooks of entering `state` by the move `row`.
-pub(crate) async fn hooks_of_entry(
+/// Puts the hooks of an entry among its steps.
+pub(crate) async fn add_hooks(
     tx: &mut Tx,
-    context: &ProjectContext,
-    task: &TaskRow,
-    state: &State,
-    row: &TransitionRow,
-    stopped: Option<&Stopped>,
-) -> Result<EntryHooks> {
+    Entering { context, task, state, row, .. }: Entering<'_>,
+    list: &mut Vec<StepRow>,
+) -> Result<()> {
     let mut hooks = EntryHooks::default();
+    let stopped = work_that_stops(tx, context, task).await?;
     let moment = |event| Moment { event, task, state: &state.name, row, agent: None, execution: None };
     if let Some(stopped) = stopped.filter(|_| !state.is_terminal()) {
-        hooks.stopped = stopped_rows(context, task, row, stopped)?;
+        hooks.stopped = stopped_rows(context, task, row, &stopped)?;
     }
     // An ordered part is worked on in its parent's run, behind its parent's barrier.
     if state.kind == StateKind::Active && !is_ordered(task) {
@@ -210,7 +202,8 @@ pub(crate) async fn hooks_of_entry(
         };
         hooks.closed = closed.rows(context)?;
     }
-    Ok(hooks)
+    hooks.weave_into(list);
+    Ok(())
 }
 
 /// Queues the hooks that hear of an agent's start. Where no work is done, none begins: a planner's run is
@@ -253,17 +246,14 @@ pub(crate) async fn queue_work_stop(
     Ok(())
 }
 
-/// Ends the open steps of a task that goes elsewhere. Hooks of what has happened stay; a blocking one
-/// that was cut short is over.
-pub(crate) async fn skip_open(engine: &Engine, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
-    if let Some(step) = steps::next(tx, &task.id).await?
-        && is_blocking(&step)
-        && step.status == StepStatus::Running
-    {
-        emit_hook_run(engine, tx, task, &step, HookStatus::Interrupted).await?;
+/// Tells of a blocking hook that is cut short, as the open steps of its task are skipped.
+pub(crate) async fn tell_cut_short(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    match steps::next(tx, &task.id).await? {
+        Some(step) if is_blocking(&step) && step.status == StepStatus::Running => {
+            emit_hook_run(engine, tx, task, &step, HookStatus::Interrupted).await
+        }
+        _ => Ok(()),
     }
-    steps::skip_open(tx, &task.id, reason, engine.now()).await?;
-    Ok(())
 }
 
 /// Tells that a hook ran.
@@ -300,7 +290,7 @@ fn stopped_rows(
 
 impl EntryHooks {
     /// Puts the hooks at their places among the steps of an entry.
-    pub(crate) fn weave_into(self, list: &mut Vec<StepRow>) {
+    fn weave_into(self, list: &mut Vec<StepRow>) {
         let undo = list.first().is_some_and(|step| step.kind == StepKind::UndoWindow);
         insert(list, usize::from(undo), self.stopped);
         weave_blocking(list, self.blocking);

@@ -17,13 +17,12 @@ use forge_model::ids::TaskId;
 use forge_model::log::EntryKind;
 use forge_model::redact::Redactor;
 use forge_model::task::{AnnotationType, Evidence, HolderKind};
-use forge_model::transition::{StepKind, StepOutcome, StepStatus};
+use forge_model::transition::{StepOutcome, StepStatus};
 use forge_model::workflow::{Action, LifecycleEvent, State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{
-    executions, lessons::LessonRow, roles, steps, steps::StepRow, tasks::TaskRow, workspaces,
-};
+use forge_store::table::{executions, roles, steps, steps::StepRow, workspaces};
+use futures::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -32,15 +31,15 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
-        runner::{Effect, End, Stepping},
-        transition::Trouble,
+        runner::{Effect, End, Finding, Stepping},
+        trouble::Trouble,
     },
     error::Result,
     hook::{
         HookStep, is_blocking,
         script::{HookFacts, ScriptRun},
     },
-    knowledge, run, storage, workspace,
+    knowledge, run, workspace,
 };
 
 /// How much of a script's output stands in the annotation; the whole is in its log.
@@ -50,7 +49,7 @@ const COMMAND_CHARS: usize = 80;
 
 /// Gives the run of a hook that is about to begin the name of its log.
 pub(crate) async fn name_log(engine: &Engine, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
-    if step.kind != StepKind::Hook || step.log_id.is_some() {
+    if step.log_id.is_some() {
         return Ok(());
     }
     let hook = HookStep::of(step)?;
@@ -94,12 +93,12 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
                 ..blank
             };
             close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
-            Ok(End::Hook(Box::new(run)))
+            Ok(ran(run, None))
         }
         LifecycleHook::Script(script) => {
             let run = match run_hook_script(engine, s, &step, &script, blank.clone(), cancel).await {
                 // The script has not been begun: that waits for the disk.
-                Err(error) if storage::passes_with_storage(engine, &error).await => return Err(error),
+                Err(error) if core::disk::passes_with_storage(engine, &error).await => return Err(error),
                 // The task waits for a person's word, and its hook with it.
                 Err(error @ EngineError::TrustRequired(_)) if is_blocking(&s.step) => return Err(error),
                 Ok(run) => run,
@@ -114,13 +113,40 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
             if run.status == HookStatus::Interrupted && is_blocking(&s.step) {
                 return Ok(End::Interrupted);
             }
-            Ok(End::Hook(Box::new(run)))
+            Ok(ran(run, None))
         }
         LifecycleHook::Plugin(plugin) => {
-            let (run, lessons) = run_hook_plugin(engine, s, &step, &plugin, blank).await?;
+            let (run, found) = run_hook_plugin(engine, s, &step, &plugin, blank).await?;
             close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
-            Ok(End::Taught(lessons, Box::new(End::Hook(Box::new(run)))))
+            Ok(ran(run, found))
         }
+    }
+}
+
+/// The end of a hook's step: its run, and what its plugin found.
+struct Ran {
+    run: HookRun,
+    found: Option<Arc<dyn Finding>>,
+}
+
+fn ran(run: HookRun, found: Option<Arc<dyn Finding>>) -> End {
+    End::Found(Arc::new(Ran { run, found }))
+}
+
+impl Finding for Ran {
+    fn decide<'a>(
+        &'a self,
+        engine: &'a Engine,
+        tx: &'a mut Tx,
+        s: &'a mut Stepping,
+        effects: &'a mut Vec<Effect>,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(async move {
+            if let Some(found) = &self.found {
+                found.decide(engine, tx, s, effects).await?;
+            }
+            record_hook(engine, tx, s, &self.run, effects).await.map(End::Written)
+        })
     }
 }
 
@@ -155,7 +181,7 @@ async fn run_hook_script(
     let dir = engine.log_dir(&s.task.project_id, &s.task.id);
     // From here on nothing fails for want of space: a script is begun at most once.
     let open = || async { open_log(&dir, &log_id, Arc::clone(environment.redactor())) };
-    let log = storage::with_patience_until(engine, cancel, open).await?;
+    let log = core::disk::with_patience_until(engine, cancel, open).await?;
     let follow = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let run = super::script::run_script(
         engine,
@@ -219,19 +245,22 @@ async fn run_hook_plugin(
     step: &HookStep,
     plugin: &PluginHook,
     blank: HookRun,
-) -> Result<(HookRun, Vec<LessonRow>)> {
+) -> Result<(HookRun, Option<Arc<dyn Finding>>)> {
     let begun = engine.now();
     let end = match reason_to_skip(s, step, plugin) {
         Some(reason) => End::skipped(reason),
         None => match act_as_plugin(engine, s, plugin.name).await {
             Ok(end) => end,
-            Err(error) if storage::passes_with_storage(engine, &error).await => return Err(error),
+            Err(error) if core::disk::passes_with_storage(engine, &error).await => return Err(error),
             Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
         },
     };
-    let (lessons, end) = match end {
-        End::Taught(lessons, end) => (lessons, *end),
-        end => (Vec::new(), end),
+    let (found, end) = match end {
+        End::Found(found) => match found.end().cloned() {
+            Some(end) => (Some(found), end),
+            None => (None, End::Found(found)),
+        },
+        end => (None, end),
     };
     let (status, error, said) = match end {
         End::Ok(remark) => (HookStatus::Ok, None, remark.unwrap_or_default()),
@@ -239,13 +268,13 @@ async fn run_hook_plugin(
         End::Failed(trouble) | End::Block(trouble) => {
             (HookStatus::Failed, Some(trouble.message), String::new())
         }
-        End::Go(_) | End::Wait(_) | End::Interrupted | End::Hook(_) | End::Taught(..) | End::Found(_) => {
+        End::Go(_) | End::Wait(_) | End::Interrupted | End::Found(_) | End::Written(_) => {
             let reason = format!("{} has nothing to do at {}", plugin.name, step.event);
             (HookStatus::Skipped, Some(reason), String::new())
         }
     };
     let duration_ms = u64::try_from(engine.now().since(begun)).unwrap_or_default();
-    Ok((HookRun { status, error, stdout: said, duration_ms, ..blank }, lessons))
+    Ok((HookRun { status, error, stdout: said, duration_ms, ..blank }, found))
 }
 
 /// Runs the code of a workflow action. Each may be run again after a kill.
@@ -290,15 +319,14 @@ async fn act_as_plugin(engine: &Engine, s: &Stepping, action: Action) -> Result<
 }
 
 /// Writes how a hook's run ended. Says whether to go on with the task's next step.
-pub(crate) async fn record_hook(
+async fn record_hook(
     engine: &Engine,
     tx: &mut Tx,
-    context: &ProjectContext,
-    task: &mut TaskRow,
-    step: &mut StepRow,
-    run: HookRun,
+    s: &mut Stepping,
+    run: &HookRun,
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
+    let Stepping { step, task, context, .. } = s;
     let failed = match run.status {
         HookStatus::Ok | HookStatus::Skipped => false,
         HookStatus::Failed | HookStatus::TimedOut | HookStatus::Interrupted => true,
@@ -317,7 +345,7 @@ pub(crate) async fn record_hook(
         super::emit_hook_run(engine, tx, task, step, run.status).await?;
     }
     if failed && is_blocking(step) {
-        let trouble = trouble_of(step, &run)?;
+        let trouble = trouble_of(step, run)?;
         return core::outcome::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
     }
     let facts = json!({ "step": core::runner::name_of(step), "outcome": step.outcome });

@@ -9,7 +9,7 @@ use forge_store::table::{executions, fixes, postmortems, races, reviews, tasks, 
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, core, error::Result, race::is_entry};
+use crate::{Engine, core, core::lineage::is_entry, error::Result};
 
 /// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.
 pub(crate) async fn record_gate_failure(

@@ -1,6 +1,8 @@
 //! What a project has learned: Markdown files that its target branch keeps, told to the agent whose task
 //! they fit by full-text search; and what the agents of a finished task propose to add to them.
 
+use std::sync::Arc;
+
 use forge_agents::{LogError, LogReader};
 use forge_git::Repo;
 use forge_model::event::EventType;
@@ -11,6 +13,7 @@ use forge_model::transition::StepStatus;
 use forge_model::workflow::Action;
 use forge_store::Tx;
 use forge_store::table::{lessons, lessons::LessonRow, steps};
+use futures::future::BoxFuture;
 use serde_json::json;
 
 use crate::{
@@ -18,7 +21,7 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
-        runner::{End, Stepping},
+        runner::{Effect, End, Finding, Stepping},
         transition::Carry,
     },
     error::Result,
@@ -79,8 +82,8 @@ pub(crate) async fn capture_knowledge(engine: &Engine, s: &Stepping) -> Result<E
         (0, 0) if more.is_empty() => End::skipped("no lesson was proposed"),
         (0, 0) => End::skipped(format!("no lesson was kept{more}")),
         (0, _) => End::skipped(format!("nothing new was proposed{more}")),
-        (1, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("1 lesson proposed{more}"))))),
-        (n, _) => End::Taught(rows, Box::new(End::Ok(Some(format!("{n} lessons proposed{more}"))))),
+        (1, _) => taught(s, rows, format!("1 lesson proposed{more}")),
+        (n, _) => taught(s, rows, format!("{n} lessons proposed{more}")),
     })
 }
 
@@ -142,8 +145,38 @@ async fn proposals_of(engine: &Engine, s: &Stepping, run: &Execution) -> Result<
     Ok(read?)
 }
 
+/// Proposals that are kept with the end of the step which found them.
+struct Taught {
+    context: Arc<ProjectContext>,
+    lessons: Vec<LessonRow>,
+    end: End,
+}
+
+fn taught(s: &Stepping, lessons: Vec<LessonRow>, remark: String) -> End {
+    End::Found(Arc::new(Taught { context: Arc::clone(&s.context), lessons, end: End::Ok(Some(remark)) }))
+}
+
+impl Finding for Taught {
+    fn decide<'a>(
+        &'a self,
+        engine: &'a Engine,
+        tx: &'a mut Tx,
+        _: &'a mut Stepping,
+        _: &'a mut Vec<Effect>,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(async move {
+            keep_lessons(engine, tx, &self.context, &self.lessons).await?;
+            Ok(self.end.clone())
+        })
+    }
+
+    fn end(&self) -> Option<&End> {
+        Some(&self.end)
+    }
+}
+
 /// Keeps proposals, in the transaction that ends the step which found them.
-pub(crate) async fn keep_lessons(
+async fn keep_lessons(
     engine: &Engine,
     tx: &mut Tx,
     context: &ProjectContext,

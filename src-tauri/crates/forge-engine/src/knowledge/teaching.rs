@@ -19,9 +19,8 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext},
+    core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
-    race::is_entry,
     read,
 };
 

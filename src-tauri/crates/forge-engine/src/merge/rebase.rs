@@ -23,7 +23,7 @@ use crate::{
     core::{
         context::{backup_prefix, task_branch},
         runner::{End, Stepping},
-        transition::Trouble,
+        trouble::Trouble,
     },
     error::Result,
     review::{

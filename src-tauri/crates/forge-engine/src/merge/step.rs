@@ -28,7 +28,7 @@ use crate::{
         self,
         context::task_branch,
         runner::{End, Stepping},
-        transition::Trouble,
+        trouble::Trouble,
     },
     engine::locked,
     error::Result,

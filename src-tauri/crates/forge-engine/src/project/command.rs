@@ -17,11 +17,14 @@ use serde_json::{Value, json};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext},
+    core::{
+        self,
+        context::{ProjectContext, task_folder},
+    },
     engine::locked,
     error::Result,
     review,
-    run::{self, attachments::remove_folder, task_folder},
+    run::{self, attachments::remove_folder},
     workspace::{self, cleanup::Goes, orphans::clear_own_files},
 };
 

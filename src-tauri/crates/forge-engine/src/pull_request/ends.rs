@@ -7,7 +7,7 @@ use forge_store::table::pull_requests::PullRequestRow;
 use serde_json::{Value, json};
 
 use crate::{
-    core::{runner::End, transition::Trouble},
+    core::{runner::End, trouble::Trouble},
     review::short,
 };
 

@@ -11,8 +11,6 @@ pub(crate) mod fixes;
 pub(crate) mod left;
 pub(crate) mod step;
 
-use std::sync::Arc;
-
 use forge_model::actor::Actor;
 use forge_model::agent::Agent;
 use forge_model::election::GateResult;
@@ -25,33 +23,15 @@ use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder};
 use forge_model::workflow::{State, StateKind};
 use forge_store::Tx;
-use forge_store::table::{
-    agents, executions, executions::ExecutionRow, races, reviews, roles, tasks, tasks::TaskRow,
-};
+use forge_store::table::{agents, executions, races, reviews, roles, tasks, tasks::TaskRow};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext},
+    core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
 };
-
-/// Whether a task is an entry of a race.
-pub(crate) fn is_entry(task: &TaskRow) -> bool {
-    task.execution_mode == ExecutionMode::RaceEntry
-}
-
-/// Refuses what people do to tasks when it is an entry: its race alone moves it.
-pub(crate) fn require_no_entry(task: &TaskRow) -> Result<()> {
-    if !is_entry(task) {
-        return Ok(());
-    }
-    Err(EngineError::conflict(
-        ConflictCode::RaceEntry,
-        format!("it is an entry of the race of #{}: its race alone moves it", task.number),
-    ))
-}
 
 /// Whether nothing more comes of an entry by itself.
 pub(crate) fn is_entry_over(context: &ProjectContext, entry: &TaskRow) -> bool {
@@ -211,79 +191,6 @@ pub(crate) async fn look_at_entry(
     Ok(())
 }
 
-/// What of an agent's profile is replaced: an entry's by its strategy, and afterwards that of the winner's agent
-/// by the strategy that won.
-pub(crate) async fn as_strategy(
-    conn: &mut SqliteConnection,
-    task: &TaskRow,
-    role: ExecutionRole,
-    agent: &mut Agent,
-) -> Result<Option<Strategy>> {
-    if role != ExecutionRole::Coder {
-        return Ok(None);
-    }
-    let entry = if is_entry(task) {
-        let race = races::of_entry(conn, &task.id).await?;
-        race.and_then(|race| race.entry_of(&task.id).cloned())
-    } else {
-        winner_of(conn, &task.id).await?.filter(|entry| entry.agent_id == agent.id)
-    };
-    let Some(strategy) = entry.map(|entry| entry.how()) else { return Ok(None) };
-    if let Some(model) = &strategy.model {
-        agent.model = Some(model.clone());
-    }
-    if let Some(effort) = &strategy.effort
-        && let Some(config) = agent.config.as_object_mut()
-    {
-        config.insert("effort".to_owned(), json!(effort));
-    }
-    Ok(Some(strategy))
-}
-
-/// The entry whose work is a task's since it won the task's race.
-pub(crate) async fn winner_of(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<RaceEntry>> {
-    let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
-    Ok(race.and_then(|race| race.winner.as_deref().and_then(|name| race.entry(name)).cloned()))
-}
-
-/// The task that a run's work belongs to now: the raced task, for a run of the entry that won its race.
-pub(crate) async fn task_of_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<TaskId> {
-    let race = races::of_entry(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
-    Ok(match race {
-        Some(race) if race.entry_of(task).map(|entry| &entry.strategy) == race.winner.as_ref() => {
-            race.task_id
-        }
-        _ => task.clone(),
-    })
-}
-
-/// The last run that worked on what a task is now: its own, or that of the entry that won its race.
-pub(crate) async fn last_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<ExecutionRow>> {
-    let own = executions::last_of(conn, task, ExecutionRole::Coder).await?;
-    let of_winner = match winner_of(conn, task).await? {
-        Some(entry) => executions::last_of(conn, &entry.task_id, ExecutionRole::Coder).await?,
-        None => None,
-    };
-    Ok(own.into_iter().chain(of_winner).max_by_key(|row| row.after_transition))
-}
-
-/// The commit that a task's worktree begins at, where a race says so.
-pub(crate) async fn race_base(conn: &mut SqliteConnection, task: &TaskRow) -> Result<Option<String>> {
-    let race = if is_entry(task) {
-        races::of_entry(conn, &task.id).await?
-    } else {
-        races::last(conn, &task.id)
-            .await?
-            .filter(|race| matches!(race.status, RaceStatus::Decided | RaceStatus::Promoted))
-    };
-    Ok(race.map(|race| race.base_commit))
-}
-
-/// Whether the work of a task is that of a race's winner, whose checks ran on the same files.
-pub(crate) async fn is_from_race(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool> {
-    Ok(races::last(conn, task).await?.is_some_and(|race| race.status == RaceStatus::Promoted))
-}
-
 /// Makes an entry the winner by a person's word, whatever the rules say.
 pub(crate) async fn crown(
     engine: &Engine,
@@ -369,29 +276,4 @@ pub(crate) fn tell_apart(mut strategies: Vec<Strategy>) -> Vec<Strategy> {
         }
     }
     strategies
-}
-
-impl ProjectContext {
-    /// The project as its races' entries see it.
-    pub(crate) fn for_entries(&self) -> Result<Arc<ProjectContext>> {
-        if let Some(entries) = self.entries.get() {
-            return Ok(Arc::clone(entries));
-        }
-        let workflow = forge_model::race::entry_workflow().map_err(|error| EngineError::Io {
-            doing: "read the entries' workflow".to_owned(),
-            source: error.into(),
-        })?;
-        let mut settings = self.settings.clone();
-        // Work begins and stops in an entry's worktree as in any other; the task itself is closed elsewhere.
-        settings.lifecycle_hooks.on_task_done.clear();
-        settings.lifecycle_hooks.on_task_cancel.clear();
-        let entries = Arc::new(ProjectContext {
-            project: self.project.clone(),
-            settings,
-            workflow,
-            broken_checks: self.broken_checks.clone(),
-            entries: std::sync::OnceLock::new(),
-        });
-        Ok(Arc::clone(self.entries.get_or_init(|| entries)))
-    }
 }

@@ -14,11 +14,11 @@ use forge_model::postmortem::PostmortemCause;
 use forge_model::race::{Race, RaceEntryStatus, RaceStatus};
 use forge_model::task::{AnnotationType, HolderKind, RoleHolder, WaitReason};
 use forge_model::time::Timestamp;
-use forge_model::transition::StepStatus;
-use forge_model::workflow::Audience;
+use forge_model::transition::{StepKind, StepStatus};
+use forge_model::workflow::{Audience, Phase, StateKind};
 use forge_store::Tx;
-use forge_store::table::{fixes, races, roles, steps, tasks};
-use serde_json::json;
+use forge_store::table::{fixes, races, roles, steps, steps::StepRow, tasks};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -26,24 +26,48 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
+        features::{Entering, Moved},
         leaving::Leave,
+        lineage::is_entry,
         runner::{Effect, End, Stepping},
-        transition::{Move, Trouble},
+        transition::Move,
+        trouble::Trouble,
     },
     error::Result,
     fix, knowledge, merge,
     race::{
         entries::{settle_entries, start_entries},
-        is_entry, is_entry_over, tell_apart,
+        is_entry_over, tell_apart,
     },
     trust,
 };
 
 /// What the end of a race leads to; in the parameters of its step.
-pub(crate) const THEN_ACCEPT: &str = "accept";
+const THEN_ACCEPT: &str = "accept";
 
 /// A second in milliseconds.
 pub(crate) const SECOND_MS: i64 = 1000;
+
+/// The steps of a race, where entering a state starts one.
+pub(crate) async fn race_steps(tx: &mut Tx, entering: Entering<'_>) -> Result<Option<Vec<StepRow>>> {
+    let Entering { context, task, state, row, .. } = entering;
+    if !super::enters_race(tx, context, task, state).await? {
+        return Ok(None);
+    }
+    let own = |kind, phase: Phase, params: Option<Value>| {
+        let mut step = StepRow::pending(&task.id, &state.name, kind, phase.as_str());
+        step.transition_seq = Some(row.seq);
+        step.params = params;
+        step
+    };
+    Ok(Some(vec![
+        own(StepKind::Race, Phase::BeforeEnter, None),
+        own(StepKind::Promote, Phase::BeforeEnter, None),
+        own(StepKind::PrepareWorkspace, Phase::BeforeEnter, None),
+        own(StepKind::ClearBarrier, Phase::BeforeEnter, None),
+        own(StepKind::EndRace, Phase::AfterEnter, Some(Value::from(THEN_ACCEPT))),
+    ]))
+}
 
 /// Goes on with the task's race, or begins one.
 pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
@@ -358,14 +382,12 @@ pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -
 }
 
 /// Queues the end of the task's race, once, for a race whose task goes elsewhere.
-pub(crate) async fn end_race_with(
-    engine: &Engine,
-    tx: &mut Tx,
-    task: &tasks::TaskRow,
-    blocks: bool,
-    now_in: &str,
-    seq: i64,
-) -> Result<()> {
+pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
+    let Moved { task, state, row, taken_over, .. } = moved;
+    if taken_over || is_entry(task) {
+        return Ok(());
+    }
+    let blocks = state.kind == StateKind::Blocked;
     let left = races::uncleared(tx, &task.id).await?;
     let mut over = false;
     for mut race in left {
@@ -385,14 +407,9 @@ pub(crate) async fn end_race_with(
         }
     }
     if over {
-        let mut step = steps::StepRow::pending(
-            &task.id,
-            now_in,
-            forge_model::transition::StepKind::EndRace,
-            forge_model::workflow::Phase::OnEnter.as_str(),
-        );
+        let mut step = StepRow::pending(&task.id, &state.name, StepKind::EndRace, Phase::OnEnter.as_str());
         step.status = StepStatus::Pending;
-        step.transition_seq = Some(seq);
+        step.transition_seq = Some(row.seq);
         steps::insert(tx, &mut step).await?;
     }
     Ok(())
@@ -414,7 +431,7 @@ fn choice_of(race: &Race) -> String {
 }
 
 /// Whether the end of a race sends its task on to what judges the winner's work.
-pub(crate) fn accepts(step: &steps::StepRow) -> bool {
+pub(crate) fn accepts(step: &StepRow) -> bool {
     step.params.as_ref().is_some_and(|then| then == THEN_ACCEPT)
 }
 

@@ -13,9 +13,8 @@ use forge_store::table::{executions, races, reviews, workspaces};
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext},
+    core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
-    race::is_entry,
     read::{DiffRequest, review_in_view},
 };
 

@@ -35,7 +35,7 @@ use crate::{
     Engine, EngineError, TaskPage,
     core::{self, context::ProjectContext, runner::name_of},
     error::Result,
-    hook, race,
+    hook,
     read::diff_scope::{check_inside, diff_scope, without_secrets},
     review, run,
     workspace::lock::read_lock,
@@ -117,7 +117,7 @@ impl Engine {
     pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
         let mut conn = self.store().read().await?;
         core::load::load(self, &mut conn, id, None).await?;
-        let mut rows = match race::winner_of(&mut conn, id).await? {
+        let mut rows = match core::lineage::winner_of(&mut conn, id).await? {
             Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
             None => Vec::new(),
         };
@@ -396,7 +396,7 @@ async fn find_log(engine: &Engine, id: &str) -> Result<(TaskId, String)> {
 async fn log_dir_of(engine: &Engine, task: &TaskId, log_id: &str) -> Result<PathBuf> {
     let mut conn = engine.store().read().await?;
     let (row, _) = core::load::load(engine, &mut conn, task, None).await?;
-    if let Some(entry) = race::winner_of(&mut conn, task).await? {
+    if let Some(entry) = core::lineage::winner_of(&mut conn, task).await? {
         let runs = executions::list(&mut conn, &entry.task_id).await?;
         if runs.iter().any(|run| run.execution.log_id == log_id) {
             return Ok(engine.log_dir(&row.project_id, &entry.task_id));

@@ -19,9 +19,8 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, guards::is_done_state, retry_budget},
+    core::{self, context::ProjectContext, lineage::is_entry, prerequisites::is_done_state, retry_budget},
     error::Result,
-    race::is_entry,
     review::RESTORABLE,
     run,
     workspace::lock::read_lock,

@@ -2,7 +2,7 @@
 //! there; its verdict is read from what it said. Without one the auditor is unusable, not the work: it is asked
 //! once more, then a person decides.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use forge_agents::LogReader;
 use forge_git::DiffScope;
@@ -23,6 +23,7 @@ use forge_store::table::comments::{self, CommentRow};
 use forge_store::table::{
     executions, reviews, steps, steps::StepRow, tasks, tasks::TaskRow, transitions::TransitionRow, workspaces,
 };
+use futures::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -32,8 +33,9 @@ use crate::{
         self,
         context::{ProjectContext, task_branch},
         retry_budget,
-        runner::{End, Found, Stepping},
-        transition::{Carry, Move, Trouble},
+        runner::{AtGate, Effect, End, Finding, HeldBack, Stepping},
+        transition::{Carry, Move},
+        trouble::Trouble,
     },
     error::Result,
     fix,
@@ -57,6 +59,41 @@ pub(crate) struct Audited {
     anchors: Vec<(Anchor, String)>,
     /// The end of what it printed.
     evidence: Option<Evidence>,
+    /// What follows a pass that the gate's guards do not let go.
+    instead: Option<Box<End>>,
+}
+
+impl Finding for Audited {
+    fn decide<'a>(
+        &'a self,
+        engine: &'a Engine,
+        tx: &'a mut Tx,
+        s: &'a mut Stepping,
+        _: &'a mut Vec<Effect>,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(decide_audit(engine, tx, s, self.clone()))
+    }
+
+    fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
+        Some(self)
+    }
+}
+
+impl AtGate for Audited {
+    fn held_back<'a>(
+        self: Arc<Self>,
+        engine: &'a Engine,
+        s: &'a Stepping,
+        by: HeldBack,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(async move {
+            let instead = match by {
+                HeldBack::Aside(mv) => End::Go(mv),
+                HeldBack::Refused(trouble) => core::leaving::refused(engine, s, trouble).await?,
+            };
+            Ok(End::Found(Arc::new(Self { instead: Some(Box::new(instead)), ..self.as_ref().clone() })))
+        })
+    }
 }
 
 #[derive(Clone)]
@@ -92,22 +129,16 @@ pub(crate) async fn settle_audit(
         }
     }
     let evidence = run::dispatch::log_evidence(engine, s, &execution).await;
-    let audited = Audited { execution, heard, anchors, evidence };
-    Ok(End::Found(Found::Audit(Box::new(audited), None)))
+    let audited = Audited { execution, heard, anchors, evidence, instead: None };
+    Ok(End::Found(Arc::new(audited)))
 }
 
-/// Follows what the auditor said. `instead` is what follows a pass that the gate's guards do not let go.
-pub(crate) async fn decide_audit(
-    engine: &Engine,
-    tx: &mut Tx,
-    s: &mut Stepping,
-    audited: Audited,
-    instead: Option<Box<End>>,
-) -> Result<End> {
+/// Follows what the auditor said.
+async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
     let Some((state, mut review)) = run::finish::running_review(tx, s).await? else {
         return Ok(End::skipped("nothing waits for the auditor"));
     };
-    let Audited { execution, heard, anchors, evidence } = audited;
+    let Audited { execution, heard, anchors, evidence, instead } = audited;
     let cause = match heard {
         Heard::Lost => "Forge was restarted",
         Heard::Limited => "the limit is over",
@@ -300,7 +331,7 @@ async fn follow_verdict(
     instead: Option<Box<End>>,
 ) -> Result<End> {
     let auditor = Actor::Agent { id: report.agent_id.clone() };
-    let context = std::sync::Arc::clone(&s.context);
+    let context = Arc::clone(&s.context);
     let reason = report.audit.reason.clone();
     match report.audit.verdict {
         Some(AuditVerdict::Pass) => {

@@ -28,13 +28,13 @@ use crate::{
         self,
         context::{backup_prefix, task_branch},
         runner::{End, Stepping},
-        transition::{Carry, Trouble, is_reviewed},
+        transition::{Carry, is_reviewed},
+        trouble::{Trouble, trouble_of},
     },
     error::{Result, whole},
     fix, merge,
     review::{RESTORABLE, lacks_winner, no_winner, short},
     run::{self, dispatch::corrupt_step},
-    trust::accepted::trouble_of,
     workspace::{self, half_done::Settled, is_present},
 };
 

@@ -30,12 +30,12 @@ use crate::{
         self,
         entry::failure_policy,
         runner::{End, Stepping},
-        transition::Trouble,
+        trouble::Trouble,
     },
     error::Result,
-    fix, race,
+    fix,
     review::{decision::Rejection, diagnosing::Diagnosing},
-    run, storage, trust, workspace,
+    run, trust, workspace,
 };
 
 /// How much of each stream a review's row keeps.
@@ -201,7 +201,7 @@ async fn run_checks_from(
             made.clear();
         }
         // What a check came to is not found out twice because it cannot be written now.
-        storage::with_patience_until(engine, cancel, || write_ended(engine, s, review, &check, &made))
+        core::disk::with_patience_until(engine, cancel, || write_ended(engine, s, review, &check, &made))
             .await?;
         if !check.has_passed() {
             return Ok(Checked::Failed(Box::new(check)));
@@ -236,7 +236,7 @@ async fn earlier_passes(
         Some(tree)
             if again
                 || config.reuse_passes == Some(true)
-                || race::is_from_race(&mut tx, &s.task.id).await? =>
+                || core::lineage::is_from_race(&mut tx, &s.task.id).await? =>
         {
             let mut known = reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?;
             known.extend(verified.into_iter().filter(|_| again));

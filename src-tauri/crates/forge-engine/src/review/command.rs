@@ -14,14 +14,8 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{
-        self,
-        context::ProjectContext,
-        runner::End,
-        transition::{Move, Trouble},
-    },
+    core::{self, context::ProjectContext, runner::End, transition::Move, trouble::Trouble},
     error::Result,
-    hook,
     review::{audit::audits, decision::Rejection},
     run,
 };
@@ -127,7 +121,7 @@ impl Engine {
         review.decided_by = Some(actor);
         review.finished_at = Some(now);
         reviews::update(&mut tx, &review).await?;
-        hook::skip_open(self, &mut tx, &task, "the review was stopped").await?;
+        core::entry::skip_open(self, &mut tx, &task, "the review was stopped").await?;
         slots::release(&mut tx, id).await?;
         let trouble = Trouble::new(AnnotationType::Manual, "You stopped the review.");
         task.error_annotation = Some(trouble.annotation(&task.status, now));
@@ -226,8 +220,7 @@ async fn reject_by_hand(
         | End::Failed(_)
         | End::Wait(_)
         | End::Interrupted
-        | End::Hook(_)
-        | End::Taught(..)
-        | End::Found(_) => Ok(()),
+        | End::Found(_)
+        | End::Written(_) => Ok(()),
     }
 }

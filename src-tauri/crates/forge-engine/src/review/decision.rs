@@ -22,7 +22,8 @@ use crate::{
         context::ProjectContext,
         retry_budget,
         runner::{End, Stepping},
-        transition::{Carry, Move, Trouble},
+        transition::{Carry, Move},
+        trouble::Trouble,
     },
     error::Result,
     knowledge,
@@ -350,14 +351,6 @@ pub(crate) async fn publish_blocked(engine: &Engine, tx: &mut Tx, s: &Stepping) 
     let cause = format!("blocked:{}", s.transition.id);
     core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
     Ok(End::ok())
-}
-
-/// Whether an action of the same move was skipped: what depends on it has nothing to say.
-pub(crate) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
-    let all = steps::of_transition(tx, s.transition.seq).await?;
-    // The entry may have been made more than once; the latest before this step is meant.
-    let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
-    Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Skipped)))
 }
 
 /// Whether an action of the same move did what it is for, the latest time before this step.

@@ -41,7 +41,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
-        transition::Trouble,
+        trouble::Trouble,
     },
     error::Result,
     fix,

@@ -13,11 +13,10 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
+        lineage::{is_entry, is_ordered},
     },
     error::Result,
-    race::is_entry,
     review::present_repo,
-    subtask::is_ordered,
 };
 
 /// How many commits of a task's branch its target lacks; what was merged from it counts as merged, whatever became

@@ -22,11 +22,12 @@ use crate::{
     core::{
         self, retry_budget,
         runner::{Effect, End, Stepping},
-        transition::{Carry, Move, Trouble},
+        transition::{Carry, Move},
+        trouble::Trouble,
     },
     cost,
     error::Result,
-    hook, race,
+    hook,
     review::audit::audits,
     subtask::{self, open_parts, turns::frame},
 };
@@ -114,7 +115,7 @@ pub(crate) async fn dispatch(
         return Ok(End::Block(Trouble::new(AnnotationType::ExecutorFailed, message)));
     }
     let previous = match role {
-        ExecutionRole::Coder => race::last_work(tx, &s.task.id).await?,
+        ExecutionRole::Coder => core::lineage::last_work(tx, &s.task.id).await?,
         _ => executions::last_of(tx, &s.task.id, role).await?,
     };
     let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &carry).await?;

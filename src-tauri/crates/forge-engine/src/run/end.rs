@@ -20,21 +20,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError, core,
+    core::trouble::trouble_of,
     cost::{self, prices::Cost},
     error::Result,
     review::audit::audits,
-    storage,
-    trust::accepted::trouble_of,
 };
 
 /// Records that a run could not be brought to its end.
 pub(crate) async fn settle_failure(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
     tracing::error!(execution = %id, %error, "failed to run an execution");
     // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
-    if storage::passes_with_storage(engine, error).await {
+    if core::disk::passes_with_storage(engine, error).await {
         return Ok(());
     }
-    storage::with_patience(engine, || fail_to_start(engine, id, error)).await
+    core::disk::with_patience(engine, || fail_to_start(engine, id, error)).await
 }
 
 /// Writes how a run ended and what follows. A run that Forge's own end cut short stays recorded as

@@ -17,16 +17,12 @@ use tokio::{
 
 use crate::{
     Engine, EngineError,
-    core::{
-        self,
-        panics::{Panic, guarded},
-    },
+    core::{self, panics::guarded},
     cost::{
         self,
         meter::{Meter, Metered, Spent},
     },
-    error::Result,
-    storage,
+    error::{Panic, Result},
 };
 
 /// The task that listens to one run.
@@ -86,7 +82,8 @@ pub(crate) fn listen_to_run(
                         meter.carries(carry);
                     }
                     // Told once: it waits for a disk that refuses. What was spent is written by its total.
-                    storage::with_patience(&engine, || heard(&engine, &task, &execution, event.clone())).await
+                    core::disk::with_patience(&engine, || heard(&engine, &task, &execution, event.clone()))
+                        .await
                 }
             };
             if let Err(error) = heard {

@@ -1,6 +1,6 @@
 //! After an agent finished: its leftovers are committed, and the task moves on if the guards let it.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use forge_git::{GitError, Repo};
 use forge_model::actor::Actor;
@@ -14,6 +14,7 @@ use forge_model::workflow::{Audience, State};
 use forge_model::workspace::Workspace;
 use forge_store::Tx;
 use forge_store::table::{executions, reviews, steps, tasks, workspaces};
+use futures::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -24,13 +25,17 @@ use crate::{
         context::backup_prefix,
         leaving::Leave,
         retry_budget,
-        runner::{Effect, End, Found, Stepping},
-        transition::{Carry, Move, Trouble},
+        runner::{AtGate, Effect, End, Finding, HeldBack, Stepping},
+        transition::{Carry, Move},
+        trouble::Trouble,
     },
     error::Result,
     fix, hook,
     review::{self, audit::audits},
-    run::plan::{read_plan, write_plan},
+    run::{
+        self,
+        plan::{read_plan, write_plan},
+    },
     subtask,
     workspace::{self, half_done::Settled},
 };
@@ -170,7 +175,7 @@ async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> R
     let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
     review::traces::remove_traces(engine, &s.context, &s.task, &workspace).await?;
     // One from before the task came here is none of this planner's.
-    if core::guards::missing_plan(engine, &s.task).await?.is_some() {
+    if run::plan::missing_plan(engine, &s.task).await?.is_some() {
         match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
             Some(said) => write_plan(&workspace, said).await?,
             None if read_plan(&workspace).await?.is_some() => {}
@@ -182,16 +187,52 @@ async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> R
             }
         }
     }
-    Ok(End::Found(Found::Plan(execution.agent_id.clone())))
+    Ok(End::Found(Arc::new(PlanWritten { planner: execution.agent_id.clone() })))
+}
+
+/// A plan is written, by this agent.
+#[derive(Clone)]
+struct PlanWritten {
+    planner: AgentId,
+}
+
+impl Finding for PlanWritten {
+    fn decide<'a>(
+        &'a self,
+        engine: &'a Engine,
+        tx: &'a mut Tx,
+        s: &'a mut Stepping,
+        _: &'a mut Vec<Effect>,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(decide_plan(engine, tx, s, self.planner.clone()))
+    }
+
+    fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
+        Some(self)
+    }
+}
+
+impl AtGate for PlanWritten {
+    fn held_back<'a>(
+        self: Arc<Self>,
+        engine: &'a Engine,
+        s: &'a Stepping,
+        by: HeldBack,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(async move {
+            match by {
+                HeldBack::Aside(mv) => Ok(End::Go(mv)),
+                HeldBack::Refused(trouble) => {
+                    let correction = Correction::GuardRefused { reason: trouble.message.clone() };
+                    send_back_in_place(engine, s, correction, "a guard refused", trouble).await
+                }
+            }
+        })
+    }
 }
 
 /// Passes a plan that is written, or lets it wait for a person.
-pub(crate) async fn decide_plan(
-    engine: &Engine,
-    tx: &mut Tx,
-    s: &mut Stepping,
-    planner: AgentId,
-) -> Result<End> {
+async fn decide_plan(engine: &Engine, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
     let Some((state, mut review)) = running_review(tx, s).await? else {
         return Ok(End::skipped("nothing waits for the plan"));
     };

@@ -13,6 +13,7 @@ pub(crate) mod growth;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod lost;
+pub(crate) mod panicked;
 pub(crate) mod plan;
 pub(crate) mod profiles;
 pub(crate) mod programs;
@@ -51,7 +52,7 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
-        context::ProjectContext,
+        context::{ProjectContext, task_folder},
         environment::ProgramEnvironment,
         panics::guarded,
         redaction::{redacted_command, redacted_outcome},
@@ -59,7 +60,7 @@ use crate::{
     cost::{self, meter::Metered, prices::Ledger},
     engine::locked,
     error::Result,
-    knowledge, race,
+    knowledge,
     review::{self, traces::leaves_no_trace},
     run::{
         end::{end_run, settle_failure},
@@ -68,7 +69,7 @@ use crate::{
         log::{close_log, follow_log},
         plan::needs_merge_begun,
     },
-    storage::{self, private_data},
+    storage::private_data,
     trust,
     workspace::{self, lock::WorkspaceHold},
 };
@@ -152,7 +153,7 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
             match &run {
                 Ok(Ok(())) => Ok(()),
                 Err(panic) | Ok(Err(EngineError::Panicked(panic))) => {
-                    storage::with_patience(&engine, || core::panics::run_panicked(&engine, &id, panic)).await
+                    core::disk::with_patience(&engine, || panicked::run_panicked(&engine, &id, panic)).await
                 }
                 Ok(Err(error)) => settle_failure(&engine, &id, error).await,
             }
@@ -184,7 +185,7 @@ async fn run_execution(
     control: Control,
     listening: Listening,
 ) -> Result<()> {
-    let prepared = storage::with_patience(engine, || prepare_run(engine, id)).await?;
+    let prepared = core::disk::with_patience(engine, || prepare_run(engine, id)).await?;
     run_prepared(engine, &prepared, control, listening).await
 }
 
@@ -218,7 +219,7 @@ async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
     let agent_id = &row.execution.agent_id;
     let mut agent =
         agents::get(&mut conn, agent_id).await?.ok_or_else(|| EngineError::not_found("agent", agent_id))?;
-    let strategy = race::as_strategy(&mut conn, &task, row.execution.role, &mut agent).await?;
+    let strategy = core::lineage::as_strategy(&mut conn, &task, row.execution.role, &mut agent).await?;
     let workspace = workspaces::last(&mut conn, task_id)
         .await?
         .ok_or_else(|| EngineError::not_found("workspace of task", task_id))?;
@@ -227,12 +228,13 @@ async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
 
 async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening: Listening) -> Result<()> {
     let id = &p.row.execution.id;
-    let ready =
-        storage::with_patience_until(engine, &control.cancel, || make_run_ready(engine, p, &control.cancel))
-            .await;
+    let ready = core::disk::with_patience_until(engine, &control.cancel, || {
+        make_run_ready(engine, p, &control.cancel)
+    })
+    .await;
     let ready = match ready {
         Err(error)
-            if !(control.cancel.is_cancelled() && storage::passes_with_storage(engine, &error).await) =>
+            if !(control.cancel.is_cancelled() && core::disk::passes_with_storage(engine, &error).await) =>
         {
             return Err(error);
         }
@@ -244,7 +246,7 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
         let end = || {
             end_run(engine, &p.row.execution, &p.task.id, (&never_began, no_cost.clone()), &control.cancel)
         };
-        return storage::with_patience(engine, end).await;
+        return core::disk::with_patience(engine, end).await;
     };
     engine.point("execution.starting");
     let adapter = adapter(p.agent.adapter);
@@ -280,7 +282,7 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
     // Nothing that the run told may be written after its end.
     let cost = listening.over().await?.cost();
     if leaves_no_trace(p.row.execution.role) {
-        storage::with_patience(engine, || {
+        core::disk::with_patience(engine, || {
             review::traces::remove_traces(engine, &p.context, &p.task, &p.workspace)
         })
         .await?;
@@ -290,7 +292,7 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
     drop(lock);
     workspace::disk::measure_later(engine, &p.task.id);
     let end = || end_run(engine, &p.row.execution, &p.task.id, (&outcome, cost.clone()), &cancel);
-    storage::with_patience(engine, end).await
+    core::disk::with_patience(engine, end).await
 }
 
 /// Makes everything that a run needs before there is a process; none when it is cancelled first. Done again, it
@@ -411,10 +413,4 @@ async fn record_running(
         .await?;
     tx.commit().await?;
     Ok(())
-}
-
-/// The task's folder: what holds the worktree, the lock and the prompts.
-pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
-    let tree = Path::new(&workspace.path);
-    tree.parent().unwrap_or(tree).to_owned()
 }

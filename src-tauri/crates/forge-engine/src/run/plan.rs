@@ -1,6 +1,7 @@
 //! The plan of a task: a file beside its worktree that a planner writes, a person decides on, and the coder
 //! is told.
 
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 use forge_git::guard::{Entry, GuardError, Root};
@@ -19,11 +20,11 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, task_branch},
+        context::{ProjectContext, task_branch, task_folder},
+        features::Objection,
     },
     error::Result,
     review,
-    run::task_folder,
 };
 
 const PLAN_FILE: &str = "plan.md";
@@ -227,4 +228,25 @@ pub(crate) const fn needs_merge_begun(adapter: AdapterKind) -> bool {
         AdapterKind::Shell => false,
         AdapterKind::Codex | AdapterKind::Claude | AdapterKind::Acp => true,
     }
+}
+
+/// How far the time of a file may lie behind the clock: file systems take it from the kernel's last tick.
+const CLOCK_GRAIN_MS: i64 = 50;
+
+/// A plan says something, and was written since the task came to where plans are made.
+pub(crate) async fn missing_plan(engine: &Engine, task: &TaskRow) -> Result<Option<Objection>> {
+    let last = {
+        let mut conn = engine.store().read().await?;
+        workspaces::last(&mut conn, &task.id).await?
+    };
+    let none = || Some(("no plan has been written".to_owned(), json!({ "written_at": null })));
+    let Some(workspace) = last else { return Ok(none()) };
+    if read_plan(&workspace).await?.is_none() {
+        return Ok(none());
+    }
+    let written_at = engine.plan(&task.id).await?.written_at;
+    Ok(written_at.filter(|at| task.status_since.since(*at) > CLOCK_GRAIN_MS).map(|at| {
+        let reason = "the plan is from before the task came here: write it anew".to_owned();
+        (reason, json!({ "written_at": at, "since": task.status_since }))
+    }))
 }

@@ -16,7 +16,12 @@ use forge_store::table::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, core::redaction::Redacting, error::Result, storage, workspace};
+use crate::{
+    Engine, EngineError,
+    core::{self, redaction::Redacting},
+    error::Result,
+    workspace,
+};
 
 /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
 /// commands work where it runs, wherever Forge itself was started from. The sink gets its output without secrets.
@@ -53,7 +58,7 @@ pub(crate) async fn run_recorded_for(
         processes::insert(&mut tx, &row).await?;
         Ok(tx.commit().await?)
     };
-    storage::with_patience_until(engine, cancel, record).await.map_err(Box::new)?;
+    core::disk::with_patience_until(engine, cancel, record).await.map_err(Box::new)?;
     let started = |identity: ProcessIdentity| {
         workspace::lock::name_script(engine, owner, &identity);
         engine.point("process.started");
@@ -69,7 +74,7 @@ pub(crate) async fn run_recorded_for(
         Ok(tx.commit().await?)
     };
     // What the process came to is worth the wait; a record that stays is settled by the next start.
-    if let Err(error) = storage::with_patience_until(engine, cancel, forget).await {
+    if let Err(error) = core::disk::with_patience_until(engine, cancel, forget).await {
         tracing::warn!(%error, "failed to forget a process that ended");
     }
     Ok(finished?)

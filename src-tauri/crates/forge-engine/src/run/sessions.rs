@@ -16,9 +16,8 @@ use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
 use crate::{
-    core::{runner::Stepping, transition::Carry},
+    core::{self, lineage::is_entry, runner::Stepping, transition::Carry},
     error::Result,
-    race::{self, is_entry},
 };
 
 /// The conversation of a run that is to be started.
@@ -61,7 +60,7 @@ pub(crate) async fn session_for(
         // Whose conversation it is would tell who races.
         ExecutionRole::Reviewer if is_entry(&s.task) => (None, SessionMode::New),
         ExecutionRole::Reviewer => {
-            of_coder = race::last_work(tx, &s.task.id).await?;
+            of_coder = core::lineage::last_work(tx, &s.task.id).await?;
             (alike(tx, of_coder.as_ref(), agent).await?, SessionMode::Fork)
         }
         ExecutionRole::Drafter => (None, SessionMode::New),

@@ -49,7 +49,7 @@ impl Engine {
 pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
     let is_marked = match mark_time(engine).await {
         Ok(()) => true,
-        Err(error) if super::passes_with_storage(engine, &error).await => {
+        Err(error) if core::disk::passes_with_storage(engine, &error).await => {
             tracing::warn!(%error, "failed to record the time at start; trying again");
             engine.suspect_storage();
             false
@@ -70,7 +70,7 @@ pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
                     }
                 }
                 waits = true;
-                if let Err(error) = super::with_patience(&engine, || mark_time(&engine)).await {
+                if let Err(error) = core::disk::with_patience(&engine, || mark_time(&engine)).await {
                     tracing::warn!(%error, "failed to record the time that passed");
                 }
                 if engine.inner.shutdown.is_cancelled() {

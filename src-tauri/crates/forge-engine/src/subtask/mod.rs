@@ -13,7 +13,7 @@ use forge_model::actor::{Actor, Cause};
 use forge_model::ids::{ExecutionId, ProjectId, TaskId};
 use forge_model::task::{ExecutionMode, HolderKind};
 use forge_model::transition::StepKind;
-use forge_model::workflow::{Finding, State, StateKind};
+use forge_model::workflow::{Finding, StateKind};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::{dependencies, executions, roles, tasks, tasks::TaskRow, workspaces};
@@ -22,7 +22,15 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError, NewTask,
-    core::{self, context::ProjectContext, transition::Move, workers::Hold},
+    core::{
+        self,
+        context::ProjectContext,
+        features::{Moved, Objection},
+        lineage::{is_closed, is_ordered},
+        prerequisites::named,
+        transition::Move,
+        workers::Hold,
+    },
     error::Result,
     run,
 };
@@ -42,11 +50,6 @@ pub(crate) struct StoppedTurn {
     _hold: Hold,
 }
 
-/// Whether a task is worked on in turns of its parent. One whose parent was deleted is a task like others.
-pub(crate) fn is_ordered(task: &TaskRow) -> bool {
-    task.execution_mode == ExecutionMode::OrderedTurn && task.parent_id.is_some()
-}
-
 /// The open ordered parts of a task, in their order.
 pub(crate) async fn open_parts(
     conn: &mut SqliteConnection,
@@ -56,10 +59,6 @@ pub(crate) async fn open_parts(
     let mut parts = tasks::children(conn, parent).await?;
     parts.retain(|part| is_ordered(part) && !is_closed(context, part));
     Ok(parts)
-}
-
-pub(crate) fn is_closed(context: &ProjectContext, task: &TaskRow) -> bool {
-    context.workflow.state(&task.status).is_some_and(State::is_terminal)
 }
 
 /// Looks at what a new task says about its parent; what is wrong is added to the findings.
@@ -205,13 +204,12 @@ pub(crate) async fn go_on_after(tx: &mut Tx, stopped: &StoppedTurn) -> Result<()
 }
 
 /// A parent that leaves its work takes the turn that was on with it: the part is open again.
-pub(crate) async fn put_turn_back(
-    engine: &Engine,
-    tx: &mut Tx,
-    context: &ProjectContext,
-    parent: &TaskRow,
-    left: &str,
-) -> Result<()> {
+pub(crate) async fn put_turn_back(engine: &Engine, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
+    let Moved { context, task: parent, row, .. } = moved;
+    let left = row.from.as_str();
+    if left == row.to {
+        return Ok(());
+    }
     let work = context.workflow.work_state().map(|state| state.name.as_str());
     let Some(initial) = context.workflow.initial().filter(|_| work == Some(left) && !is_ordered(parent))
     else {
@@ -284,6 +282,23 @@ impl Needs {
         }
         None
     }
+}
+
+/// Objects while an ordered part is open.
+pub(crate) async fn open_ordered_children(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Objection>> {
+    let mut conn = engine.store().read().await?;
+    let open = open_parts(&mut conn, context, &task.id).await?;
+    Ok((!open.is_empty()).then(|| {
+        let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();
+        (
+            format!("ordered subtasks are open: {}", named(&open)),
+            json!({ "code": "SUBTASK_SEQUENCE_NOT_COMPLETE", "open": ids }),
+        )
+    }))
 }
 
 #[cfg(test)]

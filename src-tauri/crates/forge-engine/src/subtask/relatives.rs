@@ -13,13 +13,14 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
-        guards::{open_prerequisites, prerequisite_cancelled},
+        lineage::is_ordered,
+        prerequisites::{open_prerequisites, prerequisite_cancelled},
         runner::{Effect, End, Stepping},
         transition::Move,
     },
     error::Result,
     run,
-    subtask::{is_ordered, open_parts},
+    subtask::open_parts,
 };
 
 /// Tells each dependent whose last prerequisite this was.

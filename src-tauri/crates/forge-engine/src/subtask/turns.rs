@@ -26,13 +26,15 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix},
-        guards::{named, open_prerequisites},
+        lineage::is_closed,
+        prerequisites::{named, open_prerequisites},
         runner::{Effect, End, Stepping},
-        transition::{Carry, Move, Trouble},
+        transition::{Carry, Move},
+        trouble::Trouble,
     },
     error::Result,
     run,
-    subtask::{is_closed, open_parts},
+    subtask::open_parts,
     workspace::{self, half_done::Settled},
 };
 

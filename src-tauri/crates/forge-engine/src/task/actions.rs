@@ -21,9 +21,10 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
-        guards::open_prerequisites,
+        prerequisites::open_prerequisites,
         retry_budget,
-        transition::{Carry, Move, Trouble, is_reviewed},
+        transition::{Carry, Move, is_reviewed},
+        trouble::Trouble,
     },
     error::Result,
     hook::{self, SkippedOnce},
@@ -230,7 +231,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             let row = executions::get(&mut conn, id).await?;
             let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
-            race::task_of_work(&mut conn, &row.execution.task_id).await?
+            core::lineage::task_of_work(&mut conn, &row.execution.task_id).await?
         };
         workspace::lock::refuse_locked(self, &task_id, request.if_locked).await?;
         let notes = if request.with_comments {

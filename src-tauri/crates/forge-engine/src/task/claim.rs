@@ -12,9 +12,8 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, guards::Aside},
+    core::{self, context::ProjectContext, guards::Aside, lineage::is_ordered},
     error::Result,
-    subtask::is_ordered,
 };
 
 /// Writes the roles that a claim fills. Whoever takes the first step of a task that nobody else does also does

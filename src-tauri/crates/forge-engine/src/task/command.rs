@@ -20,14 +20,15 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::ProjectContext,
-        guards::{is_done, named},
+        context::{ProjectContext, task_folder},
+        lineage::{is_closed, is_ordered},
+        prerequisites::{is_done, named},
         transition::column_states,
     },
     error::Result,
     race, read, review,
-    run::{self, attachments::remove_folder, task_folder},
-    subtask::{self, is_closed, is_ordered, open_parts},
+    run::{self, attachments::remove_folder},
+    subtask::{self, open_parts},
     workspace::{self, cleanup::Goes, orphans::clear_own_files},
 };
 

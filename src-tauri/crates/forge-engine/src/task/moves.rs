@@ -16,13 +16,14 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
-        guards::{named, open_prerequisites},
-        transition::{Move, Trouble, column_states},
+        lineage::is_ordered,
+        prerequisites::{named, open_prerequisites},
+        transition::{Move, column_states},
+        trouble::Trouble,
     },
     error::Result,
     hook::is_blocking,
-    read, review, run,
-    subtask::{self, is_ordered},
+    read, review, run, subtask,
     task::claim::{
         ask_guards_of_claim, fill_claimed_roles, not_claimable, require_free_role, require_same_agent,
     },

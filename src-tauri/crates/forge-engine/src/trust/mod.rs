@@ -12,12 +12,9 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use forge_git::{GitError, Repo, StartupFile, changed_lines};
 use forge_model::ids::TaskId;
-use forge_model::task::{AnnotationType, Evidence};
 use forge_model::trust::{Judged, OWN_FILES, TrustFile, TrustState, TrustedContent, judge};
-use forge_model::words::counted;
 use forge_model::workspace::Workspace;
 use forge_store::table::{tasks::TaskRow, trust, trust::TrustRow, workspaces};
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -25,18 +22,13 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
-        transition::Trouble,
     },
-    error::Result,
-    race,
+    error::{Result, Untrusted},
 };
 
 /// How much of a file's text is shown, and of all of them together.
 const SHOWN_OF_ONE: usize = 64 * 1024;
 const SHOWN_OF_ALL: usize = 512 * 1024;
-/// How much of the differences stands in an annotation, and how many files it names.
-const EVIDENCE_BYTES: usize = 16 * 1024;
-const NAMED: usize = 20;
 
 /// What a program is about to start with.
 #[derive(Debug, Clone, Default)]
@@ -69,33 +61,6 @@ pub(crate) struct Judgement {
     /// What is accepted, what was accepted last first.
     pub accepted: Vec<TrustRow>,
 }
-
-/// The startup files that a person has to trust first.
-#[derive(Debug, Clone)]
-pub struct Untrusted {
-    /// Names exactly these contents.
-    pub digest: String,
-    /// The files.
-    pub files: Vec<TrustFile>,
-}
-
-impl std::fmt::Display for Untrusted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = self.files.len();
-        let mut named: Vec<String> =
-            self.files.iter().take(NAMED).map(|file| format!("`{}` ({})", file.path, file.state)).collect();
-        if count > NAMED {
-            named.push(format!("and {} more", count - NAMED));
-        }
-        let files = counted(count as u64, "file", "files");
-        let verb = if count == 1 { "is" } else { "are" };
-        write!(f, "{files} that programs run code from {verb} not trusted: {}", named.join(", "))
-    }
-}
-
-/// What to do about files that are not trusted.
-pub(crate) const REMEDY: &str =
-    "Look at the files and trust them, or remove what nobody should run from the branch and try again.";
 
 impl Judgement {
     /// What a person has not accepted.
@@ -226,7 +191,7 @@ pub(crate) async fn start_of_task(
 ) -> Result<Start> {
     let (last, raced) = {
         let mut conn = engine.store().read().await?;
-        (workspaces::last(&mut conn, &task.id).await?, race::race_base(&mut conn, task).await?)
+        (workspaces::last(&mut conn, &task.id).await?, core::lineage::race_base(&mut conn, task).await?)
     };
     let tip = match (branch_tip(repo, &task_branch(task)).await?, raced) {
         (Some(tip), _) => Some(tip),
@@ -339,23 +304,4 @@ async fn earlier_files(repo: &Repo, start: &Start, accepted: &[TrustRow]) -> Res
 /// The commit of a branch.
 pub(crate) async fn branch_tip(repo: &Repo, branch: &str) -> Result<Option<String>> {
     Ok(repo.resolve(&format!("refs/heads/{branch}")).await?)
-}
-
-/// What files that are not trusted mean for a task.
-pub(crate) fn trouble_of_trust(untrusted: &Untrusted) -> Trouble {
-    let mut trouble = Trouble::new(AnnotationType::TrustRequired, format!("{untrusted}. {REMEDY}"));
-    let files = untrusted.files.iter().take(NAMED);
-    let files: Vec<_> = files.map(|file| json!({ "path": file.path, "state": file.state })).collect();
-    trouble.details = json!({ "digest": untrusted.digest, "count": untrusted.files.len(), "files": files });
-    let mut output = String::new();
-    for file in &untrusted.files {
-        let lines = match file.state {
-            TrustState::New | TrustState::Accepted => file.content.clone().unwrap_or_default(),
-            TrustState::Changed | TrustState::Removed => file.diff.clone(),
-        };
-        output.push_str(&format!("{} ({}):\n{}\n", file.path, file.state, lines.trim_end()));
-    }
-    output.truncate(output.floor_char_boundary(EVIDENCE_BYTES));
-    trouble.evidence = Some(Evidence { command: None, exit_code: None, output, log_id: None });
-    trouble
 }

@@ -15,11 +15,10 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix},
+        trouble::told,
     },
     error::Result,
-    run, task,
-    trust::accepted::told,
-    workspace,
+    run, task, workspace,
 };
 
 impl Engine {
@@ -126,7 +125,7 @@ pub(crate) async fn settle_repository_of(
         let mut tx = engine.store().write().await?;
         let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
-            let trouble = crate::trust::accepted::trouble_of(&error, AnnotationType::RepositoryChanged);
+            let trouble = core::trouble::trouble_of(&error, AnnotationType::RepositoryChanged);
             task.error_annotation = Some(trouble.annotation(&from, engine.now()));
             tasks::update(&mut tx, &mut task, engine.now()).await?;
         }

@@ -15,7 +15,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix},
-        guards::is_done,
+        prerequisites::is_done,
         runner::{End, Stepping},
     },
     error::{Result, whole},

@@ -14,7 +14,7 @@ use crate::{
     core::{
         context::{ProjectContext, backup_prefix},
         runner::{End, Stepping},
-        transition::Trouble,
+        trouble::Trouble,
     },
     error::Result,
     run,

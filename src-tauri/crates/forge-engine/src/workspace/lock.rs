@@ -18,7 +18,7 @@ use forge_exec::ProcessIdentity;
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::task::{WaitReason, Waiting};
-use forge_model::workspace::{Workspace, WorkspaceLock};
+use forge_model::workspace::{Workspace, WorkspaceLock, WorkspaceStatus};
 use forge_store::table::{tasks, workspaces};
 use notify::{RecursiveMode, Watcher as _};
 use serde_json::json;
@@ -26,7 +26,15 @@ use tokio::sync::{Mutex as Queue, Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError, engine::locked, error::Result, run::task_folder, task::moves::IfLocked,
+    ConflictCode, Engine, EngineError,
+    core::{
+        context::task_folder,
+        features::Acting,
+        runner::{End, Stepping, name_of},
+    },
+    engine::locked,
+    error::Result,
+    task::moves::IfLocked,
 };
 
 const LOCK_FILE: &str = ".forge.lock";
@@ -90,6 +98,25 @@ fn lives(lock: &WorkspaceLock) -> bool {
     lock.host != host_name()
         || ProcessIdentity::of(lock.pid)
             .is_some_and(|identity| identity.start_time == lock.start_time && identity.is_alive())
+}
+
+/// Runs a step with the right to change its task's worktree, which it waits for; at once where there is none.
+pub(crate) async fn run_locked(
+    engine: &Engine,
+    s: &Stepping,
+    cancel: &CancellationToken,
+    run: Acting,
+) -> Result<End> {
+    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let present = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Active);
+    let Some(workspace) = present.filter(|workspace| Path::new(&workspace.path).is_dir()) else {
+        return run(engine, s, cancel).await;
+    };
+    let holder = format!("{}-{}", name_of(&s.step), s.step.id);
+    match lock_workspace(engine, &s.task.id, &workspace, &holder, cancel).await? {
+        Some(_hold) => run(engine, s, cancel).await,
+        None => Ok(End::Interrupted),
+    }
 }
 
 /// Waits, in order, for the right to change a worktree's files. While it waits its task says so. `None`

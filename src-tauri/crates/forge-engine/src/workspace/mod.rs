@@ -8,6 +8,7 @@ pub(crate) mod cleanup;
 pub(crate) mod command;
 pub(crate) mod disk;
 pub(crate) mod expiry;
+pub(crate) mod guards;
 pub(crate) mod half_done;
 pub(crate) mod lock;
 pub(crate) mod nested;
@@ -25,9 +26,11 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    core::context::{ProjectContext, backup_prefix_of, slug, task_branch},
+    core::{
+        self,
+        context::{ProjectContext, backup_prefix_of, slug, task_branch},
+    },
     error::Result,
-    race,
     workspace::pool::{Slots, slots_of},
 };
 
@@ -95,7 +98,7 @@ pub(crate) async fn new_record(
     if let Some(interrupted) = last.filter(|w| w.status == WorkspaceStatus::Creating) {
         return Ok(interrupted);
     }
-    let raced = race::race_base(&mut conn, task).await?;
+    let raced = core::lineage::race_base(&mut conn, task).await?;
     drop(conn);
     let target = context.target_branch(task);
     let found = match raced {

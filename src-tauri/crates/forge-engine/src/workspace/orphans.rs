@@ -22,10 +22,9 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, slug, task_branch},
+        context::{ProjectContext, slug, task_branch, task_folder},
     },
     error::Result,
-    run::task_folder,
     task::command::NewTask,
     workspace::{backups::BACKUPS, cleanup::require_nobody_in, lock::live_lock_in, project_folder},
 };

@@ -29,12 +29,12 @@ use crate::{
         self,
         context::{backup_prefix, task_branch},
         runner::{End, Stepping},
-        transition::Trouble,
+        trouble::Trouble,
     },
     error::{Result, whole},
     merge,
     review::{self, RESTORABLE, checks::CheckOutput},
-    run, storage, trust,
+    run, trust,
     workspace::{Found, is_present, lock::WorkspaceHold},
 };
 
@@ -345,7 +345,7 @@ async fn not_made(engine: &Engine, p: &Preparation<'_>, error: EngineError) -> R
         return Ok(End::wait(WaitReason::GitLocked, whole(&error)));
     }
     let changed = matches!(error, EngineError::Git(GitError::RepositoryChanged { .. }));
-    if changed || storage::passes_with_storage(engine, &error).await {
+    if changed || core::disk::passes_with_storage(engine, &error).await {
         return Err(error);
     }
     unusable(engine, p, whole(&error), None).await
@@ -394,7 +394,7 @@ async fn copy(engine: &Engine, p: &Preparation<'_>, cancel: &CancellationToken) 
         Err(error) => {
             let escapes = matches!(error, GitError::PathEscape(_));
             let error = EngineError::Git(error);
-            if storage::passes_with_storage(engine, &error).await {
+            if core::disk::passes_with_storage(engine, &error).await {
                 return Err(error);
             }
             let reason = whole(&error);

@@ -19,16 +19,16 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix, task_branch},
-        guards::is_done,
+        lineage::is_ordered,
+        prerequisites::is_done,
         retry_budget,
-        transition::{Move, Trouble},
+        transition::Move,
+        trouble::Trouble,
     },
     error::Result,
     fix::{self, SET_ASIDE},
     read::view::offers_of,
-    review, run,
-    subtask::is_ordered,
-    trust,
+    review, run, trust,
     workspace::cleanup::Goes,
 };
 

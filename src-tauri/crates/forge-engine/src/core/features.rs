@@ -1,0 +1,182 @@
+//! What the core is given by the features above it: what runs each step and asks each guard, and what features add at
+//! the moments of a task. The core names no feature; `registry.rs` wires them.
+
+use forge_git::Repo;
+use forge_model::execution::ExecutionError;
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::task::Waiting;
+use forge_model::workflow::{Action, State};
+use forge_store::{
+    Tx,
+    table::{steps::StepRow, tasks::TaskRow, transitions::TransitionRow},
+};
+use futures::future::BoxFuture;
+use serde_json::Value;
+use sqlx::SqliteConnection;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine,
+    core::{
+        context::ProjectContext,
+        runner::{Effect, End, Stepping},
+        transition::Move,
+    },
+    error::Result,
+};
+
+/// Reads and writes the database alone, in the transaction of its task's instant steps.
+pub(crate) type Instant =
+    for<'a> fn(&'a Engine, &'a mut Tx, &'a mut Stepping, &'a mut Vec<Effect>) -> BoxFuture<'a, Result<End>>;
+
+/// Acts on processes and git. It may be run again after a kill, and looks first at what is there.
+pub(crate) type Acting =
+    for<'a> fn(&'a Engine, &'a Stepping, &'a CancellationToken) -> BoxFuture<'a, Result<End>>;
+
+/// Completes the row of a step that is about to act.
+pub(crate) type Begin = for<'a> fn(&'a Engine, &'a mut Tx, &'a mut StepRow) -> BoxFuture<'a, Result<()>>;
+
+/// How a step is run.
+pub(crate) enum Run {
+    Instant(Instant),
+    Acting(Acting),
+}
+
+/// A step as the runner needs to know it.
+pub(crate) struct StepSpec {
+    pub run: Run,
+    /// What its row is completed by, in the transaction that marks it running.
+    pub begin: Option<Begin>,
+}
+
+/// The steps that there are.
+pub(crate) struct Steps {
+    /// The entry of a step.
+    pub of_step: fn(&StepRow) -> StepSpec,
+    /// The entry of an action of the workflow.
+    pub of_action: fn(Action) -> StepSpec,
+}
+
+impl Steps {
+    /// The code of an action that only reads and writes the database; none of one that acts.
+    pub(crate) fn instant_of(&self, action: Action) -> Option<Instant> {
+        match (self.of_action)(action).run {
+            Run::Instant(run) => Some(run),
+            Run::Acting(_) => None,
+        }
+    }
+}
+
+/// Why a guard does not let a task go, in a sentence, and what it found.
+pub(crate) type Objection = (String, Value);
+
+/// Asks whether a task may leave its state.
+pub(crate) type Guard =
+    for<'a> fn(&'a Engine, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<Option<Objection>>>;
+
+/// An entry into a state, while its steps are collected: a task that moves still has its old state.
+#[derive(Clone, Copy)]
+pub(crate) struct Entering<'a> {
+    pub context: &'a ProjectContext,
+    pub task: &'a TaskRow,
+    /// The state that is left; empty when the task's own state is entered once more.
+    pub left: &'a str,
+    pub state: &'a State,
+    pub row: &'a TransitionRow,
+}
+
+/// A move that is written.
+#[derive(Clone, Copy)]
+pub(crate) struct Moved<'a> {
+    pub context: &'a ProjectContext,
+    pub task: &'a TaskRow,
+    pub state: &'a State,
+    pub row: &'a TransitionRow,
+    /// Whether a feature's own steps are the entry, see [`Contributor::takes_over`].
+    pub taken_over: bool,
+}
+
+/// What a feature adds at the moments of a task. Contributors are asked in the registry's order.
+pub(crate) struct Contributor {
+    /// Before a move is written, which may change it.
+    pub before_move:
+        Option<for<'a> fn(&'a mut Tx, &'a ProjectContext, &'a TaskRow, Move) -> BoxFuture<'a, Result<Move>>>,
+    /// When a task is about to leave its state.
+    pub on_leave: Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    /// When open steps of a task are about to be skipped.
+    pub on_skip: Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    /// The steps of an entry instead of those by which the state's agent works. The first answer counts.
+    pub takes_over:
+        Option<for<'a> fn(&'a mut Tx, Entering<'a>) -> BoxFuture<'a, Result<Option<Vec<StepRow>>>>>,
+    /// Adds steps to an entry that nobody took over.
+    pub adds_steps:
+        Option<for<'a> fn(&'a mut Tx, Entering<'a>, &'a mut Vec<StepRow>) -> BoxFuture<'a, Result<()>>>,
+    /// After a move is written, in its transaction.
+    pub on_moved: Option<for<'a> fn(&'a Engine, &'a mut Tx, Moved<'a>) -> BoxFuture<'a, Result<()>>>,
+    /// When no step of a task is left.
+    pub on_idle:
+        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskId) -> BoxFuture<'a, Result<Option<Effect>>>>,
+    /// What keeps an agent from starting on a task.
+    pub obstacle: Option<
+        for<'a> fn(
+            &'a Engine,
+            &'a mut SqliteConnection,
+            &'a ProjectContext,
+            &'a TaskRow,
+        ) -> BoxFuture<'a, Result<Option<Waiting>>>,
+    >,
+    /// Whether something of the feature is at work for a task in this process.
+    pub attends: Option<fn(&Engine, &TaskId) -> bool>,
+    /// Ends what is recorded as begun for a task whose worker panicked before it began.
+    pub on_panic: Option<
+        for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a ExecutionError) -> BoxFuture<'a, Result<()>>,
+    >,
+    /// When a project's repository is opened.
+    pub on_repository:
+        Option<for<'a> fn(&'a Engine, &'a ProjectContext, &'a Repo) -> BoxFuture<'a, Result<()>>>,
+    /// Before programs are started for a project: learns the secrets that they must not print.
+    pub learn_secrets: Option<for<'a> fn(&'a Engine, &'a ProjectContext) -> BoxFuture<'a, ()>>,
+    /// When places became free: asks those again that stand in the feature's own lines.
+    pub wake: Option<fn(&Engine)>,
+}
+
+impl Contributor {
+    /// One that adds nothing.
+    pub(crate) const NONE: Self = Self {
+        before_move: None,
+        on_leave: None,
+        on_skip: None,
+        takes_over: None,
+        adds_steps: None,
+        on_moved: None,
+        on_idle: None,
+        obstacle: None,
+        attends: None,
+        on_panic: None,
+        on_repository: None,
+        learn_secrets: None,
+        wake: None,
+    };
+}
+
+/// All features, as the core knows them.
+pub(crate) struct Features {
+    pub steps: Steps,
+    /// What an action asks as a guard; none for one that is no guard.
+    pub guard: fn(Action) -> Option<Guard>,
+    /// Starts the process of a recorded run.
+    pub launch: fn(&Engine, &TaskId, ExecutionId),
+    pub contributors: &'static [Contributor],
+}
+
+impl Features {
+    /// What the contributors have for one moment, in their order.
+    pub(crate) fn each<T: Copy>(&self, moment: fn(&Contributor) -> Option<T>) -> impl Iterator<Item = T> {
+        self.contributors.iter().filter_map(moment)
+    }
+}
+
+/// The features of an engine.
+pub(crate) fn features(engine: &Engine) -> &'static Features {
+    engine.inner.features
+}

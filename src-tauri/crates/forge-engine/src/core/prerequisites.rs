@@ -1,0 +1,58 @@
+//! What must be done before a task.
+
+use forge_model::ids::TaskId;
+use forge_model::task::AnnotationType;
+use forge_model::workflow::StateKind;
+use forge_store::table::tasks::TaskRow;
+use forge_store::table::{dependencies, tasks};
+use serde_json::json;
+use sqlx::SqliteConnection;
+
+use crate::{
+    core::{context::ProjectContext, trouble::Trouble},
+    error::Result,
+};
+
+/// Whether a task reached a terminal state other than the cancellation.
+pub(crate) fn is_done(context: &ProjectContext, task: &TaskRow) -> bool {
+    is_done_state(context, &task.status)
+}
+
+/// Whether a state is terminal and not the cancellation.
+pub(crate) fn is_done_state(context: &ProjectContext, state: &str) -> bool {
+    context.workflow.state(state).is_some_and(|state| {
+        state.kind == StateKind::Terminal && state.name != context.workflow.cancellation_state
+    })
+}
+
+/// What must be done before a task and is not; a cancelled prerequisite is not done either.
+pub(crate) async fn open_prerequisites(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskId,
+) -> Result<Vec<TaskRow>> {
+    let mut open = Vec::new();
+    for id in dependencies::of(conn, task).await? {
+        if let Some(other) = tasks::get(conn, &id).await?
+            && !is_done(context, &other)
+        {
+            open.push(other);
+        }
+    }
+    Ok(open)
+}
+
+/// Why a task cannot start whose prerequisite was cancelled.
+pub(crate) fn prerequisite_cancelled(prerequisite: &TaskRow) -> Trouble {
+    let message = format!(
+        "#{} {}, which must be done before it, was cancelled",
+        prerequisite.number, prerequisite.title
+    );
+    let details = json!({ "prerequisite": prerequisite.id, "number": prerequisite.number });
+    Trouble { details, ..Trouble::new(AnnotationType::DependencyCancelled, message) }
+}
+
+/// Tasks as people call them.
+pub(crate) fn named(tasks: &[TaskRow]) -> String {
+    tasks.iter().map(|task| format!("#{} {}", task.number, task.title)).collect::<Vec<_>>().join(", ")
+}

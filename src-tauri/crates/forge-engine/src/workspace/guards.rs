@@ -1,0 +1,54 @@
+//! Guards that look at the worktree of a task.
+
+use std::path::Path;
+
+use forge_model::words::counted;
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::table::tasks::TaskRow;
+use forge_store::table::workspaces;
+use serde_json::json;
+
+use crate::{
+    Engine,
+    core::{self, context::ProjectContext, features::Objection},
+    error::Result,
+};
+
+/// Objects while a file is not committed.
+pub(crate) async fn uncommitted(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Objection>> {
+    let Some(workspace) = active_workspace(engine, task).await? else { return Ok(None) };
+    let status = core::context::repo(engine, context).await?.status(Path::new(&workspace.path)).await?;
+    Ok((!status.is_empty()).then(|| {
+        let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
+        let said = counted(paths.len() as u64, "file is not committed", "files are not committed");
+        (said, json!({ "files": paths }))
+    }))
+}
+
+/// Objects while a changed file has conflict markers.
+pub(crate) async fn markers(
+    engine: &Engine,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Objection>> {
+    let Some(workspace) = active_workspace(engine, task).await? else { return Ok(None) };
+    let repo = core::context::repo(engine, context).await?;
+    let worktree = Path::new(&workspace.path);
+    let changed = repo.changed_paths(worktree, &workspace.base_commit).await?;
+    let marked = repo.conflict_markers(worktree, &changed).await?;
+    Ok((!marked.is_empty())
+        .then(|| (format!("conflict markers are left in {}", marked.join(", ")), json!({ "files": marked }))))
+}
+
+async fn active_workspace(
+    engine: &Engine,
+    task: &TaskRow,
+) -> Result<Option<forge_model::workspace::Workspace>> {
+    let mut conn = engine.store().read().await?;
+    let last = workspaces::last(&mut conn, &task.id).await?;
+    Ok(last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()))
+}
