@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -23,22 +23,19 @@ use crate::{
     EngineConfig, InstanceError, Work,
     config::Statements,
     core::{
-        self, context::ProjectContext, features::Features, redaction::Secrets, scheduler::Scheduler,
-        workers::Workers,
+        self, context::ProjectContext, features::Features, private_data, redaction::Secrets,
+        scheduler::Scheduler, sync::locked, workers::Workers, worktree_lock::Locks,
     },
     error::Result,
+    export::ExportTurns,
     instance::{EngineAddress, Instance},
-    merge::{queue::MergeQueues, watch::Watches},
+    merge::queue::MergeQueues,
+    program::growth::{GROWTHS_AHEAD, Growths, LogGrowth},
     pull_request::hosts::Hosts,
-    read::exports::ExportTurns,
     recovery, registry,
-    run::{
-        Running,
-        growth::{GROWTHS_AHEAD, Growths, LogGrowth},
-    },
-    storage::private_data,
+    run::Running,
     validate::Validations,
-    workspace::lock::Locks,
+    workspace::watch::Watches,
 };
 
 /// How long an engine that stops waits for a shell's profile, which takes less than a second as a rule.
@@ -133,11 +130,6 @@ pub(crate) struct Inner {
     pub(crate) clock_jumps: watch::Sender<u64>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tracker: TaskTracker,
-}
-
-/// A poisoned lock only means that a thread died between two whole states; the maps stay usable.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Engine {

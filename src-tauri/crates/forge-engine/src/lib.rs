@@ -22,17 +22,20 @@ mod core;
 mod cost;
 mod engine;
 mod error;
+mod export;
 mod fix;
 mod hook;
 mod instance;
 mod knowledge;
 mod merge;
+mod program;
 mod project;
 mod pull_request;
 mod race;
 mod read;
 mod recovery;
 mod registry;
+mod retry;
 mod review;
 mod run;
 mod storage;
@@ -46,10 +49,13 @@ pub use crate::core::{
     disk::{DiskSpace, StorageHealth},
     panics::guarded,
 };
-pub use crate::task::{
-    actions::{ActionRequest, SayRequest},
-    command::{NewTask, TaskEdit},
-    moves::{ClaimRequest, IfLocked, MoveRequest, Place, Settle},
+pub use crate::{
+    core::worktree_lock::IfLocked,
+    task::{
+        actions::{ActionRequest, SayRequest},
+        command::{NewTask, TaskEdit},
+        moves::{ClaimRequest, MoveRequest, Place, Settle},
+    },
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock, Work};
 pub use cost::{CostCsvPage, CostPage};
@@ -62,19 +68,18 @@ pub use forge_store::{OpenError, backups::BackupError};
 pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
 pub use knowledge::command::{LessonEdit, LessonPage};
+pub use program::growth::{Grown, Growths, LogGrowth};
 pub use project::{
     command::{NewProject, ProjectChange},
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},
 };
 pub use pull_request::PullRequestNews;
-pub use read::DiffRequest;
 pub use read::preview::Preview;
 pub use read::view::TaskPage;
 pub use review::{
     command::{Decision, DecisionRequest},
     comments::CommentChange,
 };
-pub use run::growth::{Grown, Growths, LogGrowth};
 pub use run::plan::Plan;
 pub use run::tokens::RunScope;
 pub use run::{
@@ -84,3 +89,4 @@ pub use run::{
 };
 pub use storage::database_backups::needs_restore;
 pub use validate::WhichProject;
+pub use workspace::diff_scope::DiffRequest;

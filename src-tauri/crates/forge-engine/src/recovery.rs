@@ -8,8 +8,8 @@ use forge_git::Trash;
 use forge_store::table::{executions, limits, processes, steps, tasks, workspaces};
 
 use crate::{
-    Engine, Work, core, error::Result, fix, knowledge, project, pull_request, race, read, review, run,
-    storage, validate::is_of_validation, workspace,
+    Engine, Work, core, error::Result, export, fix, knowledge, project, pull_request, race, run, storage,
+    validate::is_of_validation, workspace,
 };
 
 /// From the gentle signal to the kill of what a dead engine left running.
@@ -25,7 +25,7 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     return_withdrawn(engine);
     let mut tx = engine.store().write().await?;
     for workspace in workspaces::present(&mut tx).await? {
-        workspace::lock::release_stale_lock(&workspace);
+        core::worktree_lock::release_stale_lock(&workspace);
     }
     for row in executions::open(&mut tx, None).await? {
         let Some(task) = tasks::get(&mut tx, &row.execution.task_id).await? else { continue };
@@ -34,10 +34,10 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     }
     tx.commit().await?;
     fix::settle_fixes(engine).await?;
-    storage::observed_time::observe_time(engine).await?;
+    core::observed_time::observe_time(engine).await?;
     engine.point("recovery.settled");
     if engine.inner.config.work == Work::Named {
-        read::exports::keep_exporting(engine);
+        export::keep_exporting(engine);
         return Ok(());
     }
     let open = steps::tasks_with_open(&mut *engine.store().read().await?).await?;
@@ -57,12 +57,12 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     project::repository::watch_repositories(engine).await?;
     race::left::plan_forgetting(engine).await?;
     workspace::pool::trim_all_pools(engine).await?;
-    review::unmerged::count_all_unmerged(engine);
+    workspace::unmerged::count_all_unmerged(engine);
     storage::retention::keep_retention(engine);
     storage::database_backups::keep_database_copied(engine);
     workspace::orphans::log_orphans(engine);
     knowledge::command::settle_lessons(engine);
-    read::exports::keep_exporting(engine);
+    export::keep_exporting(engine);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use crate::{
     Engine,
     core::{
         self,
-        features::{Acting, Contributor, Features, Guard, Instant, Run, StepSpec, Steps},
+        features::{Acting, Contributor, Features, Guard, Instant, Mending, Run, StepSpec, Steps},
         runner::{End, Stepping},
         trouble::Trouble,
     },
@@ -23,7 +23,7 @@ use crate::{
     hook::{self, is_blocking},
     knowledge, merge, pull_request,
     race::{self, step::accepts},
-    review, run, subtask, trust, workspace,
+    review, run, subtask, trust, validate, workspace,
 };
 
 /// Everything that the core is given. Contributors are asked in this order.
@@ -31,9 +31,29 @@ pub(crate) static FEATURES: Features = Features {
     steps: Steps { of_step: spec_of, of_action: spec_of_action },
     guard: guard_of,
     launch: run::launch,
+    mending: Some(Mending {
+        applied_for: |engine, review| Box::pin(fix::step::applied_for(engine, review)),
+        in_place: |engine, s, review, workspace, check, cancel| {
+            Box::pin(fix::step::fix_in_place(engine, s, review, workspace, check, cancel))
+        },
+        settle: |engine, s, workspace, fix, check| {
+            Box::pin(fix::step::settle_fix(engine, s, workspace, fix, check))
+        },
+        plan: |engine, s, review, workspace, check| {
+            Box::pin(fix::plan_draft(engine, s, review, workspace, check))
+        },
+        start: fix::start_draft,
+        settle_wanted: |engine, s, of, sent_back, cancel| {
+            Box::pin(fix::step::settle_wanted(engine, s, of, sent_back, cancel))
+        },
+    }),
+    validate: Some(|engine, s, review, workspace, gate, index, cancel| {
+        Box::pin(validate::gate::run_gate(engine, s, review, workspace, gate, index, cancel))
+    }),
     contributors: &[
         Contributor {
             attends: Some(run::is_running),
+            stop: Some(|engine, task| Box::pin(run::stop_run(engine, task))),
             on_panic: Some(|engine, tx, task, error| {
                 Box::pin(run::panicked::lose_unstarted(engine, tx, task, error))
             }),
@@ -50,6 +70,7 @@ pub(crate) static FEATURES: Features = Features {
             obstacle: Some(|engine, conn, context, task| {
                 Box::pin(cost::meter::wait_for_day(engine, conn, context, task))
             }),
+            export: Some(|engine| Box::pin(cost::export_new_anomalies(engine))),
             ..Contributor::NONE
         },
         Contributor {
@@ -71,12 +92,30 @@ pub(crate) static FEATURES: Features = Features {
             takes_over: Some(|tx, entering| Box::pin(race::step::race_steps(tx, entering))),
             on_moved: Some(|engine, tx, moved| Box::pin(race::step::end_race_with(engine, tx, moved))),
             on_idle: Some(|engine, tx, task| Box::pin(race::step::race_goes_on(engine, tx, task))),
+            takes_fix: Some(|engine, actor, task, fix| {
+                Box::pin(race::fixes::apply_to_entry(engine, actor, task, fix))
+            }),
             ..Contributor::NONE
         },
         Contributor {
             on_moved: Some(|engine, tx, moved| {
                 Box::pin(fix::superseded::supersede_of_closed(engine, tx, moved))
             }),
+            ..Contributor::NONE
+        },
+        Contributor {
+            on_run: Some(|engine, tx, context, task, row| {
+                Box::pin(knowledge::teaching::record_told(engine, tx, context, task, row))
+            }),
+            on_review_failed: Some(|engine, tx, task, review| {
+                Box::pin(knowledge::postmortem::record_gate_failure(engine, tx, task, review))
+            }),
+            on_given_up: Some(|engine, tx, task, cause, review| {
+                Box::pin(async move {
+                    knowledge::postmortem::record_postmortem(engine, tx, task, cause, review).await.map(drop)
+                })
+            }),
+            export: Some(|engine| Box::pin(knowledge::teaching::export_new_debriefs(engine))),
             ..Contributor::NONE
         },
         Contributor {
@@ -169,7 +208,7 @@ fn spec_of(step: &StepRow) -> StepSpec {
             })
         }),
         StepKind::Advance => acting(|engine, s, cancel| {
-            let run: Acting = |engine, s, cancel| Box::pin(run::finish::advance(engine, s, cancel));
+            let run: Acting = |engine, s, cancel| Box::pin(review::plan_gate::advance(engine, s, cancel));
             if is_at_gate(s) { locked(engine, s, cancel, run) } else { run(engine, s, cancel) }
         }),
         StepKind::BlockDependents => {
@@ -271,7 +310,7 @@ fn locked<'a>(
     cancel: &'a CancellationToken,
     run: Acting,
 ) -> BoxFuture<'a, Result<End>> {
-    Box::pin(workspace::lock::run_locked(engine, s, cancel, run))
+    Box::pin(core::worktree_lock::run_locked(engine, s, cancel, run))
 }
 
 fn is_at_gate(s: &Stepping) -> bool {

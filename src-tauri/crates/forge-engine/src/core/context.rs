@@ -243,6 +243,17 @@ pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     tree.parent().unwrap_or(tree).to_owned()
 }
 
+/// A project's repository; none when it is not where the project says.
+pub(crate) async fn present_repo(engine: &Engine, context: &ProjectContext) -> Result<Option<Repo>> {
+    match repo(engine, context).await {
+        Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
+        Err(EngineError::Git(
+            forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
+        )) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::slug;

@@ -19,8 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError, Work,
-    core::{self, panics::guarded},
-    engine::locked,
+    core::{self, panics::guarded, sync::locked},
     error::{Result, StorageFailure},
 };
 

@@ -1,12 +1,14 @@
 //! The steps of an entered state, in their order.
 
 use forge_model::event::EventType;
+use forge_model::ids::ExecutionId;
 use forge_model::task::EntryBarrier;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
 use forge_store::Tx;
 use forge_store::table::steps::StepRow;
 use forge_store::table::tasks::TaskRow;
+use forge_store::table::transitions;
 use forge_store::table::transitions::TransitionRow;
 use forge_store::table::{steps, tasks};
 use serde_json::Value;
@@ -182,4 +184,26 @@ pub(crate) async fn insert_entry(
     }
     tasks::update(tx, task, now).await?;
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+}
+
+/// A step's parameters do not read back.
+pub(crate) fn corrupt_step(error: serde_json::Error) -> EngineError {
+    EngineError::Io { doing: "read the parameters of a step".to_owned(), source: error.into() }
+}
+
+/// Queues what follows the end of an execution.
+pub(crate) async fn append_work_steps(
+    tx: &mut Tx,
+    task: &TaskRow,
+    execution: &ExecutionId,
+    kinds: &[StepKind],
+) -> Result<()> {
+    let last = transitions::last(tx, &task.id).await?;
+    for kind in kinds {
+        let mut step = StepRow::pending(&task.id, &task.status, *kind, "work_end");
+        step.execution_id = Some(execution.clone());
+        step.transition_seq = last.as_ref().map(|last| last.seq);
+        steps::insert(tx, &mut step).await?;
+    }
+    Ok(())
 }

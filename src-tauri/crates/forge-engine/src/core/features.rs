@@ -2,13 +2,19 @@
 //! the moments of a task. The core names no feature; `registry.rs` wires them.
 
 use forge_git::Repo;
-use forge_model::execution::ExecutionError;
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::actor::Actor;
+use forge_model::execution::{Execution, ExecutionError};
+use forge_model::fix::{FixDraft, FixProposal};
+use forge_model::ids::{ExecutionId, ReviewId, TaskId};
+use forge_model::postmortem::PostmortemCause;
+use forge_model::review::{Review, ReviewStep};
 use forge_model::task::Waiting;
+use forge_model::validate::ValidateGate;
 use forge_model::workflow::{Action, State};
+use forge_model::workspace::Workspace;
 use forge_store::{
     Tx,
-    table::{steps::StepRow, tasks::TaskRow, transitions::TransitionRow},
+    table::{executions::ExecutionRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow},
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -136,6 +142,39 @@ pub(crate) struct Contributor {
         Option<for<'a> fn(&'a Engine, &'a ProjectContext, &'a Repo) -> BoxFuture<'a, Result<()>>>,
     /// Before programs are started for a project: learns the secrets that they must not print.
     pub learn_secrets: Option<for<'a> fn(&'a Engine, &'a ProjectContext) -> BoxFuture<'a, ()>>,
+    /// Ends what is at work for a task in this process, and waits until nothing of it is left. Whether there was something.
+    pub stop: Option<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, bool>>,
+    /// After the work of a task changed.
+    pub on_work_changed: Option<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, ()>>,
+    /// When a run is about to begin.
+    pub on_run: Option<
+        for<'a> fn(
+            &'a Engine,
+            &'a mut Tx,
+            &'a ProjectContext,
+            &'a TaskRow,
+            &'a ExecutionRow,
+        ) -> BoxFuture<'a, Result<()>>,
+    >,
+    /// When a review failed.
+    pub on_review_failed:
+        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
+    /// When nothing more is tried by itself for a task, for this cause and after this review.
+    pub on_given_up: Option<
+        for<'a> fn(
+            &'a Engine,
+            &'a mut Tx,
+            &'a TaskRow,
+            PostmortemCause,
+            Option<&'a ReviewId>,
+        ) -> BoxFuture<'a, Result<()>>,
+    >,
+    /// Takes up a fix that a person wants applied; none when it is not the feature's to apply.
+    pub takes_fix: Option<
+        for<'a> fn(&'a Engine, &'a Actor, &'a TaskId, &'a str) -> BoxFuture<'a, Result<Option<FixProposal>>>,
+    >,
+    /// Exports what was recorded and is not exported yet.
+    pub export: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// When places became free: asks those again that stand in the feature's own lines.
     pub wake: Option<fn(&Engine)>,
 }
@@ -155,9 +194,68 @@ impl Contributor {
         on_panic: None,
         on_repository: None,
         learn_secrets: None,
+        stop: None,
+        on_work_changed: None,
+        on_run: None,
+        on_review_failed: None,
+        on_given_up: None,
+        takes_fix: None,
+        export: None,
         wake: None,
     };
 }
+
+/// How checks that failed are mended by drafts.
+pub(crate) struct Mending {
+    /// The fix that stands applied for a review.
+    pub applied_for: for<'a> fn(&'a Engine, &'a Review) -> BoxFuture<'a, Result<Option<FixProposal>>>,
+    /// Drafts and applies a fix for a failed check, where that takes the place of the retry.
+    pub in_place: for<'a> fn(
+        &'a Engine,
+        &'a Stepping,
+        &'a mut Review,
+        &'a Workspace,
+        &'a ReviewStep,
+        &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<Option<FixProposal>>>,
+    /// Writes what the check said with an applied fix, and takes it back when it did not help.
+    pub settle: for<'a> fn(
+        &'a Engine,
+        &'a Stepping,
+        &'a Workspace,
+        FixProposal,
+        &'a ReviewStep,
+    ) -> BoxFuture<'a, Result<FixProposal>>,
+    /// What is to be drafted for a failed check.
+    pub plan: for<'a> fn(
+        &'a Engine,
+        &'a Stepping,
+        &'a Review,
+        &'a Workspace,
+        &'a ReviewStep,
+    ) -> BoxFuture<'a, Option<FixDraft>>,
+    /// Drafts what was planned and written down.
+    pub start: fn(&Engine, FixDraft),
+    /// Applies what an auditor's run asked for, where the work is sent back. False when cancelled first.
+    pub settle_wanted: for<'a> fn(
+        &'a Engine,
+        &'a Stepping,
+        (&'a Workspace, &'a Execution),
+        bool,
+        &'a CancellationToken,
+    ) -> BoxFuture<'a, Result<bool>>,
+}
+
+/// Makes the checks of a review's `validate` gate, as the step at an index; none when they were stopped.
+pub(crate) type ValidateRun = for<'a> fn(
+    &'a Engine,
+    &'a Stepping,
+    &'a Review,
+    &'a Workspace,
+    &'a ValidateGate,
+    usize,
+    &'a CancellationToken,
+) -> BoxFuture<'a, Result<Option<ReviewStep>>>;
 
 /// All features, as the core knows them.
 pub(crate) struct Features {
@@ -166,6 +264,10 @@ pub(crate) struct Features {
     pub guard: fn(Action) -> Option<Guard>,
     /// Starts the process of a recorded run.
     pub launch: fn(&Engine, &TaskId, ExecutionId),
+    /// How failed checks are mended, where they are.
+    pub mending: Option<Mending>,
+    /// How the `validate` gate is asked, where there is one.
+    pub validate: Option<ValidateRun>,
     pub contributors: &'static [Contributor],
 }
 
@@ -179,4 +281,34 @@ impl Features {
 /// The features of an engine.
 pub(crate) fn features(engine: &Engine) -> &'static Features {
     engine.inner.features
+}
+
+/// Tells features that the work of a task changed.
+pub(crate) async fn work_changed(engine: &Engine, task: &TaskId) {
+    for tell in features(engine).each(|feature| feature.on_work_changed) {
+        tell(engine, task).await;
+    }
+}
+
+/// Ends what is at work for a task in this process, and waits until nothing of it is left. Whether there was something.
+pub(crate) async fn stop_at_work(engine: &Engine, task: &TaskId) -> bool {
+    let mut stopped = false;
+    for stop in features(engine).each(|feature| feature.stop) {
+        stopped |= stop(engine, task).await;
+    }
+    stopped
+}
+
+/// Tells features that nothing more is tried by itself for a task.
+pub(crate) async fn given_up(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &TaskRow,
+    cause: PostmortemCause,
+    review: Option<&ReviewId>,
+) -> Result<()> {
+    for tell in features(engine).each(|feature| feature.on_given_up) {
+        tell(engine, tx, task, cause, review).await?;
+    }
+    Ok(())
 }

@@ -113,3 +113,8 @@ pub(crate) async fn race_base(conn: &mut SqliteConnection, task: &TaskRow) -> Re
 pub(crate) async fn is_from_race(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool> {
     Ok(races::last(conn, task).await?.is_some_and(|race| race.status == RaceStatus::Promoted))
 }
+
+/// Whether a run judges work.
+pub(crate) const fn audits(role: ExecutionRole) -> bool {
+    matches!(role, ExecutionRole::Reviewer)
+}

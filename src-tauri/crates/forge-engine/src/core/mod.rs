@@ -1,9 +1,12 @@
 //! What every feature stands on: the transitions of tasks, the steps that they queue and who runs them, guards, retries,
 //! recovery, and the commands that make and move tasks.
 
+pub(crate) mod again;
 pub(crate) mod app_settings;
 pub(crate) mod context;
+pub(crate) mod deletion;
 pub(crate) mod disk;
+pub(crate) mod effects;
 pub(crate) mod entry;
 pub(crate) mod environment;
 pub(crate) mod features;
@@ -13,17 +16,21 @@ pub(crate) mod leaving;
 pub(crate) mod lineage;
 pub(crate) mod load;
 pub(crate) mod notices;
+pub(crate) mod observed_time;
 pub(crate) mod outcome;
 pub(crate) mod panics;
 pub(crate) mod prerequisites;
+pub(crate) mod private_data;
 pub(crate) mod redaction;
 pub(crate) mod retry_budget;
 pub(crate) mod runner;
 pub(crate) mod scheduler;
 pub(crate) mod sleep;
+pub(crate) mod sync;
 pub(crate) mod transition;
 #[cfg(test)]
 pub(crate) mod transition_tests;
 pub(crate) mod trouble;
 pub(crate) mod watchdog;
 pub(crate) mod workers;
+pub(crate) mod worktree_lock;

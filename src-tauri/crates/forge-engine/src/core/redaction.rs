@@ -23,7 +23,11 @@ use forge_model::{
 use forge_store::table::tasks;
 use serde_json::Value;
 
-use crate::{Engine, core::context::ProjectContext, engine::locked, error::Result};
+use crate::{
+    Engine,
+    core::{context::ProjectContext, sync::locked},
+    error::Result,
+};
 
 /// Variables whose values are names that programs print everywhere.
 const NAMES: [&str; 4] = ["USER", "LOGNAME", "HOSTNAME", "HOME"];

@@ -29,10 +29,10 @@ use crate::{
         panics::guarded,
         prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
         runner::{End, Stepping, waits_for_place},
+        sync::locked,
         transition::Move,
         trouble::Trouble,
     },
-    engine::locked,
     error::Result,
 };
 

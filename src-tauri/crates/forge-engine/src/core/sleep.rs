@@ -63,7 +63,7 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::{Clock, EngineConfig, Work, engine::locked};
+    use crate::{Clock, EngineConfig, Work};
 
     /// A clock that stands still until it is moved.
     #[derive(Default)]

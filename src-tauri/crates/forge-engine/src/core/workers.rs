@@ -10,7 +10,10 @@ use forge_store::table::tasks;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, Work, core::panics::guarded, engine::locked};
+use crate::{
+    Engine, Work,
+    core::{panics::guarded, sync::locked},
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct Workers {

@@ -32,7 +32,7 @@ use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
-    read,
+    export,
 };
 
 /// The file of the export.
@@ -180,7 +180,7 @@ async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()>
         lines.push('\n');
     }
     engine.point("anomalies.exporting");
-    read::exports::export(engine, &context, EXPORT, lines).await?;
+    export::export(engine, &context, EXPORT, lines).await?;
     let mut tx = engine.store().write().await?;
     for record in &records {
         costs::set_exported(&mut tx, &record.execution_id).await?;

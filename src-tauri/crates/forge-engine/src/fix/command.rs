@@ -22,11 +22,10 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext},
+    core::{self, context::ProjectContext, features::features, worktree_lock::WorkspaceHold},
     error::Result,
     fix::{FORGE, is_half_applied},
-    guarded, race, review,
-    workspace::{self, lock::WorkspaceHold},
+    guarded, review,
 };
 
 /// What a fix is done to.
@@ -94,8 +93,10 @@ impl Engine {
         if let Some(wanted) = want_fix(self, &actor, id, fix).await? {
             return Ok(wanted);
         }
-        if let Some(chosen) = race::fixes::apply_to_entry(self, &actor, id, fix).await? {
-            return Ok(chosen);
+        for take in features(self).each(|feature| feature.takes_fix) {
+            if let Some(taken) = take(self, &actor, id, fix).await? {
+                return Ok(taken);
+            }
         }
         let (task, context, workspace, fix, _lock) = take_up(self, id, fix, &[FixStatus::Drafted]).await?;
         let of = Fixing { context: &context, task: &task, workspace: &workspace };
@@ -190,7 +191,7 @@ async fn take_up(
     }
     drop(conn);
     let holder = format!("fix-{}", found.fix_id.get(..10).unwrap_or(&found.fix_id));
-    let lock = workspace::lock::lock_workspace_now(engine, id, &workspace, &holder)?;
+    let lock = core::worktree_lock::lock_workspace_now(engine, id, &workspace, &holder)?;
     Ok((task, context, workspace, found, lock))
 }
 

@@ -21,7 +21,7 @@ use crate::{
     core::lineage::is_closed,
     error::Result,
     fix::{FORGE, Undrafted, drafter, export_fixes, output_of, superseded::supersede_all},
-    guarded, knowledge,
+    guarded,
 };
 
 /// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
@@ -83,7 +83,7 @@ async fn record_draft(
     }
     if draft.status == DraftStatus::Dropped {
         let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
-        knowledge::postmortem::record_postmortem(engine, &mut tx, &task, cause, review).await?;
+        core::features::given_up(engine, &mut tx, &task, cause, review).await?;
     }
     let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
     engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;

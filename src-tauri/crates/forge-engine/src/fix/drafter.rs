@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, redaction::redacted_outcome},
+    core::{self, context::ProjectContext, private_data, redaction::redacted_outcome},
     cost::{
         self,
         meter::Metered,
@@ -38,8 +38,8 @@ use crate::{
     },
     error::Result,
     fix::Undrafted,
+    program,
     run::{self, end::write_end, given::limits_of},
-    storage::private_data,
     trust::{self, Start, branch_tip},
 };
 
@@ -188,8 +188,8 @@ async fn run_in_folder(
     let environment = core::environment::agent_environment(engine, Some(context), agent).await?;
     let redactor = environment.redactor();
     let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
-    let growth = run::log::follow_log(engine, &task.project_id, Some(&task.id), id, &log);
-    let mut env = run::given::task_env(engine, context, task, None);
+    let growth = program::log::follow_log(engine, &task.project_id, Some(&task.id), id, &log);
+    let mut env = program::given::task_env(engine, context, task, None);
     env.push(("FORGE_AGENT_ID".to_owned(), agent.id.0.clone()));
     env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
     env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
@@ -229,7 +229,7 @@ async fn run_in_folder(
     run::forget_draft(engine, &execution.id);
     let cost = listening.over().await?.cost();
     drop(growth);
-    run::log::close_log(engine, log).await?;
+    program::log::close_log(engine, log).await?;
     Ok((outcome, cost))
 }
 

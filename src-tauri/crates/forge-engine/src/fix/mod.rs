@@ -7,6 +7,7 @@
 pub(crate) mod command;
 pub(crate) mod draft;
 pub(crate) mod drafter;
+pub(crate) mod of_races;
 pub(crate) mod step;
 pub(crate) mod superseded;
 
@@ -31,11 +32,11 @@ use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext, lineage::is_entry, runner::Stepping},
     error::Result,
+    export,
     fix::{
         draft::{draft_fix, lose_drafter},
         superseded::supersede_fixes,
     },
-    read,
     review::checks::changed_since_target,
 };
 
@@ -241,12 +242,12 @@ pub(crate) async fn write_fix(
 /// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be
 /// written holds nobody up.
 pub(crate) async fn export_fixes(engine: &Engine, context: &ProjectContext, new: Option<&FixProposal>) {
-    let turn = read::exports::export_turn(engine, &context.project.id, PROPOSALS);
+    let turn = export::export_turn(engine, &context.project.id, PROPOSALS);
     let _turn = turn.lock().await;
     let exported = async {
         if let Some(fix) = new {
             let path = format!("{PATCHES}/{}.patch", fix.fix_id);
-            read::exports::export(engine, context, &path, fix.patch.clone()).await?;
+            export::export(engine, context, &path, fix.patch.clone()).await?;
         }
         let all = fixes::of_project(&mut *engine.store().read().await?, &context.project.id).await?;
         let mut list = json!(all);
@@ -254,7 +255,7 @@ pub(crate) async fn export_fixes(engine: &Engine, context: &ProjectContext, new:
         for fix in list.as_array_mut().into_iter().flatten() {
             fix.as_object_mut().map(|fix| fix.remove("patch"));
         }
-        read::exports::export(engine, context, PROPOSALS, format!("{list:#}\n")).await
+        export::export(engine, context, PROPOSALS, format!("{list:#}\n")).await
     };
     if let Err(error) = exported.await {
         tracing::warn!(project = %context.project.id, %error, "failed to export the drafted fixes");

@@ -17,7 +17,7 @@ use crate::{
     },
     error::Result,
     fix::command::Fixing,
-    review, run,
+    review, workspace,
 };
 
 /// Runs the failing step of an applied fix again: green, it is verified; else it is rolled back.
@@ -54,7 +54,8 @@ async fn check_with_fix(
     };
     let fix = settle_fix(engine, s, workspace, fix, &check).await?;
     let repo = core::context::repo(engine, &s.context).await?;
-    let stat = run::finish::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
+    let stat =
+        workspace::measure::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
     let mut tx = engine.store().write().await?;
     if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
         task.diff_stat = Some(stat);

@@ -16,9 +16,7 @@ use crate::{
         lineage::{is_entry, is_ordered},
     },
     error::Result,
-    fix::{SET_ASIDE, export_fixes, is_waiting, write_fix},
-    race::{self, fixes::Standing},
-    review,
+    fix::{self, SET_ASIDE, export_fixes, is_waiting, of_races::Standing, write_fix},
 };
 
 /// Marks the open proposals of a task whose file is not what it was when they were drafted.
@@ -42,7 +40,7 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
     if open.is_empty() {
         return Ok(());
     }
-    let Some(repo) = review::present_repo(engine, &context).await? else { return Ok(()) };
+    let Some(repo) = core::context::present_repo(engine, &context).await? else { return Ok(()) };
     let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
     // A branch that somebody deleted can be restored; one that went with its worktree cannot.
     let is_set_aside = head.is_none() && {
@@ -50,12 +48,12 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
         workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
     };
     for fix in open {
-        match race::fixes::is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
+        match fix::of_races::is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
             Standing::Own => {}
             Standing::Possible => continue,
             Standing::Gone => {
                 let mut tx = engine.store().write().await?;
-                race::fixes::supersede_race_fixes(engine, &mut tx, &task).await?;
+                fix::of_races::supersede_race_fixes(engine, &mut tx, &task).await?;
                 tx.commit().await?;
                 export_fixes(engine, &context, None).await;
                 continue;

@@ -25,8 +25,7 @@ use crate::{
         script::{HookFacts, ScriptRun},
         step::{nobody, open_log, record_of, usable, working_dir},
     },
-    read::page_of,
-    run,
+    program::{self, log::page_of},
 };
 
 /// The folder of the logs of hooks that were tested without a task, beside those of tasks.
@@ -103,7 +102,7 @@ impl Engine {
         let inherited = core::environment::command_environment(self, &trial.context).await?;
         let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
         let task = trial.task.as_ref().map(|task| &task.id);
-        let follow = run::log::follow_log(self, project, task, &trial.log_id, &log);
+        let follow = program::log::follow_log(self, project, task, &trial.log_id, &log);
         let run = match &trial.hook {
             LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
             LifecycleHook::Script(script) => {
@@ -113,7 +112,7 @@ impl Engine {
         };
         log.append(EntryKind::HookRun, "", record_of(&run)?);
         drop(follow);
-        run::log::close_log(self, log).await?;
+        program::log::close_log(self, log).await?;
         Ok(HookTest {
             status: run.status,
             exit_code: run.exit_code,

@@ -21,8 +21,8 @@ use crate::{
     core::{context::ProjectContext, environment::ProgramEnvironment},
     error::Result,
     hook::step::failure,
-    review::checks::CheckOutput,
-    run, trust,
+    program::{self, output::CheckOutput},
+    trust,
 };
 
 /// From the gentle signal to the kill of a hook.
@@ -69,7 +69,9 @@ pub(crate) fn hook_env(
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    env.extend(task.map(|task| run::given::task_env(engine, context, task, workspace)).unwrap_or_default());
+    env.extend(
+        task.map(|task| program::given::task_env(engine, context, task, workspace)).unwrap_or_default(),
+    );
     // The states of the moment, which may have passed since.
     env.extend(
         [
@@ -119,7 +121,7 @@ pub(crate) async fn run_script(
     run.environment.note_withheld(run.log);
     let begun = engine.now();
     let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
-    let finished = run::recorded::run_recorded_for(
+    let finished = program::recorded::run_recorded_for(
         engine,
         run.owner,
         command,

@@ -31,6 +31,7 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
+        features::{Run, features},
         runner::{Effect, End, Finding, Stepping},
         trouble::Trouble,
     },
@@ -39,7 +40,7 @@ use crate::{
         HookStep, is_blocking,
         script::{HookFacts, ScriptRun},
     },
-    knowledge, run, workspace,
+    program,
 };
 
 /// How much of a script's output stands in the annotation; the whole is in its log.
@@ -116,7 +117,7 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
             Ok(ran(run, None))
         }
         LifecycleHook::Plugin(plugin) => {
-            let (run, found) = run_hook_plugin(engine, s, &step, &plugin, blank).await?;
+            let (run, found) = run_hook_plugin(engine, s, &step, &plugin, blank, cancel).await?;
             close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
             Ok(ran(run, found))
         }
@@ -182,7 +183,7 @@ async fn run_hook_script(
     // From here on nothing fails for want of space: a script is begun at most once.
     let open = || async { open_log(&dir, &log_id, Arc::clone(environment.redactor())) };
     let log = core::disk::with_patience_until(engine, cancel, open).await?;
-    let follow = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let follow = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let run = super::script::run_script(
         engine,
         ScriptRun {
@@ -200,7 +201,7 @@ async fn run_hook_script(
     .await;
     log.append(EntryKind::HookRun, "", record_of(&run)?);
     drop(follow);
-    run::log::close_log(engine, log).await?;
+    program::log::close_log(engine, log).await?;
     Ok(run)
 }
 
@@ -245,11 +246,12 @@ async fn run_hook_plugin(
     step: &HookStep,
     plugin: &PluginHook,
     blank: HookRun,
+    cancel: &CancellationToken,
 ) -> Result<(HookRun, Option<Arc<dyn Finding>>)> {
     let begun = engine.now();
     let end = match reason_to_skip(s, step, plugin) {
         Some(reason) => End::skipped(reason),
-        None => match act_as_plugin(engine, s, plugin.name).await {
+        None => match act_as_plugin(engine, s, plugin.name, cancel).await {
             Ok(end) => end,
             Err(error) if core::disk::passes_with_storage(engine, &error).await => return Err(error),
             Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
@@ -278,12 +280,21 @@ async fn run_hook_plugin(
 }
 
 /// Runs the code of a workflow action. Each may be run again after a kill.
-async fn act_as_plugin(engine: &Engine, s: &Stepping, action: Action) -> Result<End> {
+async fn act_as_plugin(
+    engine: &Engine,
+    s: &Stepping,
+    action: Action,
+    cancel: &CancellationToken,
+) -> Result<End> {
     match action {
-        Action::CleanupWorkspaceNow => return workspace::cleanup::clean_up_now(engine, s).await,
-        Action::ScheduleWorkspaceCleanup => return workspace::cleanup::schedule_cleanup(engine, s).await,
-        Action::KnowledgeInject => return knowledge::step::inject_knowledge(engine, s).await,
-        Action::KnowledgeCapture => return knowledge::step::capture_knowledge(engine, s).await,
+        Action::CleanupWorkspaceNow
+        | Action::ScheduleWorkspaceCleanup
+        | Action::KnowledgeInject
+        | Action::KnowledgeCapture => {
+            if let Run::Acting(run) = (features(engine).steps.of_action)(action).run {
+                return run(engine, s, cancel).await;
+            }
+        }
         Action::CheckRetryBudget
         | Action::SatisfyDependents
         | Action::PropagateDoneToSubtasks

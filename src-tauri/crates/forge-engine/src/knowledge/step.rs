@@ -21,11 +21,11 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
+        entry::corrupt_step,
         runner::{Effect, End, Finding, Stepping},
         transition::Carry,
     },
     error::Result,
-    run::dispatch::corrupt_step,
 };
 
 /// A file longer than this is no lesson.

@@ -3,7 +3,7 @@
 
 use forge_model::debrief::Debrief;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
-use forge_model::ids::{ProjectId, TaskId};
+use forge_model::ids::TaskId;
 use forge_model::loop_status::Subsystem;
 use forge_model::prompt::Correction;
 use forge_model::race::RaceStatus;
@@ -11,17 +11,14 @@ use forge_model::reflexion::reflexion;
 use forge_model::trajectory::render;
 use forge_store::Tx;
 use forge_store::table::executions::ExecutionRow;
-use forge_store::table::loop_effects::EffectRow;
-use forge_store::table::{
-    agents, executions, loop_effects, postmortems, races, tasks, tasks::TaskRow, trajectories,
-};
+use forge_store::table::{agents, executions, postmortems, races, tasks, tasks::TaskRow, trajectories};
 use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::is_entry},
+    core::{self, context::ProjectContext, effects::record_effect, lineage::is_entry},
     error::Result,
-    read,
+    export,
 };
 
 /// Where the export keeps the notes of finished tasks.
@@ -40,19 +37,6 @@ impl Engine {
         let note = trajectories::get(&mut conn, id).await?;
         Ok(Debrief { note, postmortems: postmortems::of_task(&mut conn, id).await? })
     }
-}
-
-/// Writes down what a part of the inner loop did.
-pub(crate) async fn record_effect(
-    engine: &Engine,
-    tx: &mut Tx,
-    project: &ProjectId,
-    part: Subsystem,
-    task: Option<&TaskId>,
-    effect: String,
-) -> Result<()> {
-    let row = EffectRow { task_id: task.cloned(), effect, at: engine.now() };
-    Ok(loop_effects::put(tx, project, part, &row).await?)
 }
 
 /// Writes down what a run that begins is told of earlier ones.
@@ -140,7 +124,7 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
 
 /// Exports a file; one that cannot be written keeps the others from nothing.
 async fn exported(engine: &Engine, context: &ProjectContext, path: &str, content: String) -> bool {
-    let done = read::exports::export(engine, context, path, content).await;
+    let done = export::export(engine, context, path, content).await;
     if let Err(error) = &done {
         tracing::warn!(project = %context.project.id, %path, %error, "failed to export; the next start tries again");
     }

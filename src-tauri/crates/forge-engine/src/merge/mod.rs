@@ -5,4 +5,3 @@ pub(crate) mod left_behind;
 pub(crate) mod queue;
 pub(crate) mod rebase;
 pub(crate) mod step;
-pub(crate) mod watch;

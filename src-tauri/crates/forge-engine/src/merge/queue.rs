@@ -22,8 +22,8 @@ use crate::{
     core::{
         self,
         runner::{End, Stepping},
+        sync::locked,
     },
-    engine::locked,
     error::Result,
 };
 

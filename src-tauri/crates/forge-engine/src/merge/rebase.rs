@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine,
     core::{
+        self,
         context::{backup_prefix, task_branch},
         runner::{End, Stepping},
         trouble::Trouble,
@@ -29,9 +30,8 @@ use crate::{
     review::{
         self,
         checks::{Checked, NO_CHECKS, evidence_of, has_no_checks},
-        reviewed_prefix,
     },
-    workspace,
+    workspace::{self, reviewed::reviewed_prefix},
 };
 
 /// Where the commits of a task are that its branch has again after a rebase of Forge's landed.
@@ -102,7 +102,7 @@ pub(crate) async fn check_rebased(
     let lock = match &workspace {
         Some(workspace) => {
             let holder = format!("rebase-{}", s.step.id);
-            match workspace::lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
+            match core::worktree_lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
                 Some(lock) => Some(lock),
                 None => return Ok(Rebased::ended(End::Interrupted)),
             }
@@ -175,7 +175,9 @@ pub(crate) async fn put_tip_back(
         let _lock = match &workspace {
             Some(workspace) => {
                 let holder = format!("tip-{}", s.step.id);
-                match workspace::lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
+                match core::worktree_lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel)
+                    .await?
+                {
                     Some(lock) => Some(lock),
                     None => return Ok(false),
                 }

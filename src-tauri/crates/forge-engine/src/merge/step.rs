@@ -28,12 +28,13 @@ use crate::{
         self,
         context::task_branch,
         runner::{End, Stepping},
+        sync::locked,
         trouble::Trouble,
     },
-    engine::locked,
     error::Result,
     merge::rebase::Rebased,
     review::{self, Approved, parts, short},
+    workspace,
 };
 
 /// How often a merge is computed anew because its target moved meanwhile.
@@ -73,7 +74,7 @@ pub(crate) async fn run_merge(engine: &Engine, s: &Stepping, cancel: &Cancellati
         Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
     };
     let repo = core::context::repo(engine, &s.context).await?;
-    super::watch::unwatch(engine, &s.task.id);
+    workspace::watch::unwatch(engine, &s.task.id);
     let _turn = match super::queue::merge_turn(engine, s, &repo, &target).await? {
         Ok(turn) => turn,
         Err(end) => return Ok(end),
@@ -162,7 +163,7 @@ async fn merge_in_turn(
             }
             Landing::IndexLocked { path, .. } => {
                 let folder = path.parent().unwrap_or(&path).to_owned();
-                super::watch::watch_checkout(engine, &s.task.id, repo.root(), &folder, &[]);
+                workspace::watch::watch_checkout(engine, &s.task.id, repo.root(), &folder, &[]);
                 let message = format!("another program holds {}", path.display());
                 return Ok(End::wait(WaitReason::GitLocked, message));
             }
@@ -307,7 +308,7 @@ async fn landed(
         remark.push_str(&format!("; {left}"));
     }
     write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
-    review::unmerged::count_unmerged(engine, &s.task.id).await;
+    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
     Ok(End::Ok(Some(remark)))
 }
 
@@ -369,7 +370,7 @@ fn wait_for_checkout(
     files: Vec<String>,
 ) -> Result<End> {
     let git_dir = if worktree == repo.root() { repo.common_dir().to_owned() } else { worktree.to_owned() };
-    super::watch::watch_checkout(engine, &s.task.id, worktree, &git_dir, &files);
+    workspace::watch::watch_checkout(engine, &s.task.id, worktree, &git_dir, &files);
     let what = if files.is_empty() {
         format!("the checkout {} is in the middle of a merge or rebase", worktree.display())
     } else {

@@ -20,10 +20,9 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_folder},
+        sync::locked,
     },
-    engine::locked,
     error::Result,
-    review,
     run::{self, attachments::remove_folder},
     workspace::{self, cleanup::Goes, orphans::clear_own_files},
 };
@@ -144,7 +143,7 @@ impl Engine {
     /// `NotFound`, git's errors other than that there is none.
     pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
         let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        Ok(review::present_repo(self, &context).await?.is_some())
+        Ok(core::context::present_repo(self, &context).await?.is_some())
     }
 
     /// One project, by id or name.
@@ -224,7 +223,7 @@ impl Engine {
             ));
         }
         let context = ProjectContext::read(&row)?;
-        let has_repository = review::present_repo(self, &context).await?.is_some();
+        let has_repository = core::context::present_repo(self, &context).await?.is_some();
         let mut holds = Vec::with_capacity(all.len());
         let mut folders = Vec::new();
         for task in &all {

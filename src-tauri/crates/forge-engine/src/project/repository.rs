@@ -15,7 +15,11 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, core, engine::locked, error::Result};
+use crate::{
+    Engine, EngineError,
+    core::{self, sync::locked},
+    error::Result,
+};
 
 /// Where a repository keeps its configuration.
 pub(crate) const CONFIG_FILE: &str = ".forge.json";

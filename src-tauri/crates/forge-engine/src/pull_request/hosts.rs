@@ -28,8 +28,7 @@ use tokio::sync::Notify;
 
 use crate::{
     Engine,
-    core::{self, context::ProjectContext},
-    engine::locked,
+    core::{self, context::ProjectContext, sync::locked},
     error::Result,
 };
 

@@ -34,7 +34,7 @@ use crate::{
         hosts::{HOST_TOKEN, NoHost, remedy},
         notes::{correction_of, cut, source_name},
     },
-    review, run, task,
+    retry, review, run,
 };
 
 /// What of a pull request is sent to the agent.
@@ -131,7 +131,7 @@ impl Engine {
             run::follow_up::queue_follow_up(self, &mut tx, &task, correction).await?;
         } else {
             let reason = format!("news from pull request {}", pull.number);
-            task::actions::back_to_work(
+            retry::back_to_work(
                 self,
                 &mut tx,
                 &context,

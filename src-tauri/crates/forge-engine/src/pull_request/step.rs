@@ -33,6 +33,7 @@ use crate::{
         hosts::{NoHost, remedy},
     },
     review::{self, Approved},
+    workspace,
 };
 
 /// Why a pull request could not be brought about or looked at.
@@ -362,7 +363,7 @@ async fn decide_by_host(
             row.next_check_at = None;
             save_pull_request(engine, s, &row, false).await?;
             merge::step::write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
-            review::unmerged::count_unmerged(engine, &s.task.id).await;
+            workspace::unmerged::count_unmerged(engine, &s.task.id).await;
             let accept = s.context.workflow.state(&s.task.status);
             let Some(accept) = accept.and_then(|state| state.triggers.get("accept")) else {
                 return Ok(End::Ok(Some(format!("{note}; the state declares no accept"))));

@@ -6,17 +6,18 @@ use forge_model::fix::{FixDraft, FixProposal};
 use forge_model::ids::TaskId;
 use forge_model::race::{Race, RaceEntry, RaceStatus};
 use forge_model::task::AnnotationType;
-use forge_store::Tx;
-use forge_store::table::{fixes, races, reviews, tasks, tasks::TaskRow, workspaces};
-use sqlx::SqliteConnection;
+use forge_store::table::{fixes, reviews, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
     core::{self, context::ProjectContext, runner::Stepping},
     error::Result,
-    fix::{self, is_waiting},
-    task,
+    fix::{
+        self, is_waiting,
+        of_races::{race_of_fix, supersede_race_fixes},
+    },
+    retry,
 };
 
 /// What is to be drafted; of an entry that is no case for a small local patch, nothing is.
@@ -82,50 +83,12 @@ pub(crate) async fn apply_to_entry(
     super::crown(engine, &mut tx, &task, actor.clone(), &name).await?;
     (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
     fixes::update(&mut tx, &fix).await?;
-    task::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+    retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
     supersede_race_fixes(engine, &mut tx, &task).await?;
     tx.commit().await?;
     fix::export_fixes(engine, &context, None).await;
     core::runner::wake_waiting(engine);
     Ok(Some(fix))
-}
-
-/// The race whose entry's work a fix was drafted on.
-async fn race_of_fix(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Option<Race>> {
-    match reviews::task_of(conn, &fix.review_id).await? {
-        Some(entry) if fix.strategy.is_some() => Ok(races::of_entry(conn, &entry).await?),
-        _ => Ok(None),
-    }
-}
-
-/// Whether the work that a fix was drafted on is the task's, or can still become it.
-pub(crate) async fn is_of_present_work(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Standing> {
-    if fix.strategy.is_none() {
-        return Ok(Standing::Own);
-    }
-    let Some(race) = race_of_fix(conn, fix).await? else { return Ok(Standing::Gone) };
-    let last = races::last(conn, &fix.task_id).await?;
-    if last.is_none_or(|last| last.id != race.id) {
-        return Ok(Standing::Gone);
-    }
-    let wins = race.winner.is_some() && race.winner == fix.strategy;
-    Ok(match race.status {
-        RaceStatus::NoWinner => Standing::Possible,
-        RaceStatus::Decided if wins => Standing::Possible,
-        RaceStatus::Promoted if wins => Standing::Own,
-        _ => Standing::Gone,
-    })
-}
-
-/// Marks the open fixes of entries whose work cannot become the task's any more.
-pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
-        if is_of_present_work(tx, &fix).await? == Standing::Gone {
-            fix::superseded::mark_superseded(engine, tx, task, fix, "its entry's work is not the task's")
-                .await?;
-        }
-    }
-    Ok(())
 }
 
 /// Applies the fix that the winner was chosen with and has its check run again. False when cancelled first; done
@@ -147,15 +110,4 @@ pub(crate) async fn settle_chosen_fix(
         }
     }
     Ok(true)
-}
-
-/// What the work that a fix was drafted on is to its task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// The task's work.
-    Own,
-    /// The work of an entry that can still become the task's.
-    Possible,
-    /// None of the task's, for good.
-    Gone,
 }

@@ -23,7 +23,6 @@ use crate::{
     },
     error::Result,
     run::{self, attachments::remove_folder},
-    storage,
     workspace::{
         self,
         cleanup::{Goes, RETRY_MS},
@@ -250,8 +249,7 @@ async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
     // By the wall clock their days are over; by the time that was observed, perhaps not.
     let days = found.keep_losers_days;
     let made = found.losers_until.map(|until| until.plus_ms(-i64::from(days) * DAY_MS));
-    if days > 0
-        && storage::observed_time::older_than(engine, days).await?.is_none_or(|until| made > Some(until))
+    if days > 0 && core::observed_time::older_than(engine, days).await?.is_none_or(|until| made > Some(until))
     {
         forget_losers_at(engine, id.clone(), engine.now().plus_ms(DAY_MS));
         return Ok(());

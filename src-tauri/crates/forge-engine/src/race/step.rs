@@ -34,12 +34,12 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
-    fix, knowledge, merge,
+    fix,
     race::{
         entries::{settle_entries, start_entries},
         is_entry_over, tell_apart,
     },
-    trust,
+    trust, workspace,
 };
 
 /// What the end of a race leads to; in the parameters of its step.
@@ -224,8 +224,7 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         }
     }
     if race.elected.is_none() {
-        knowledge::postmortem::record_postmortem(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None)
-            .await?;
+        core::features::given_up(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
     }
     let facts = json!({
         "winner": race.winner, "elected": race.elected, "decidedBy": race.decided_by,
@@ -294,7 +293,7 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
                     return not_promoted(engine, s, race, what).await;
                 }
                 Landing::IndexLocked { path, .. } => {
-                    merge::watch::watch_lock_file(engine, &s.task.id, &path);
+                    workspace::watch::watch_lock_file(engine, &s.task.id, &path);
                     return Ok(End::wait(WaitReason::GitLocked, format!("{} is held", path.display())));
                 }
             }

@@ -1,7 +1,5 @@
 //! What people look at: lists, histories, logs and diffs. Nothing here writes.
 
-pub(crate) mod diff_scope;
-pub(crate) mod exports;
 pub(crate) mod loop_status;
 pub(crate) mod preview;
 pub(crate) mod view;
@@ -25,7 +23,7 @@ use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};
 use forge_model::workflow::{State, StateKind};
 use forge_model::workspace::Workspace;
 use forge_store::table::steps::StepRow;
-use forge_store::table::tasks::{Filter, TaskRow};
+use forge_store::table::tasks::Filter;
 use forge_store::table::{
     agents, events, executions, notifications, reviews, roles, steps, tasks, transitions, workspaces,
 };
@@ -33,26 +31,13 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError, TaskPage,
-    core::{self, context::ProjectContext, runner::name_of},
+    core::{self, runner::name_of, worktree_lock::read_lock},
     error::Result,
     hook,
-    read::diff_scope::{check_inside, diff_scope, without_secrets},
+    program::log::{bad_log_id, page_of},
     review, run,
-    workspace::lock::read_lock,
+    workspace::diff_scope::{DiffRequest, check_inside, diff_scope, review_in_view, without_secrets},
 };
-
-/// Which part of a task's changes is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DiffRequest {
-    /// Everything since it left the target, committed or not.
-    Task,
-    /// What is not committed.
-    Uncommitted,
-    /// What the latest run did.
-    Turn,
-    /// What changed since the last review.
-    SinceReview,
-}
 
 impl Engine {
     /// A page of a project's tasks in board order.
@@ -405,29 +390,6 @@ async fn log_dir_of(engine: &Engine, task: &TaskId, log_id: &str) -> Result<Path
     Ok(engine.log_dir(&row.project_id, task))
 }
 
-/// The review whose commit stands for a task's changes: while the task is at a gate, was blocked there, or was
-/// finished from there. Before, after and beside that its work is what the worktree holds.
-async fn review_in_view(
-    conn: &mut SqliteConnection,
-    context: &ProjectContext,
-    task: &TaskRow,
-) -> Result<Option<Review>> {
-    let state = context.workflow.state(&task.status);
-    let at = match state.map(|state| state.kind) {
-        Some(StateKind::Gate) => state,
-        Some(StateKind::Blocked) => {
-            let from = task.error_annotation.as_ref().map(|annotation| annotation.from_state.as_str());
-            from.and_then(|from| context.workflow.state(from))
-        }
-        _ => None,
-    };
-    if at.is_none_or(|state| state.kind != StateKind::Gate || state.plans()) {
-        return Ok(None);
-    }
-    let last = reviews::last(conn, &task.id).await?;
-    Ok(last.filter(|review| review.reviewed_commit.is_some()))
-}
-
 fn shown(step: &StepRow) -> TransitionStep {
     TransitionStep {
         phase: step.phase.clone(),
@@ -447,29 +409,6 @@ fn queued_message(step: &StepRow) -> Option<SaidMessage> {
         return None;
     }
     serde_json::from_value::<Correction>(step.params.clone()?).ok()?.as_said()
-}
-
-fn bad_log_id(error: &forge_agents::LogError) -> EngineError {
-    EngineError::invalid("log_id", error.to_string())
-}
-
-/// A stretch of a log of a folder; empty when it has no such log yet.
-pub(crate) async fn page_of(
-    dir: PathBuf,
-    log: String,
-    after: Option<u64>,
-    before: Option<u64>,
-    limit: usize,
-) -> Result<LogPage> {
-    let page = tokio::task::spawn_blocking(move || LogReader::page(&dir, &log, after, before, limit)).await;
-    let page = page.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
-    match page {
-        Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
-        Err(forge_agents::LogError::NotFound(_)) => {
-            Ok(LogPage { entries: Vec::new(), first_seq: 0, last_seq: 0, total: 0 })
-        }
-        other => Ok(other?),
-    }
 }
 
 fn parse_cursor(cursor: &str) -> Result<(f64, String)> {

@@ -5,7 +5,11 @@ use forge_model::comment::DiffSide;
 use forge_model::ids::TaskId;
 use forge_model::preview::{FilePreview, MAX_PREVIEW_BYTES, PreviewKind};
 
-use crate::{DiffRequest, Engine, EngineError, error::Result, read::diff_scope::check_inside};
+use crate::{
+    DiffRequest, Engine, EngineError,
+    error::Result,
+    workspace::{self, diff_scope::check_inside},
+};
 
 /// What one side of a changed file is, and its bytes when it is a picture that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +32,7 @@ impl Engine {
         path: &str,
         side: DiffSide,
     ) -> Result<Preview> {
-        let (repo, scope) = super::diff_scope::diff_scope(self, id, request).await?;
+        let (repo, scope) = workspace::diff_scope::diff_scope(self, id, request).await?;
         let inside = match &scope {
             DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
             DiffScope::Commits { .. } => repo.root(),

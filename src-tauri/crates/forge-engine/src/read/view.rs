@@ -19,11 +19,13 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::is_entry, prerequisites::is_done_state, retry_budget},
+    core::{
+        self, context::ProjectContext, lineage::is_entry, prerequisites::is_done_state, retry_budget,
+        worktree_lock::read_lock,
+    },
     error::Result,
-    review::RESTORABLE,
     run,
-    workspace::lock::read_lock,
+    workspace::reviewed::RESTORABLE,
 };
 
 /// A page of tasks.

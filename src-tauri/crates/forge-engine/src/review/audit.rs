@@ -2,22 +2,19 @@
 //! there; its verdict is read from what it said. Without one the auditor is unusable, not the work: it is asked
 //! once more, then a person decides.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use forge_agents::LogReader;
-use forge_git::DiffScope;
 use forge_model::actor::Actor;
-use forge_model::audit_prompt::{AuditPrompt, audit_prompt};
 use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
-use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
+use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
-use forge_model::review::{AuditReport, Review, ReviewStatus, Verdict};
+use forge_model::review::{AuditReport, Review, Verdict};
 use forge_model::task::{AnnotationType, Evidence};
 use forge_model::transition::StepKind;
 use forge_model::verdict::{AuditFinding, AuditReader, AuditVerdict};
 use forge_model::workflow::{Action, Phase, State};
-use forge_model::workspace::Workspace;
 use forge_store::Tx;
 use forge_store::table::comments::{self, CommentRow};
 use forge_store::table::{
@@ -28,23 +25,21 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, task_branch},
+        entry::corrupt_step,
+        features::features,
         retry_budget,
         runner::{AtGate, Effect, End, Finding, HeldBack, Stepping},
         transition::{Carry, Move},
         trouble::Trouble,
     },
     error::Result,
-    fix,
-    review::decision::Rejection,
-    run::{self, dispatch::corrupt_step},
+    review::{self, decision::Rejection},
+    run, workspace,
 };
 
-/// How much of the diff an auditor is shown at once, in bytes.
-const DIFF_BYTES: usize = 64 * 1024;
 /// How much of an auditor's text its report keeps, in bytes.
 const REPORT_BYTES: usize = 16 * 1024;
 /// The most findings of one report that become comments.
@@ -115,7 +110,7 @@ pub(crate) async fn settle_audit(
 ) -> Result<End> {
     let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
     if let Some(workspace) = &workspace {
-        super::traces::remove_traces(engine, &s.context, &s.task, workspace).await?;
+        workspace::traces::remove_traces(engine, &s.context, &s.task, workspace).await?;
     }
     let heard = hear_auditor(engine, s, &execution).await?;
     let anchors = match &heard {
@@ -124,7 +119,9 @@ pub(crate) async fn settle_audit(
     };
     if let (Heard::Report(report), Some(workspace)) = (&heard, &workspace) {
         let sent_back = report.audit.verdict == Some(AuditVerdict::Fail);
-        if !fix::step::settle_wanted(engine, s, (workspace, &execution), sent_back, cancel).await? {
+        if let Some(mending) = &features(engine).mending
+            && !(mending.settle_wanted)(engine, s, (workspace, &execution), sent_back, cancel).await?
+        {
             return Ok(End::Interrupted);
         }
     }
@@ -135,7 +132,7 @@ pub(crate) async fn settle_audit(
 
 /// Follows what the auditor said.
 async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
-    let Some((state, mut review)) = run::finish::running_review(tx, s).await? else {
+    let Some((state, mut review)) = review::plan_gate::running_review(tx, s).await? else {
         return Ok(End::skipped("nothing waits for the auditor"));
     };
     let Audited { execution, heard, anchors, evidence, instead } = audited;
@@ -157,73 +154,6 @@ async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: A
     let carry = Carry { cause: Some(cause.to_owned()), corrections, ..Carry::default() };
     ask_auditor(tx, &s.task, &s.transition, carry).await?;
     Ok(End::Ok(Some(cause.to_owned())))
-}
-
-/// What the auditor of a task is asked.
-pub(crate) async fn audit_prompt_of(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    workspace: Option<&Workspace>,
-    again: bool,
-) -> Result<String> {
-    let all = reviews::list(&mut *engine.store().read().await?, &task.id).await?;
-    let (current, earlier): (Vec<Review>, Vec<Review>) =
-        all.into_iter().partition(|review| review.status == ReviewStatus::Running);
-    let repo = core::context::repo(engine, context).await?;
-    let target = context.target_branch(task);
-    let branch = format!("refs/heads/{}", task_branch(task));
-    let reviewed = current.last().and_then(|review| review.reviewed_commit.clone());
-    let reviewed = match reviewed {
-        Some(commit) => repo.resolve(&commit).await?,
-        None => None,
-    };
-    let commit = match workspace.map(|workspace| Path::new(&workspace.path)).filter(|tree| tree.is_dir()) {
-        _ if reviewed.is_some() => reviewed.unwrap_or_default(),
-        Some(worktree) => repo.head(worktree).await?,
-        None => repo.resolve(&branch).await?.ok_or_else(|| {
-            EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
-        })?,
-    };
-    let base = repo.merge_base(&format!("refs/heads/{target}"), &commit).await?;
-    let base = base.or_else(|| workspace.map(|workspace| workspace.base_commit.clone()));
-    let base = base.unwrap_or_else(|| commit.clone());
-    let patch = repo.patch(&base, &commit, DIFF_BYTES).await?;
-    let files: Vec<(String, u32, u32)> =
-        patch.files.iter().map(|file| (file.path.clone(), file.added, file.removed)).collect();
-    let last_seen = earlier.iter().rev().find_map(|review| review.reviewed_commit.clone());
-    let since = match last_seen {
-        Some(seen) if repo.resolve(&seen).await?.is_some() => {
-            let scope = DiffScope::Commits { base: seen, head: commit.clone() };
-            match repo.diff_files(&scope).await {
-                Ok(changed) => changed.files.into_iter().map(|file| file.path).collect(),
-                // git may have collected it after it was last looked at; the whole diff is told all the same.
-                Err(error) => {
-                    tracing::warn!(task = %task.id, %error, "what changed since the last review is not told");
-                    Vec::new()
-                }
-            }
-        }
-        // After a rebase the earlier commit may be gone.
-        Some(_) | None => Vec::new(),
-    };
-    let checks = current.last().map(|review| review.steps.clone()).unwrap_or_default();
-    Ok(audit_prompt(AuditPrompt {
-        number: task.number,
-        title: &task.title,
-        description: &task.description,
-        target: &target,
-        base: &base,
-        commit: &commit,
-        files: &files,
-        diff: &patch.text,
-        left_out: &patch.left_out,
-        checks: &checks,
-        earlier: &earlier,
-        since: &since,
-        wishes: context.review_config(task).review_prompt.as_deref(),
-        again,
-    }))
 }
 
 async fn hear_auditor(engine: &Engine, s: &Stepping, execution: &Execution) -> Result<Heard> {
@@ -445,9 +375,4 @@ pub(crate) async fn ask_auditor(
     steps::insert(tx, &mut place).await?;
     let mut dispatch = queue(StepKind::Action, Some(Action::DispatchRoleAgent), Some(params));
     Ok(steps::insert(tx, &mut dispatch).await?)
-}
-
-/// Whether a run judges work.
-pub(crate) const fn audits(role: ExecutionRole) -> bool {
-    matches!(role, ExecutionRole::Reviewer)
 }

@@ -27,15 +27,14 @@ use crate::{
     core::{
         self,
         context::{backup_prefix, task_branch},
+        entry::corrupt_step,
         runner::{End, Stepping},
         transition::{Carry, is_reviewed},
         trouble::{Trouble, trouble_of},
     },
     error::{Result, whole},
-    fix, merge,
-    review::{RESTORABLE, lacks_winner, no_winner, short},
-    run::{self, dispatch::corrupt_step},
-    workspace::{self, half_done::Settled, is_present},
+    review::{lacks_winner, no_winner, short},
+    workspace::{self, half_done::Settled, is_present, reviewed::RESTORABLE},
 };
 
 /// The remark on a review that a person's move to the merge stands for.
@@ -105,7 +104,7 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
     if !state.plans() && !is_empty_merge {
         begin_captured_review(engine, s, state, commit.clone()).await?;
     }
-    super::unmerged::count_unmerged(engine, &s.task.id).await;
+    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
     if let Some(seen) = seen.filter(Uncommitted::is_empty) {
         engine.inner.looks.keep(&s.task.id, seen, Instant::now());
     }
@@ -145,7 +144,7 @@ async fn capture_work(
     plans: bool,
     cancel: &CancellationToken,
 ) -> Result<Captured> {
-    let Some(repo) = super::present_repo(engine, &s.context).await? else {
+    let Some(repo) = core::context::present_repo(engine, &s.context).await? else {
         let place = &s.context.project.repo_path;
         let message = format!(
             "Could not begin the review: there is no repository at {place}.\nMove it back, then try again."
@@ -235,7 +234,7 @@ async fn commit_worktree(
     let (committed, seen) = match commit.await {
         Ok(done) => done,
         Err(GitError::IndexLocked { path, holder }) => {
-            merge::watch::watch_lock_file(engine, &s.task.id, &path);
+            workspace::watch::watch_lock_file(engine, &s.task.id, &path);
             let message = whole(&GitError::IndexLocked { path, holder });
             let wait = End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
             return Ok(Captured::Ended(Box::new(wait)));
@@ -245,14 +244,14 @@ async fn commit_worktree(
     engine.point("work.captured");
     let commit = repo.head(worktree).await?;
     if committed.is_some() {
-        let stat = run::finish::measure(s, repo, worktree, workspace).await?;
+        let stat = workspace::measure::measure(s, repo, worktree, workspace).await?;
         let mut tx = engine.store().write().await?;
         if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
             task.diff_stat = Some(stat);
             tasks::update(&mut tx, &mut task, engine.now()).await?;
         }
         tx.commit().await?;
-        fix::superseded::supersede_fixes(engine, &s.task.id).await;
+        core::features::work_changed(engine, &s.task.id).await;
     }
     let seen = committed.is_none().then_some(seen);
     let committed = committed.map(|commit| format!("committed {}", short(&commit)));
@@ -262,7 +261,7 @@ async fn commit_worktree(
 
 async fn no_branch(engine: &Engine, s: &Stepping, repo: &Repo, branch: &str) -> Result<Captured> {
     let place = &s.context.project.repo_path;
-    let restorable = super::known_commit(engine, repo, &s.task).await?;
+    let restorable = workspace::reviewed::known_commit(engine, repo, &s.task).await?;
     let message = format!(
         "Could not begin the review: the branch {branch} is missing in {place}.\nRestore the branch, or reset \
          the worktree."
@@ -355,8 +354,12 @@ pub(crate) async fn keep_the_rest(
     let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
     let repo = core::context::repo(engine, context).await?;
-    let _lock =
-        workspace::lock::lock_workspace_now(engine, &task.id, &workspace, &format!("rest-{}", workspace.id))?;
+    let _lock = core::worktree_lock::lock_workspace_now(
+        engine,
+        &task.id,
+        &workspace,
+        &format!("rest-{}", workspace.id),
+    )?;
     if let Settled::Open(trouble) =
         workspace::half_done::settle_worktree_of(engine, context, task, &repo, &workspace).await?
     {

@@ -12,7 +12,6 @@ use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
-    knowledge,
     project::{self, command::expand_home},
 };
 
@@ -60,8 +59,7 @@ impl Engine {
         let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
         let mut tx = self.store().write().await?;
         let effect = format!("checks were taken: {}", commands.join(", "));
-        knowledge::teaching::record_effect(self, &mut tx, id, Subsystem::GateSuggestions, None, effect)
-            .await?;
+        core::effects::record_effect(self, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
         project::command::project_changed(self, &mut tx, &context.project, "settings").await?;
         Ok(tx.commit().await?)
     }

@@ -1,16 +1,14 @@
 //! The checks of a review: shell commands in the task's worktree, one after the other, each in a process
 //! group of its own with a time limit and its whole output in a log of its own.
 
-use std::{io, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use forge_agents::LogWriter;
-use forge_exec::{Command, Exit, Finished, HeadTail, Marker, OutputSink, Stream};
+use forge_exec::{Command, Exit, Finished, HeadTail, Marker, OutputSink};
 use forge_git::{DiffScope, Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
-use forge_model::fix::FixStatus;
-use forge_model::log::EntryKind;
+use forge_model::fix::{FixDraft, FixStatus};
 use forge_model::prompt::Correction;
 use forge_model::review::{DEFAULT_CI_TIMEOUT_SECONDS, Review, ReviewConfig, ReviewStatus, ReviewStep};
 use forge_model::task::{AnnotationType, Evidence};
@@ -29,13 +27,14 @@ use crate::{
     core::{
         self,
         entry::failure_policy,
+        features::features,
         runner::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,
-    fix,
-    review::{decision::Rejection, diagnosing::Diagnosing},
-    run, trust, workspace,
+    program::{self, diagnosing::Diagnosing, output::CheckOutput},
+    review::{self, decision::Rejection},
+    trust, workspace,
 };
 
 /// How much of each stream a review's row keeps.
@@ -70,12 +69,12 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
         return Ok(end);
     }
     if let Some(end) =
-        workspace::nested::refuse_unpushed(engine, s, &mut review, (&repo, &workspace), &seen).await?
+        review::unpushed::refuse_unpushed(engine, s, &mut review, (&repo, &workspace), &seen).await?
     {
         return Ok(end);
     }
     open_review(engine, s, &mut review, &repo, &workspace).await?;
-    fix::superseded::supersede_fixes(engine, &s.task.id).await;
+    core::features::work_changed(engine, &s.task.id).await;
     match run_mended(engine, s, &mut review, &repo, &workspace, &seen, cancel).await? {
         Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
         Checked::Passed(count) => Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed")))),
@@ -96,12 +95,17 @@ async fn run_mended(
     cancel: &CancellationToken,
 ) -> Result<Checked> {
     // A try that was cut short may have left one applied.
-    let mut applied = fix::step::applied_for(engine, review).await?;
+    let mending = features(engine).mending.as_ref();
+    let mut applied = match mending {
+        Some(mending) => (mending.applied_for)(engine, review).await?,
+        None => None,
+    };
     let mut first = None;
     let mut checked = run_all_checks(engine, s, review, repo, workspace, Some(seen), cancel).await?;
     if applied.is_none()
         && let Checked::Failed(check) = &checked
-        && let Some(fix) = fix::step::fix_in_place(engine, s, review, workspace, check, cancel).await?
+        && let Some(mending) = mending
+        && let Some(fix) = (mending.in_place)(engine, s, review, workspace, check, cancel).await?
     {
         let from = usize::try_from(check.index).unwrap_or(usize::MAX);
         (applied, first) = (Some(fix), Some(check.clone()));
@@ -110,7 +114,7 @@ async fn run_mended(
     if cancel.is_cancelled() {
         return Ok(Checked::Interrupted);
     }
-    let Some(fix) = applied else { return Ok(checked) };
+    let Some((fix, mending)) = applied.zip(mending) else { return Ok(checked) };
     let step = match &checked {
         Checked::Interrupted => return Ok(checked),
         Checked::Failed(check) => (**check).clone(),
@@ -121,7 +125,7 @@ async fn run_mended(
             step.ok_or_else(|| EngineError::not_found("check", &fix.gate.command))?
         }
     };
-    fix::step::settle_fix(engine, s, workspace, fix, &step).await?;
+    (mending.settle)(engine, s, workspace, fix, &step).await?;
     super::review_commit(engine, repo, review, repo.head(Path::new(&workspace.path)).await?).await?;
     // What failed without it is what is to be mended.
     Ok(match (checked, first) {
@@ -183,7 +187,9 @@ async fn run_checks_from(
                 run_check(engine, s, review, workspace, &config, index, command, cancel).await?
             }
             (None, Some(gate)) => {
-                super::gate::run_gate(engine, s, review, workspace, gate, index, cancel).await?
+                let run = features(engine).validate;
+                let run = run.ok_or_else(|| EngineError::not_found("feature", "validate"))?;
+                run(engine, s, review, workspace, gate, index, cancel).await?
             }
             (None, None) => break,
         };
@@ -369,7 +375,7 @@ pub(crate) async fn run_command(
     let environment = core::environment::command_environment(engine, &s.context).await?;
     let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
         .base(environment.base())
-        .envs(run::given::task_env(engine, &s.context, &s.task, Some(workspace)))
+        .envs(program::given::task_env(engine, &s.context, &s.task, Some(workspace)))
         .timeout(timeout)
         .grace(GRACE);
     let log = LogWriter::open(
@@ -382,11 +388,16 @@ pub(crate) async fn run_command(
     environment.note_withheld(&log);
     let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
     let mut output = Diagnosing::new(output);
-    let _follow = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
-    let finished =
-        run::recorded::run_recorded(engine, &s.task, process, cancel, (&mut output, environment.redactor()))
-            .await;
-    run::log::close_log(engine, log).await?;
+    let _follow = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let finished = program::recorded::run_recorded(
+        engine,
+        &s.task,
+        process,
+        cancel,
+        (&mut output, environment.redactor()),
+    )
+    .await;
+    program::log::close_log(engine, log).await?;
     let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
     check.diagnoses = diagnoses;
     let kept = output.kept.into_strings();
@@ -463,6 +474,12 @@ async fn commit_changes(
     super::review_commit(engine, repo, review, repo.head(worktree).await?).await
 }
 
+fn start_draft(engine: &Engine, draft: Option<FixDraft>) {
+    if let Some((draft, mending)) = draft.zip(features(engine).mending.as_ref()) {
+        (mending.start)(engine, draft);
+    }
+}
+
 async fn failed(
     engine: &Engine,
     s: &Stepping,
@@ -471,7 +488,11 @@ async fn failed(
     check: ReviewStep,
 ) -> Result<End> {
     let (reason, evidence) = (check.failure(), evidence_of(&check));
-    let draft = fix::plan_draft(engine, s, &review, workspace, &check).await;
+    let mending = features(engine).mending.as_ref();
+    let draft = match mending {
+        Some(mending) => (mending.plan)(engine, s, &review, workspace, &check).await,
+        None => None,
+    };
     let mut tx = engine.store().write().await?;
     let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
     if task.status != s.task.status {
@@ -488,7 +509,7 @@ async fn failed(
         review.note = Some(reason.clone());
         reviews::update(&mut tx, &review).await?;
         tx.commit().await?;
-        draft.into_iter().for_each(|draft| fix::start_draft(engine, draft));
+        start_draft(engine, draft);
         let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
         trouble.evidence = Some(evidence);
         return Ok(End::Failed(trouble));
@@ -526,7 +547,7 @@ async fn failed(
         }
     };
     tx.commit().await?;
-    draft.into_iter().for_each(|draft| fix::start_draft(engine, draft));
+    start_draft(engine, draft);
     Ok(end)
 }
 
@@ -566,25 +587,4 @@ pub(crate) async fn changed_since_target(
     let base = repo.merge_base(target, commit).await?.unwrap_or_else(|| base.to_owned());
     let summary = repo.diff_files(&DiffScope::Commits { base, head: commit.to_owned() }).await?;
     Ok(summary.files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())
-}
-
-/// A script's output: the whole of it in its log, its two ends for its record.
-pub(crate) struct CheckOutput {
-    pub log: LogWriter,
-    pub kept: HeadTail,
-}
-
-#[async_trait]
-impl OutputSink for CheckOutput {
-    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        self.log.until_room(|| {}).await;
-        self.kept.push(stream, bytes);
-        self.log.raw(bytes);
-        let kind = match stream {
-            Stream::Stdout => EntryKind::Stdout,
-            Stream::Stderr => EntryKind::Stderr,
-        };
-        self.log.append(kind, "", json!({ "text": String::from_utf8_lossy(bytes) }));
-        Ok(())
-    }
 }

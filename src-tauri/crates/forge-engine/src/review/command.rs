@@ -14,9 +14,9 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, runner::End, transition::Move, trouble::Trouble},
+    core::{self, context::ProjectContext, lineage::audits, runner::End, transition::Move, trouble::Trouble},
     error::Result,
-    review::{audit::audits, decision::Rejection},
+    review::decision::Rejection,
     run,
 };
 

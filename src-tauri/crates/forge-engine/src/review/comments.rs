@@ -18,7 +18,10 @@ use serde_json::json;
 use crate::{
     ConflictCode, Engine, EngineError, core,
     error::Result,
-    read::{self, DiffRequest, diff_scope::check_inside},
+    workspace::{
+        self,
+        diff_scope::{DiffRequest, check_inside},
+    },
 };
 
 /// Files larger than this are commented as a whole only.
@@ -288,7 +291,7 @@ pub(crate) async fn anchors(
 }
 
 async fn file_versions(engine: &Engine, id: &TaskId) -> Result<Versions> {
-    let (repo, scope) = read::diff_scope::diff_scope(engine, id, DiffRequest::Task).await?;
+    let (repo, scope) = workspace::diff_scope::diff_scope(engine, id, DiffRequest::Task).await?;
     Ok(Versions { repo, scope, read: HashMap::new() })
 }
 

@@ -20,13 +20,13 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
+        features::features,
         retry_budget,
         runner::{End, Stepping},
         transition::{Carry, Move},
         trouble::Trouble,
     },
     error::Result,
-    knowledge,
 };
 
 /// Why the task goes back to work.
@@ -193,7 +193,9 @@ pub(crate) async fn fail_review(
     review.finished_at = Some(engine.now());
     review.measures = super::stagnation::measures_of(tx, task, review).await?;
     reviews::update(tx, review).await?;
-    knowledge::postmortem::record_gate_failure(engine, tx, task, review).await?;
+    for tell in features(engine).each(|feature| feature.on_review_failed) {
+        tell(engine, tx, task, review).await?;
+    }
     let facts = json!({ "attempt_number": review.attempt_number });
     engine.emit(tx, EventType::ReviewFailed, task, review.id.as_str(), &facts).await
 }

@@ -14,12 +14,9 @@ pub(crate) mod checks;
 pub(crate) mod command;
 pub(crate) mod comments;
 pub(crate) mod decision;
-pub(crate) mod diagnosing;
-pub(crate) mod gate;
-pub(crate) mod kept;
+pub(crate) mod plan_gate;
 pub(crate) mod stagnation;
-pub(crate) mod traces;
-pub(crate) mod unmerged;
+pub(crate) mod unpushed;
 
 use std::path::Path;
 
@@ -40,19 +37,16 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, task_branch},
+        context::{ProjectContext, present_repo, task_branch},
         trouble::Trouble,
     },
     error::Result,
-    fix,
-    review::unmerged::count_unmerged,
-    workspace::{self, is_present},
+    workspace::{
+        self, is_present,
+        reviewed::{RESTORABLE, known_commit, reviewed_prefix},
+        unmerged::count_unmerged,
+    },
 };
-
-/// Where reviewed commits are kept.
-pub(crate) const REVIEWED: &str = "refs/forge/reviewed";
-/// Where the details of an annotation name the commit that a missing branch can be restored from.
-pub(crate) const RESTORABLE: &str = "reviewed_commit";
 
 /// How much of a commit's name is shown.
 const SHORT: usize = 10;
@@ -60,11 +54,6 @@ const SHORT: usize = 10;
 /// The beginning of a commit's name, as people read it.
 pub(crate) fn short(commit: &str) -> &str {
     commit.get(..SHORT).unwrap_or(commit)
-}
-
-/// Where the reviewed commits of a task are kept.
-pub(crate) fn reviewed_prefix(task: &TaskId) -> String {
-    format!("{REVIEWED}/{task}")
 }
 
 /// What a task that stands at the merge may have merged.
@@ -176,7 +165,7 @@ pub(crate) async fn require_reviewed_work(
 /// the work.
 pub(crate) async fn look_at_changed_work(engine: &Engine, id: &TaskId) -> Result<()> {
     count_unmerged(engine, id).await;
-    fix::superseded::supersede_fixes(engine, id).await;
+    core::features::work_changed(engine, id).await;
     let (task, context, review) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
@@ -264,33 +253,6 @@ pub(crate) async fn approved_work(
         Some(commit) if repo.resolve(&commit).await?.is_some() => Ok(Approved::Commit(commit)),
         Some(commit) => Ok(missing("reviewed commit", &commit, None)),
         None => Ok(missing("review that passed for the branch", &branch, None)),
-    }
-}
-
-/// The newest commit of a task that is still there: of its reviews, else of its runs.
-pub(crate) async fn known_commit(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
-    let (all, worked) = {
-        let mut conn = engine.store().read().await?;
-        (reviews::list(&mut conn, &task.id).await?, executions::list(&mut conn, &task.id).await?)
-    };
-    let reviewed = all.into_iter().rev().filter_map(|review| review.reviewed_commit);
-    let committed = worked.into_iter().rev().filter_map(|row| row.execution.after_commit);
-    for commit in reviewed.chain(committed) {
-        if repo.resolve(&commit).await?.is_some() {
-            return Ok(Some(commit));
-        }
-    }
-    Ok(None)
-}
-
-/// A project's repository; none when it is not where the project says.
-pub(crate) async fn present_repo(engine: &Engine, context: &ProjectContext) -> Result<Option<Repo>> {
-    match core::context::repo(engine, context).await {
-        Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
-        Err(EngineError::Git(
-            forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
-        )) => Ok(None),
-        Err(error) => Err(error),
     }
 }
 

@@ -7,7 +7,12 @@ use forge_model::validate::{Measures, Recommendation, measure_review};
 use forge_store::Tx;
 use forge_store::table::{reviews, tasks::TaskRow};
 
-use crate::{Engine, core::context::ProjectContext, error::Result, knowledge, review::decision::Rejection};
+use crate::{
+    Engine,
+    core::{self, context::ProjectContext},
+    error::Result,
+    review::decision::Rejection,
+};
 
 /// How a review that was just decided compares with those before it; what is shown is what is enforced.
 pub(crate) async fn measures_of(tx: &mut Tx, task: &TaskRow, review: &Review) -> Result<Option<Measures>> {
@@ -37,7 +42,7 @@ pub(crate) async fn stagnation(
     if let Some(why) = why {
         let effect = format!("stopped after attempt {}: {why}", review.attempt_number);
         let (project, task) = (&context.project.id, Some(&task.id));
-        knowledge::teaching::record_effect(engine, tx, project, Subsystem::Validate, task, effect).await?;
+        core::effects::record_effect(engine, tx, project, Subsystem::Validate, task, effect).await?;
     }
     Ok(why)
 }

@@ -13,7 +13,7 @@ use forge_store::table::{attachments, tasks::TaskRow};
 use serde_json::json;
 use tokio::{fs, io::AsyncReadExt as _};
 
-use crate::{ConflictCode, Engine, EngineError, core, error::Result, storage::private_data};
+use crate::{ConflictCode, Engine, EngineError, core, core::private_data, error::Result};
 
 /// Where a file comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,9 +18,13 @@ use forge_store::table::{agents, executions, roles, slots, transitions, workspac
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
+    Engine,
     core::{
-        self, retry_budget,
+        self,
+        again::re_enter,
+        entry::corrupt_step,
+        lineage::audits,
+        retry_budget,
         runner::{Effect, End, Stepping},
         transition::{Carry, Move},
         trouble::Trouble,
@@ -28,7 +32,6 @@ use crate::{
     cost,
     error::Result,
     hook,
-    review::audit::audits,
     subtask::{self, open_parts, turns::frame},
 };
 
@@ -302,20 +305,6 @@ async fn run_after_the_limit(
     Ok(End::Ok(Some("goes on when the limit is over".to_owned())))
 }
 
-/// Asks for a place, the worktree and the agent again, in the state the task is in.
-pub(crate) async fn re_enter(
-    engine: &Engine,
-    tx: &mut Tx,
-    s: &mut Stepping,
-    carry: Carry,
-    effects: &mut Vec<Effect>,
-) -> Result<()> {
-    slots::release(tx, &s.task.id).await?;
-    effects.push(Effect::WakeWaiting);
-    let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
-    core::entry::insert_entry(engine, tx, &context, &mut s.task, &transition, carry).await
-}
-
 /// The end of a run's output, for people to see why it failed.
 pub(crate) async fn log_evidence(
     engine: &Engine,
@@ -359,8 +348,3 @@ fn earlier_pass_stands(s: &Stepping) -> bool {
 
 /// Agent errors after which another run may help.
 const RETRYABLE: [&str; 4] = ["crashed", "silent", "model_error", "protocol"];
-
-/// A step's parameters do not read back.
-pub(crate) fn corrupt_step(error: serde_json::Error) -> EngineError {
-    EngineError::Io { doing: "read the parameters of a step".to_owned(), source: error.into() }
-}

@@ -11,19 +11,16 @@ use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_store::table::{
     approvals, executions, limits, processes, slots,
-    steps::{self, StepRow},
-    tasks::{self, TaskRow},
-    transitions,
+    tasks::{self},
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError, core,
-    core::trouble::trouble_of,
+    Engine, EngineError,
+    core::{self, entry::append_work_steps, lineage::audits, trouble::trouble_of},
     cost::{self, prices::Cost},
     error::Result,
-    review::audit::audits,
 };
 
 /// Records that a run could not be brought to its end.
@@ -93,23 +90,6 @@ pub(crate) async fn end_run(
         core::scheduler::wake_at(engine, until);
     }
     engine.point("execution.finished");
-    Ok(())
-}
-
-/// Queues what follows the end of an execution.
-pub(crate) async fn append_work_steps(
-    tx: &mut forge_store::Tx,
-    task: &TaskRow,
-    execution: &ExecutionId,
-    kinds: &[StepKind],
-) -> Result<()> {
-    let last = transitions::last(tx, &task.id).await?;
-    for kind in kinds {
-        let mut step = StepRow::pending(&task.id, &task.status, *kind, "work_end");
-        step.execution_id = Some(execution.clone());
-        step.transition_seq = last.as_ref().map(|last| last.seq);
-        steps::insert(tx, &mut step).await?;
-    }
     Ok(())
 }
 

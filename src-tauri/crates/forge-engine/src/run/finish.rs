@@ -1,43 +1,31 @@
 //! After an agent finished: its leftovers are committed, and the task moves on if the guards let it.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use forge_git::{GitError, Repo};
+use forge_git::GitError;
 use forge_model::actor::Actor;
-use forge_model::budget::BudgetKind;
 use forge_model::execution::Execution;
-use forge_model::ids::AgentId;
 use forge_model::prompt::Correction;
-use forge_model::review::{Review, ReviewStatus};
-use forge_model::task::{AnnotationType, DiffStat};
-use forge_model::workflow::{Audience, State};
+use forge_model::task::AnnotationType;
+use forge_model::workflow::Audience;
 use forge_model::workspace::Workspace;
-use forge_store::Tx;
-use forge_store::table::{executions, reviews, steps, tasks, workspaces};
-use futures::future::BoxFuture;
+use forge_store::table::{executions, tasks, workspaces};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
     core::{
         self,
+        again::{run_once_more, send_back_in_place},
         context::backup_prefix,
         leaving::Leave,
-        retry_budget,
-        runner::{AtGate, Effect, End, Finding, HeldBack, Stepping},
+        runner::{End, Stepping},
         transition::{Carry, Move},
         trouble::Trouble,
     },
     error::Result,
-    fix, hook,
-    review::{self, audit::audits},
-    run::{
-        self,
-        plan::{read_plan, write_plan},
-    },
-    subtask,
-    workspace::{self, half_done::Settled},
+    hook, subtask,
+    workspace::{self, half_done::Settled, measure::measure},
 };
 
 /// The cause of the one follow-up that asks an agent which changed nothing.
@@ -90,28 +78,17 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
         tasks::update(&mut tx, &mut task, engine.now()).await?;
     }
     tx.commit().await?;
-    fix::superseded::supersede_fixes(engine, &s.task.id).await;
-    review::unmerged::count_unmerged(engine, &s.task.id).await;
+    core::features::work_changed(engine, &s.task.id).await;
+    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
     let committed = committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)));
     let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
     Ok(End::Ok((!remarks.is_empty()).then(|| remarks.join(", "))))
 }
 
-/// How much the branch changes.
-pub(crate) async fn measure(
+pub(crate) async fn finished_execution(
+    engine: &Engine,
     s: &Stepping,
-    repo: &Repo,
-    worktree: &Path,
-    workspace: &Workspace,
-) -> Result<DiffStat> {
-    let head = repo.head(worktree).await?;
-    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-    let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
-    let counts = repo.diff_counts(&base, &head).await?;
-    Ok(DiffStat { files: counts.files, added: counts.added, removed: counts.removed })
-}
-
-async fn finished_execution(engine: &Engine, s: &Stepping) -> Result<Option<(Execution, Workspace)>> {
+) -> Result<Option<(Execution, Workspace)>> {
     let mut conn = engine.store().read().await?;
     let execution = match &s.step.execution_id {
         Some(id) => executions::get(&mut conn, id).await?.map(|row| row.execution),
@@ -121,17 +98,8 @@ async fn finished_execution(engine: &Engine, s: &Stepping) -> Result<Option<(Exe
     Ok(execution.zip(workspace))
 }
 
-/// Moves the task along `accept`; a guard's refusal goes back to the agent.
-pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    let Some((execution, _)) = finished_execution(engine, s).await? else {
-        return Ok(End::skipped("no execution"));
-    };
-    if audits(execution.role) {
-        return review::audit::settle_audit(engine, s, execution, cancel).await;
-    }
-    if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
-        return advance_plan(engine, s, &execution).await;
-    }
+/// Moves a task whose work an agent ended along `accept`; a guard's refusal goes back to the agent.
+pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execution) -> Result<End> {
     if let Some(end) = subtask::turns::next_turn(engine, s).await? {
         return Ok(end);
     }
@@ -164,131 +132,4 @@ pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &Cancellation
     mv.reason = execution.summary;
     let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
     Ok(End::go(mv))
-}
-
-/// The plan is what the planner wrote to its file, else what it said last.
-async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> Result<End> {
-    let workspace = {
-        let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &s.task.id).await?
-    };
-    let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
-    review::traces::remove_traces(engine, &s.context, &s.task, &workspace).await?;
-    // One from before the task came here is none of this planner's.
-    if run::plan::missing_plan(engine, &s.task).await?.is_some() {
-        match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
-            Some(said) => write_plan(&workspace, said).await?,
-            None if read_plan(&workspace).await?.is_some() => {}
-            None => {
-                let reason = "no plan has been written".to_owned();
-                let correction = Correction::GuardRefused { reason: reason.clone() };
-                let trouble = Trouble::new(AnnotationType::GuardRejected, reason);
-                return send_back_in_place(engine, s, correction, "asked for the plan", trouble).await;
-            }
-        }
-    }
-    Ok(End::Found(Arc::new(PlanWritten { planner: execution.agent_id.clone() })))
-}
-
-/// A plan is written, by this agent.
-#[derive(Clone)]
-struct PlanWritten {
-    planner: AgentId,
-}
-
-impl Finding for PlanWritten {
-    fn decide<'a>(
-        &'a self,
-        engine: &'a Engine,
-        tx: &'a mut Tx,
-        s: &'a mut Stepping,
-        _: &'a mut Vec<Effect>,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(decide_plan(engine, tx, s, self.planner.clone()))
-    }
-
-    fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
-        Some(self)
-    }
-}
-
-impl AtGate for PlanWritten {
-    fn held_back<'a>(
-        self: Arc<Self>,
-        engine: &'a Engine,
-        s: &'a Stepping,
-        by: HeldBack,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(async move {
-            match by {
-                HeldBack::Aside(mv) => Ok(End::Go(mv)),
-                HeldBack::Refused(trouble) => {
-                    let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-                    send_back_in_place(engine, s, correction, "a guard refused", trouble).await
-                }
-            }
-        })
-    }
-}
-
-/// Passes a plan that is written, or lets it wait for a person.
-async fn decide_plan(engine: &Engine, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
-    let Some((state, mut review)) = running_review(tx, s).await? else {
-        return Ok(End::skipped("nothing waits for the plan"));
-    };
-    let accepted = review::decision::decide_running(engine, tx, s, &state, &mut review).await?;
-    Ok(match (accepted, state.triggers.get("accept")) {
-        (true, Some(accept)) => End::go(Move::by(&accept.to, "accept", Actor::Agent { id: planner })),
-        (true, None) => End::Ok(Some("passed; the state declares no accept".to_owned())),
-        (false, _) => End::Ok(Some("the plan waits for a person".to_owned())),
-    })
-}
-
-/// The task's gate and its review, while that runs.
-pub(crate) async fn running_review(tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
-    let state = s.context.workflow.state(&s.task.status).cloned();
-    let review = reviews::last(tx, &s.task.id).await?;
-    Ok(state.zip(review).filter(|(_, review)| review.status == ReviewStatus::Running))
-}
-
-/// Another turn with the reason, paid from the execution budget; blocked when that is spent.
-pub(crate) async fn send_back_in_place(
-    engine: &Engine,
-    s: &Stepping,
-    correction: Correction,
-    cause: &str,
-    trouble: Trouble,
-) -> Result<End> {
-    let budget = {
-        let mut conn = engine.store().read().await?;
-        retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution)
-    };
-    if !budget.allows() {
-        return Ok(End::Block(trouble));
-    }
-    let carry = Carry {
-        corrections: vec![correction],
-        cause: Some(cause.to_owned()),
-        spends: Some(BudgetKind::Execution),
-        ..Carry::default()
-    };
-    run_once_more(engine, s, carry).await
-}
-
-/// Replaces the rest of this turn's steps by another run of the agent.
-pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, carry: Carry) -> Result<End> {
-    let mut effects: Vec<Effect> = Vec::new();
-    let mut tx = engine.store().write().await?;
-    let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
-    let still_current = steps::next(&mut tx, &s.task.id).await?.is_some_and(|step| step.id == s.step.id);
-    if !still_current || task.status != s.task.status {
-        return Ok(End::Interrupted);
-    }
-    let reason = carry.cause.clone();
-    steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", engine.now()).await?;
-    let mut again = Stepping { task, ..s.again() };
-    super::dispatch::re_enter(engine, &mut tx, &mut again, carry, &mut effects).await?;
-    tx.commit().await?;
-    core::runner::act(engine, effects);
-    Ok(End::Ok(reason))
 }

@@ -10,11 +10,12 @@ use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, tran
 use crate::{
     Engine,
     core::{
+        self,
+        entry::corrupt_step,
         runner::{Effect, End, Stepping},
         transition::Carry,
     },
     error::Result,
-    run::dispatch::corrupt_step,
 };
 
 /// Queues a message behind the run that goes on. Returns its step's number.
@@ -64,6 +65,6 @@ pub(crate) async fn follow_up_now(
         step.finished_at = Some(engine.now());
         steps::update(tx, &step).await?;
     }
-    super::dispatch::re_enter(engine, tx, s, carry, effects).await?;
+    core::again::re_enter(engine, tx, s, carry, effects).await?;
     Ok(End::Ok(Some("another run follows".to_owned())))
 }

@@ -7,39 +7,12 @@ use forge_agents::{Adapter, ForgeMcp, Limits, SessionRequest};
 use forge_model::agent::{Agent, PermissionMode, Profile};
 use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::workflow::SessionMode;
-use forge_model::workspace::Workspace;
-use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine,
-    core::{
-        self,
-        context::{ProjectContext, task_branch},
-    },
+    program::given::task_env,
     run::{Prepared, plan::plan_file},
 };
-
-/// The environment of everything that runs on a task's behalf, on top of the user's own.
-pub(crate) fn task_env(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    workspace: Option<&Workspace>,
-) -> Vec<(String, String)> {
-    let mut env = Engine::project_env(context);
-    env.extend([
-        ("FORGE_TASK_ID".to_owned(), task.id.0.clone()),
-        ("FORGE_TASK_NUMBER".to_owned(), task.number.to_string()),
-        ("FORGE_TASK_TITLE".to_owned(), core::redaction::redacted_in(engine, context, task.title.clone())),
-        ("FORGE_TASK_STATUS".to_owned(), task.status.clone()),
-        ("FORGE_TASK_BRANCH".to_owned(), task_branch(task)),
-    ]);
-    if let Some(workspace) = workspace {
-        env.push(("FORGE_WORKTREE_PATH".to_owned(), workspace.path.clone()));
-        env.push(("FORGE_PORT_BASE".to_owned(), workspace.port_base.to_string()));
-    }
-    env
-}
 
 /// `identity` is what its own git needs to commit where the user has none.
 pub(super) fn run_env(

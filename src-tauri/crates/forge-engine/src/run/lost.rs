@@ -5,7 +5,11 @@ use forge_model::transition::StepKind;
 use forge_store::Tx;
 use forge_store::table::{executions, slots, tasks::TaskRow};
 
-use crate::{Engine, error::Result, review::audit::audits};
+use crate::{
+    Engine,
+    core::{self, lineage::audits},
+    error::Result,
+};
 
 /// Writes down that a run was cut short by no fault of its own; it goes on in another one.
 pub(crate) async fn lose_run(engine: &Engine, tx: &mut Tx, task: &TaskRow, mut run: Execution) -> Result<()> {
@@ -14,5 +18,5 @@ pub(crate) async fn lose_run(engine: &Engine, tx: &mut Tx, task: &TaskRow, mut r
     executions::update(tx, &run).await?;
     slots::release(tx, &task.id).await?;
     let follows = if audits(run.role) { StepKind::Advance } else { StepKind::Restart };
-    super::end::append_work_steps(tx, task, &run.id, &[follows]).await
+    core::entry::append_work_steps(tx, task, &run.id, &[follows]).await
 }

@@ -3,21 +3,19 @@
 
 pub(crate) mod approval;
 pub(crate) mod attachments;
+pub(crate) mod audit_prompt;
 pub(crate) mod dispatch;
 pub(crate) mod end;
 pub(crate) mod events;
 pub(crate) mod finish;
 pub(crate) mod follow_up;
 pub(crate) mod given;
-pub(crate) mod growth;
 pub(crate) mod list;
-pub(crate) mod log;
 pub(crate) mod lost;
 pub(crate) mod panicked;
 pub(crate) mod plan;
 pub(crate) mod profiles;
 pub(crate) mod programs;
-pub(crate) mod recorded;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
@@ -54,24 +52,24 @@ use crate::{
         self,
         context::{ProjectContext, task_folder},
         environment::ProgramEnvironment,
+        features::features,
         panics::guarded,
+        private_data,
         redaction::{redacted_command, redacted_outcome},
+        sync::locked,
+        worktree_lock::WorkspaceHold,
     },
     cost::{self, meter::Metered, prices::Ledger},
-    engine::locked,
     error::Result,
-    knowledge,
-    review::{self, traces::leaves_no_trace},
+    program::log::{close_log, follow_log},
     run::{
         end::{end_run, settle_failure},
         events::Listening,
         given::{limits_of, permissions_of, run_env, session_of},
-        log::{close_log, follow_log},
         plan::needs_merge_begun,
     },
-    storage::private_data,
     trust,
-    workspace::{self, lock::WorkspaceHold},
+    workspace::{self, traces::leaves_no_trace},
 };
 
 /// From the gentle signal to the kill of an agent.
@@ -273,7 +271,7 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
         mcp,
         started: Box::new(move |identity: ProcessIdentity| {
             starting.point("execution.started");
-            workspace::lock::name_holder(&starting, &task_id, &identity);
+            core::worktree_lock::name_holder(&starting, &task_id, &identity);
         }),
     };
     let outcome = redacted_outcome(log.redactor(), adapter.run(launch, &control).await);
@@ -283,7 +281,7 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
     let cost = listening.over().await?.cost();
     if leaves_no_trace(p.row.execution.role) {
         core::disk::with_patience(engine, || {
-            review::traces::remove_traces(engine, &p.context, &p.task, &p.workspace)
+            workspace::traces::remove_traces(engine, &p.context, &p.task, &p.workspace)
         })
         .await?;
     }
@@ -300,12 +298,13 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
 async fn make_run_ready(engine: &Engine, p: &Prepared, cancel: &CancellationToken) -> Result<Option<Ready>> {
     let id = &p.row.execution.id;
     let repo = core::context::repo(engine, &p.context).await?;
-    let lock = workspace::lock::lock_workspace(engine, &p.task.id, &p.workspace, id.as_str(), cancel).await?;
+    let lock =
+        core::worktree_lock::lock_workspace(engine, &p.task.id, &p.workspace, id.as_str(), cancel).await?;
     let Some(lock) = lock else { return Ok(None) };
     trust::accepted::require_accepted(engine, &p.context, &repo).await?;
     workspace::nested::mend_worktree(engine, &repo, &p.task, &p.workspace).await?;
     // One that an earlier engine left may have changed something.
-    review::traces::remove_traces(engine, &p.context, &p.task, &p.workspace).await?;
+    workspace::traces::remove_traces(engine, &p.context, &p.task, &p.workspace).await?;
     begin_merge_for(p, &repo).await?;
     trust::require_trust_of(engine, &p.context, &p.task, Some(&p.workspace)).await?;
     let who = (p.row.execution.role, Some(&p.agent));
@@ -394,7 +393,9 @@ async fn record_running(
     let mut tx = engine.store().write().await?;
     executions::update(&mut tx, &execution).await?;
     executions::set_withheld(&mut tx, &execution.id, withheld).await?;
-    knowledge::teaching::record_told(engine, &mut tx, &p.context, &p.task, &p.row).await?;
+    for tell in features(engine).each(|feature| feature.on_run) {
+        tell(engine, &mut tx, &p.context, &p.task, &p.row).await?;
+    }
     if untracked.is_some() {
         executions::set_traces(&mut tx, &execution.id, untracked.as_deref()).await?;
     }

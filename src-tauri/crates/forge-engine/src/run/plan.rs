@@ -24,7 +24,6 @@ use crate::{
         features::Objection,
     },
     error::Result,
-    review,
 };
 
 const PLAN_FILE: &str = "plan.md";
@@ -190,7 +189,8 @@ async fn layers_of_role(
     let plan = plan.as_deref().map(|text| head(text, PLAN_IN_PROMPT_BYTES));
     if role == ExecutionRole::Reviewer {
         let again = corrections.contains(&Correction::NoVerdict {});
-        let text = review::audit::audit_prompt_of(engine, context, task, workspace.as_ref(), again).await?;
+        let text =
+            super::audit_prompt::audit_prompt_of(engine, context, task, workspace.as_ref(), again).await?;
         return Ok(vec![Layer { kind: LayerKind::Task, text }]);
     }
     if role == ExecutionRole::Planner {

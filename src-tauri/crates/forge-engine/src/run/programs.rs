@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::{
     Engine, EngineError,
-    core::{self, environment::TRIALS},
+    core::{self, environment::TRIALS, private_data},
     cost::prices::{Cost, Ledger},
     error::Result,
-    storage::private_data,
+    program,
 };
 
 /// A program that Forge knows how to drive.
@@ -183,7 +183,7 @@ async fn try_in(engine: &Engine, agent: &Agent, trial: &str, folder: &std::path:
     let (control, _handle, _told) = Control::new(engine.inner.shutdown.child_token());
     let begun = Instant::now();
     let outcome = adapter(agent.adapter).run(launch, &control).await;
-    super::log::close_log(engine, log).await?;
+    program::log::close_log(engine, log).await?;
     let mut ledger = Ledger::default();
     for sample in &outcome.usage {
         ledger.add(sample, &std::collections::BTreeMap::new());

@@ -10,7 +10,11 @@ use forge_model::workflow::{EdgeKind, StateKind};
 use forge_store::table::{executions, tasks};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Engine, EngineError, core, engine::locked, error::Result};
+use crate::{
+    Engine, EngineError,
+    core::{self, sync::locked},
+    error::Result,
+};
 
 const BYTES: usize = 32;
 /// What tells such a token from the main one.

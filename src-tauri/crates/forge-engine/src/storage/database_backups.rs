@@ -9,7 +9,12 @@ use forge_model::storage::{Backup, BackupReason};
 use forge_model::time::Timestamp;
 use forge_store::backups::{self, BackupError};
 
-use crate::{Engine, EngineError, StartError, Work, core, engine::locked, error::Result, instance::Instance};
+use crate::{
+    Engine, EngineError, StartError, Work,
+    core::{self, sync::locked},
+    error::Result,
+    instance::Instance,
+};
 
 /// How often the age of the newest copy is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);

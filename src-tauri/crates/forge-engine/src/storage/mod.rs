@@ -1,7 +1,5 @@
 //! What is kept in the data folder, and for how long: copies of the database, compressed logs, what is due to be deleted.
 
 pub(crate) mod database_backups;
-pub(crate) mod observed_time;
 pub(crate) mod old_logs;
-pub(crate) mod private_data;
 pub(crate) mod retention;

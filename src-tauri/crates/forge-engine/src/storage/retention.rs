@@ -3,12 +3,20 @@
 
 use std::{path::Path, time::Duration};
 
-use forge_model::retention::{Bounds, Counts, Deletion, decide};
+use forge_model::retention::Bounds;
 use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion};
 use forge_model::time::Timestamp;
 use forge_store::table::{app_settings, retention};
 
-use crate::{Engine, EngineError, core, error::Result, workspace};
+use crate::{
+    Engine, EngineError,
+    core::{
+        self,
+        deletion::{may_delete, question_of, storage_changed},
+    },
+    error::Result,
+    workspace,
+};
 
 /// The setting of Forge as a whole.
 const SETTING: &str = "retention";
@@ -23,14 +31,6 @@ const COMPRESSED_AFTER_DAYS: u32 = 1;
 const EVENTS_KEPT: u32 = 100_000;
 /// The longest time that anything can be kept.
 const MOST_DAYS: u32 = 730;
-
-/// What is known of a deletion before it is decided on.
-pub(crate) struct Asked {
-    kind: String,
-    known: Option<RetentionQuestion>,
-    /// What may go.
-    pub(crate) bounds: Bounds,
-}
 
 impl Engine {
     /// How long old data is kept.
@@ -134,43 +134,9 @@ pub(crate) fn keep_retention(engine: &Engine) {
     });
 }
 
-/// What is known of a deletion of a kind of things that were made up to a time, and the bounds that follow from it.
-pub(crate) async fn question_of(engine: &Engine, kind: &str, until: Timestamp) -> Result<Asked> {
-    let known = retention::get(&mut *engine.store().read().await?, kind).await?;
-    Ok(Asked { kind: kind.to_owned(), bounds: Bounds::new(known.as_ref(), until), known })
-}
-
-/// Whether what may go within the bounds is to be deleted now. Asks a person where the rules say so.
-pub(crate) async fn may_delete(engine: &Engine, asked: &Asked, counts: Counts) -> Result<bool> {
-    let Asked { kind, known, bounds } = asked;
-    let decided = decide(known.as_ref(), counts);
-    if matches!(decided, Deletion::None | Deletion::Do) {
-        return Ok(decided == Deletion::Do);
-    }
-    let mut tx = engine.store().write().await?;
-    if retention::get(&mut tx, kind).await? != *known {
-        // Answered meanwhile: the sweep that the answer asks for decides.
-        return Ok(false);
-    }
-    if let Deletion::Ask(doomed) = decided {
-        retention::ask(&mut tx, (kind, doomed, counts.total), bounds.until, engine.now()).await?;
-    } else {
-        retention::forget(&mut tx, kind).await?;
-    }
-    tx.commit().await?;
-    storage_changed(engine);
-    if let Deletion::Ask(doomed) = decided
-        && known.as_ref().is_none_or(|question| question.answer.is_some())
-    {
-        let total = counts.total;
-        tracing::warn!(kind, doomed, total, "more than half would be deleted: a person is asked first");
-    }
-    Ok(decided == Deletion::DoAndForget)
-}
-
 async fn sweep_logs(engine: &Engine) -> Result<()> {
     let days = engine.retention().await?.logs_days;
-    let Some(until) = super::observed_time::older_than(engine, days).await?.filter(|_| days > 0) else {
+    let Some(until) = core::observed_time::older_than(engine, days).await?.filter(|_| days > 0) else {
         return Ok(());
     };
     let asked = question_of(engine, LOGS, until).await?;
@@ -184,7 +150,7 @@ async fn sweep_logs(engine: &Engine) -> Result<()> {
 }
 
 async fn compress_old_logs(engine: &Engine) -> Result<()> {
-    let Some(until) = super::observed_time::older_than(engine, COMPRESSED_AFTER_DAYS).await? else {
+    let Some(until) = core::observed_time::older_than(engine, COMPRESSED_AFTER_DAYS).await? else {
         return Ok(());
     };
     if let Some((old, _)) = super::old_logs::old_logs(engine, Bounds::new(None, until)).await? {
@@ -196,7 +162,7 @@ async fn compress_old_logs(engine: &Engine) -> Result<()> {
 
 async fn sweep_events(engine: &Engine) -> Result<()> {
     let days = engine.retention().await?.events_days;
-    let old = super::observed_time::older_than(engine, days).await?.filter(|_| days > 0);
+    let old = core::observed_time::older_than(engine, days).await?.filter(|_| days > 0);
     let beyond = retention::beyond(&mut *engine.store().read().await?, EVENTS_KEPT).await?;
     let Some(until) = old.max(beyond) else { return Ok(()) };
     let asked = question_of(engine, EVENTS, until).await?;
@@ -209,9 +175,4 @@ async fn sweep_events(engine: &Engine) -> Result<()> {
     tx.commit().await?;
     tracing::info!(removed, "removed old events");
     Ok(())
-}
-
-/// Tells windows that what they show of storage is out of date.
-pub(crate) fn storage_changed(engine: &Engine) {
-    engine.inner.storage.touch();
 }

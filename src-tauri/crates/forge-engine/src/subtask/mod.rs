@@ -32,7 +32,6 @@ use crate::{
         workers::Hold,
     },
     error::Result,
-    run,
 };
 
 /// Whose part a new task is, and how it is worked on.
@@ -191,7 +190,7 @@ pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Opti
     };
     let turn = running.into_iter().find(|row| row.execution.subtask_id.as_ref() == Some(&task.id));
     if turn.is_some() {
-        run::stop_run(engine, &parent).await;
+        core::features::stop_at_work(engine, &parent).await;
     }
     Ok(Some(StoppedTurn { parent, execution: turn.map(|row| row.execution.id), _hold: hold }))
 }
@@ -200,7 +199,7 @@ pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Opti
 pub(crate) async fn go_on_after(tx: &mut Tx, stopped: &StoppedTurn) -> Result<()> {
     let Some(execution) = &stopped.execution else { return Ok(()) };
     let Some(parent) = tasks::get(tx, &stopped.parent).await? else { return Ok(()) };
-    run::end::append_work_steps(tx, &parent, execution, &[StepKind::CommitWork, StepKind::Advance]).await
+    core::entry::append_work_steps(tx, &parent, execution, &[StepKind::CommitWork, StepKind::Advance]).await
 }
 
 /// A parent that leaves its work takes the turn that was on with it: the part is open again.

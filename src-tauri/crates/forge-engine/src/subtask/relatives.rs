@@ -19,7 +19,6 @@ use crate::{
         transition::Move,
     },
     error::Result,
-    run,
     subtask::open_parts,
 };
 
@@ -94,7 +93,7 @@ pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<En
         if !concerned {
             continue;
         }
-        run::stop_run(engine, &id).await;
+        core::features::stop_at_work(engine, &id).await;
         let mut tx = engine.store().write().await?;
         let Some(mut dependent) = tasks::get(&mut tx, &id).await? else { continue };
         if !is_concerned(&s.context, &dependent) {

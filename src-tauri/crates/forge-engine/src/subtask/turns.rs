@@ -33,7 +33,6 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
-    run,
     subtask::open_parts,
     workspace::{self, half_done::Settled},
 };
@@ -87,7 +86,7 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
     drop(conn);
     let carry =
         Carry { cause: Some(format!("subtask #{}", next.number)), subtask_turn: true, ..Carry::default() };
-    run::finish::run_once_more(engine, s, carry).await.map(Some)
+    core::again::run_once_more(engine, s, carry).await.map(Some)
 }
 
 /// The part whose turn a run is to be: the first open one, which is at work from now on. Without one the
@@ -99,7 +98,7 @@ pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Re
         if let Some(last) = last {
             // What a failed turn left belongs to the task's work like what any other run leaves.
             let follow = [StepKind::CommitWork, StepKind::Advance];
-            run::end::append_work_steps(tx, &s.task, &last.execution.id, &follow).await?;
+            core::entry::append_work_steps(tx, &s.task, &last.execution.id, &follow).await?;
         }
         return Ok(None);
     };
@@ -178,7 +177,7 @@ pub(crate) async fn commit_turn(
     };
     let result = CommitResult { kind, before, after: Some(after.clone()) };
     execution.after_commit = Some(after);
-    let stat = run::finish::measure(s, &repo, worktree, workspace).await?;
+    let stat = workspace::measure::measure(s, &repo, worktree, workspace).await?;
     let mut tx = engine.store().write().await?;
     executions::update(&mut tx, &execution).await?;
     if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
@@ -242,10 +241,10 @@ async fn intend(engine: &Engine, s: &Stepping, head: String) -> Result<Option<In
     let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
     let Some(mut step) = current else { return Ok(None) };
     if let Some(written) = step.params.clone() {
-        return Ok(Some(serde_json::from_value(written).map_err(run::dispatch::corrupt_step)?));
+        return Ok(Some(serde_json::from_value(written).map_err(core::entry::corrupt_step)?));
     }
     let intent = Intent { head };
-    step.params = Some(serde_json::to_value(&intent).map_err(run::dispatch::corrupt_step)?);
+    step.params = Some(serde_json::to_value(&intent).map_err(core::entry::corrupt_step)?);
     steps::update(&mut tx, &step).await?;
     tx.commit().await?;
     engine.point("turn.intended");

@@ -6,13 +6,11 @@ use forge_model::event::EventType;
 use forge_model::ids::{AttachmentId, ExecutionId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::prompt::{Correction, said};
-use forge_model::review::ReviewStatus;
-use forge_model::task::{AnnotationType, ErrorAnnotation, HolderKind};
+use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::workflow::StateKind;
 use forge_store::Tx;
 use forge_store::table::{
     dependencies, executions, limits, reviews, roles, tasks, tasks::TaskRow, transitions,
-    transitions::TransitionRow,
 };
 use serde_json::Value;
 
@@ -21,19 +19,21 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
+        lineage::audits,
         prerequisites::open_prerequisites,
         retry_budget,
         transition::{Carry, Move, is_reviewed},
         trouble::Trouble,
+        worktree_lock::IfLocked,
     },
     error::Result,
+    fix,
     hook::{self, SkippedOnce},
     race,
     read::view::offers_of,
-    review::{self, audit::audits, supersede_review},
-    run, subtask,
-    task::moves::IfLocked,
-    trust, workspace,
+    retry::{back_to_work, retry},
+    review::{self, supersede_review},
+    run, subtask, task, workspace,
 };
 
 /// Something to say to a task's agent.
@@ -76,15 +76,15 @@ impl Engine {
     pub async fn act_on(&self, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
         let text = require_offered(self, id, &request).await?;
         match request.verb {
-            Verb::Hold => return crate::task::moves::set_held(self, id, request.version, true).await,
-            Verb::Release => return crate::task::moves::set_held(self, id, request.version, false).await,
+            Verb::Hold => return task::moves::set_held(self, id, request.version, true).await,
+            Verb::Release => return task::moves::set_held(self, id, request.version, false).await,
             Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
             Verb::AcceptRepository | Verb::UndoRepository => {
-                return trust::repositories::settle_repository_of(self, actor, id, request.verb).await;
+                return task::repositories::settle_repository_of(self, actor, id, request.verb).await;
             }
-            Verb::TrustFiles => return trust::command::trust_files_of(self, actor, id).await,
+            Verb::TrustFiles => return task::trusting::trust_files_of(self, actor, id).await,
             Verb::AddEmbedded | Verb::IgnoreEmbedded => {
-                return trust::repositories::settle_embedded(self, actor, id, request.verb).await;
+                return task::repositories::settle_embedded(self, actor, id, request.verb).await;
             }
             _ => {}
         }
@@ -113,7 +113,7 @@ impl Engine {
             }
             Verb::Restart | Verb::RestartWithChanges => {
                 if request.verb == Verb::Restart {
-                    workspace::reset::forget_work(self, &mut tx, &context, &mut task).await?;
+                    task::reset::forget_work(self, &mut tx, &context, &mut task).await?;
                 }
                 start_over(self, &mut tx, &context, &mut task, actor, request.verb).await?;
             }
@@ -179,7 +179,7 @@ impl Engine {
         if let Some(turn) = &turn {
             subtask::go_on_after(&mut tx, turn).await?;
         }
-        race::fixes::supersede_race_fixes(self, &mut tx, &task).await?;
+        fix::of_races::supersede_race_fixes(self, &mut tx, &task).await?;
         tx.commit().await?;
         self.point("action.committed");
         core::runner::wake_waiting(self);
@@ -233,7 +233,7 @@ impl Engine {
             let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
             core::lineage::task_of_work(&mut conn, &row.execution.task_id).await?
         };
-        workspace::lock::refuse_locked(self, &task_id, request.if_locked).await?;
+        core::worktree_lock::refuse_locked(self, &task_id, request.if_locked).await?;
         let notes = if request.with_comments {
             review::comments::notes(self, &task_id, Vec::new()).await?
         } else {
@@ -296,10 +296,10 @@ async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, a
         (Verb::RestoreBranch, _) => review::restore_branch(engine, &task, &context).await,
         (Verb::Restart, _) => {
             let repo = core::context::repo(engine, &context).await?;
-            workspace::reset::set_work_aside(engine, &repo, &context, &task).await
+            task::reset::set_work_aside(engine, &repo, &context, &task).await
         }
         (Verb::Cancel, _) => {
-            review::unmerged::count_unmerged(engine, id).await;
+            workspace::unmerged::count_unmerged(engine, id).await;
             Ok(())
         }
         _ => Ok(()),
@@ -424,126 +424,6 @@ async fn approve_blocked(
     review::command::approve(engine, tx, context, task, review, actor, reason).await
 }
 
-/// Runs again what failed, in the state it came from.
-pub(crate) async fn retry(
-    engine: &Engine,
-    tx: &mut Tx,
-    context: &ProjectContext,
-    task: &mut TaskRow,
-    actor: Actor,
-    annotation: Option<ErrorAnnotation>,
-    correction: Option<Correction>,
-) -> Result<()> {
-    let mut carry = Carry { cause: Some("retried by hand".to_owned()), ..Carry::default() };
-    carry.corrections.extend(correction);
-    let kind = annotation.as_ref().map(|annotation| annotation.kind);
-    let last_run = executions::last(tx, &task.id).await?;
-    carry.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
-        || subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?
-        || (kind != Some(AnnotationType::MergeConflict) && Engine::is_failed_turn(last_run.as_ref()));
-    let from_state = annotation
-        .as_ref()
-        .map(|annotation| annotation.from_state.clone())
-        .filter(|from| context.workflow.state(from).is_some())
-        .map_or_else(|| work_state(context), Ok)?;
-    let is_conflict = kind == Some(AnnotationType::MergeConflict);
-    let to = if is_conflict { work_state(context)? } else { from_state };
-    if is_conflict {
-        let all = executions::list(tx, &task.id).await?;
-        if let Some(conflict) = all.into_iter().rev().find_map(|row| row.execution.conflict) {
-            let (target, paths) = (conflict.target, conflict.paths);
-            carry.corrections.push(Correction::Conflict { target, paths, begun: false });
-        }
-    }
-    if to == task.status {
-        let last = transitions::last(tx, &task.id)
-            .await?
-            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-        if kind == Some(AnnotationType::ReviewerUnusable) {
-            return audit_again(engine, tx, task, &last, carry).await;
-        }
-        review_anew(engine, tx, context, task, &last).await?;
-        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
-    }
-    let mut mv = Move::by(&to, "retry", actor);
-    // Repeating what failed is no new judgement of the work.
-    mv.keeps_pass = true;
-    mv.carry = carry;
-    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
-}
-
-/// What a review came to stays on its row: another try at its gate is another review. One of work begins with the
-/// work's commit, once the gate is entered anew.
-async fn review_anew(
-    engine: &Engine,
-    tx: &mut Tx,
-    context: &ProjectContext,
-    task: &TaskRow,
-    last: &TransitionRow,
-) -> Result<()> {
-    let Some(state) = context.workflow.state(&task.status).filter(|state| state.plans()) else {
-        return Ok(());
-    };
-    let review = reviews::last(tx, &task.id).await?.filter(|review| review.state == state.name);
-    let is_over = review
-        .is_none_or(|review| !matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman));
-    if is_over {
-        core::transition::begin_review(engine, tx, task, state, last, None).await?;
-    }
-    Ok(())
-}
-
-/// Only the auditor failed: it alone is asked again.
-async fn audit_again(
-    engine: &Engine,
-    tx: &mut Tx,
-    task: &mut TaskRow,
-    last: &TransitionRow,
-    carry: Carry,
-) -> Result<()> {
-    if let Some(mut review) = reviews::last(tx, &task.id).await? {
-        review.status = ReviewStatus::Running;
-        review.note = None;
-        reviews::update(tx, &review).await?;
-    }
-    task.error_annotation = None;
-    tasks::update(tx, task, engine.now()).await?;
-    review::audit::ask_auditor(tx, task, last, carry).await?;
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
-}
-
-#[expect(clippy::too_many_arguments, reason = "the facts of one move; a struct would only rename them")]
-pub(crate) async fn back_to_work(
-    engine: &Engine,
-    tx: &mut Tx,
-    context: &ProjectContext,
-    task: &mut TaskRow,
-    actor: Actor,
-    verb: Verb,
-    correction: Correction,
-    reason: Option<String>,
-) -> Result<()> {
-    let to = work_state(context)?;
-    let last_run = executions::last(tx, &task.id).await?;
-    let carry = Carry {
-        corrections: vec![correction],
-        cause: Some(verb.to_string()),
-        subtask_turn: subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?,
-        ..Carry::default()
-    };
-    if to == task.status {
-        let last = transitions::last(tx, &task.id)
-            .await?
-            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-        task.review_passed_at = None;
-        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
-    }
-    let mut mv = Move::by(&to, verb.as_str(), actor);
-    mv.reason = reason;
-    mv.carry = carry;
-    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
-}
-
 /// Refuses a task whose work no agent holds, or that is closed.
 async fn require_agent_to_tell(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
     let holder = roles::holder(tx, &task.id, context.work_role().unwrap_or_default()).await?;
@@ -554,9 +434,4 @@ async fn require_agent_to_tell(tx: &mut Tx, context: &ProjectContext, task: &Tas
         return Ok(());
     }
     Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
-}
-
-fn work_state(context: &ProjectContext) -> Result<String> {
-    let state = context.workflow.work_state();
-    Ok(state.ok_or_else(|| EngineError::not_found("state", "of kind active"))?.name.clone())
 }

@@ -26,7 +26,7 @@ use crate::{
         transition::column_states,
     },
     error::Result,
-    race, read, review,
+    race, read,
     run::{self, attachments::remove_folder},
     subtask::{self, open_parts},
     workspace::{self, cleanup::Goes, orphans::clear_own_files},
@@ -345,7 +345,7 @@ impl Engine {
                 format!("its worktree cannot go: {reason}"),
             ));
         }
-        if let Err(error) = review::kept::turn_reviewed_into_backups(self, &context, &row).await {
+        if let Err(error) = workspace::reviewed::turn_reviewed_into_backups(self, &context, &row).await {
             tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
         }
         let mut tx = self.store().write().await?;

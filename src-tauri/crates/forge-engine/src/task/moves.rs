@@ -20,6 +20,7 @@ use crate::{
         prerequisites::{named, open_prerequisites},
         transition::{Move, column_states},
         trouble::Trouble,
+        worktree_lock::IfLocked,
     },
     error::Result,
     hook::is_blocking,
@@ -67,16 +68,6 @@ pub struct ClaimRequest {
     pub if_locked: IfLocked,
 }
 
-/// What becomes of a call that needs a worktree which somebody else changes now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IfLocked {
-    /// It waits, in order.
-    #[default]
-    Wait,
-    /// It is refused.
-    Reject,
-}
-
 /// Whether an answer waits for what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Settle {
@@ -102,7 +93,7 @@ impl Engine {
             return reorder(self, id, request).await;
         }
         context.workflow.check_edge(&task.status, &request.to, &actor)?;
-        workspace::lock::refuse_locked(self, id, request.if_locked).await?;
+        core::worktree_lock::refuse_locked(self, id, request.if_locked).await?;
         refuse_unreviewed(self, &context, &task, &request.to).await?;
         let aside = core::guards::ask_guards(self, &context, &task, actor.audience()).await?;
         let _hold = core::workers::hold(self, id).await;
@@ -110,7 +101,7 @@ impl Engine {
         run::stop_run(self, id).await;
         if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
             // Whoever closes it is told what stays behind.
-            review::unmerged::count_unmerged(self, id).await;
+            workspace::unmerged::count_unmerged(self, id).await;
         }
         let mut tx = self.store().write().await?;
         let (mut task, context) = core::load::load_own(self, &mut tx, id, request.version).await?;
@@ -190,7 +181,7 @@ impl Engine {
     pub async fn claim(&self, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
         let ClaimRequest { version, holder, queue, if_locked } = request;
         let conflict = EngineError::conflict;
-        workspace::lock::refuse_locked(self, id, if_locked).await?;
+        core::worktree_lock::refuse_locked(self, id, if_locked).await?;
         let aside = ask_guards_of_claim(self, &actor, id, version).await?;
         let _hold = core::workers::hold(self, id).await;
         let mut tx = self.store().write().await?;

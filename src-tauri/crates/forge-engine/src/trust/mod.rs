@@ -5,8 +5,6 @@
 //! content has to be accepted; contents that are the same as accepted ones ask nothing, whichever branch has them.
 
 pub(crate) mod accepted;
-pub(crate) mod command;
-pub(crate) mod repositories;
 
 use std::{collections::BTreeSet, path::PathBuf};
 

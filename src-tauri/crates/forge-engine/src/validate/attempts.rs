@@ -19,7 +19,7 @@ use crate::{
     EngineError,
     core::context::ProjectContext,
     error::Result,
-    read::exports::{FOLDER, place_for, replace},
+    export::{FOLDER, place_for, replace},
 };
 
 /// Where attempts are kept, below `.forge/`.

@@ -16,8 +16,7 @@ use crate::{
     core::{self, environment::ProgramEnvironment},
     error::{Result, whole},
     hook::step::nobody,
-    review::diagnosing::Diagnosing,
-    run,
+    program::{self, diagnosing::Diagnosing},
 };
 
 /// How the marks of commands begin.
@@ -78,7 +77,7 @@ async fn look_at_texts(engine: &Engine, call: &Call) -> Result<Vec<CheckResult>>
 fn command_env(engine: &Engine, call: &Call) -> Vec<(String, String)> {
     match (&call.at.context, &call.at.task) {
         (Some(context), Some((task, workspace))) => {
-            run::given::task_env(engine, context, task, Some(workspace))
+            program::given::task_env(engine, context, task, Some(workspace))
         }
         (Some(context), None) => Engine::project_env(context),
         (None, _) => Vec::new(),
@@ -101,7 +100,7 @@ async fn run_validation_command(
         .grace(GRACE);
     let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
     let mut output = Diagnosing::new(HeadTail::new(KEPT_BYTES));
-    let finished = run::recorded::run_recorded_for(
+    let finished = program::recorded::run_recorded_for(
         engine,
         &owner,
         process,

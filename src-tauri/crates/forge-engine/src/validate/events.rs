@@ -19,7 +19,7 @@ use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
-    read::exports::{FOLDER, place_for},
+    export::{FOLDER, place_for},
 };
 
 /// Where the logs are, below `.forge/`.

@@ -8,6 +8,7 @@
 pub(crate) mod attempts;
 pub(crate) mod checks;
 pub(crate) mod events;
+pub(crate) mod gate;
 pub(crate) mod place;
 pub(crate) mod running;
 
@@ -24,7 +25,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext},
     error::{Result, whole},
-    hook, read,
+    export, hook,
 };
 
 use attempts::{Counted, Module};
@@ -139,8 +140,7 @@ pub(crate) async fn run_validation(
     }
     let mut notes = Notes::default();
     // What git would see is not written.
-    notes.keeps =
-        notes.tried("it is not counted", read::exports::keep_out_of_git(engine, &context).await).is_some();
+    notes.keeps = notes.tried("it is not counted", export::keep_out_of_git(engine, &context).await).is_some();
     let called = json!({ "tool": "validate", "input": call.input });
     note_validation(engine, call, LogEventKind::ToolCall, called, &mut notes).await;
     let begun = engine.now();

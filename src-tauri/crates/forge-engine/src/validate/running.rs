@@ -6,7 +6,7 @@ use forge_model::ids::ProjectId;
 use tokio_util::sync::CancellationToken;
 
 use super::{Call, WhichProject, place};
-use crate::{ConflictCode, Engine, EngineError, engine::locked, error::Result};
+use crate::{ConflictCode, Engine, EngineError, core::sync::locked, error::Result};
 
 /// The calls of an engine.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceBackup;
 use forge_store::table::{projects, tasks, tasks::Filter};
 
-use crate::{Engine, EngineError, core, error::Result, review, storage};
+use crate::{Engine, EngineError, core, error::Result, workspace};
 
 /// Where all backups are kept.
 pub(crate) const BACKUPS: &str = "refs/forge/backup";
@@ -53,7 +53,7 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
     // Several projects may share a repository.
     let by_repository: BTreeMap<_, _> =
         projects.into_iter().map(|row| (row.project.repo_path.clone(), row.project.id)).collect();
-    let Some(until) = storage::observed_time::older_than(engine, KEPT_DAYS).await? else { return Ok(()) };
+    let Some(until) = core::observed_time::older_than(engine, KEPT_DAYS).await? else { return Ok(()) };
     for id in by_repository.values() {
         let context = {
             let mut conn = engine.store().read().await?;
@@ -61,7 +61,7 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
         };
         let pruned = async {
             let repo = core::context::repo(engine, &*context?).await?;
-            let asked = storage::retention::question_of(engine, &format!("backups:{id}"), until).await?;
+            let asked = core::deletion::question_of(engine, &format!("backups:{id}"), until).await?;
             let mut counts = Counts::default();
             let mut old = Vec::new();
             for made in repo.backups_made(BACKUPS, until.0).await? {
@@ -71,11 +71,12 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
                     Some(_) => {}
                 }
             }
-            let reviewed = review::kept::old_reviewed(engine, &repo, asked.bounds, &mut counts).await?;
-            if !storage::retention::may_delete(engine, &asked, counts).await? {
+            let reviewed =
+                workspace::reviewed::old_reviewed(engine, &repo, asked.bounds, &mut counts).await?;
+            if !core::deletion::may_delete(engine, &asked, counts).await? {
                 return Ok(Vec::new());
             }
-            review::kept::forget_reviewed(&repo, reviewed).await?;
+            workspace::reviewed::forget_reviewed(&repo, reviewed).await?;
             Ok(repo.forget_backups(old).await?)
         };
         match pruned.await {

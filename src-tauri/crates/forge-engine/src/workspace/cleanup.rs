@@ -177,8 +177,12 @@ async fn back_up_and_remove(
         delete_merged_branch(context, task, &repo, workspace).await;
         return Ok(false);
     }
-    let _lock =
-        super::lock::lock_workspace_now(engine, &task.id, workspace, &format!("cleanup-{}", workspace.id))?;
+    let _lock = core::worktree_lock::lock_workspace_now(
+        engine,
+        &task.id,
+        workspace,
+        &format!("cleanup-{}", workspace.id),
+    )?;
     require_nobody_in(path).await?;
     super::nested::mend_dot_git(engine, &repo, task, workspace).await?;
     // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository

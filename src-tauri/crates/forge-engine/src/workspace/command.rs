@@ -13,12 +13,9 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext},
+    core::{self, context::ProjectContext, worktree_lock::read_lock},
     error::{Result, whole},
-    workspace::{
-        cleanup::{Goes, unless_unfinished},
-        lock::read_lock,
-    },
+    workspace::cleanup::{Goes, unless_unfinished},
 };
 
 /// The largest file of another tool that is read.

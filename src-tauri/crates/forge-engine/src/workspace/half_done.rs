@@ -12,12 +12,12 @@ use serde_json::json;
 use crate::{
     Engine,
     core::{
+        self,
         context::{ProjectContext, backup_prefix},
         runner::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,
-    run,
 };
 
 /// Why the agent gets another turn.
@@ -73,7 +73,7 @@ pub(crate) async fn settle_worktree_of(
 /// Another turn for the agent, which finds everything as it left it.
 pub(crate) async fn back_to_half_done(engine: &Engine, s: &Stepping, trouble: Trouble) -> Result<End> {
     let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-    run::finish::send_back_in_place(engine, s, correction, CAUSE, trouble).await
+    core::again::send_back_in_place(engine, s, correction, CAUSE, trouble).await
 }
 
 const fn name_of(operation: Operation) -> &'static str {

@@ -6,16 +6,20 @@
 pub(crate) mod backups;
 pub(crate) mod cleanup;
 pub(crate) mod command;
+pub(crate) mod diff_scope;
 pub(crate) mod disk;
 pub(crate) mod expiry;
 pub(crate) mod guards;
 pub(crate) mod half_done;
-pub(crate) mod lock;
+pub(crate) mod measure;
 pub(crate) mod nested;
 pub(crate) mod orphans;
 pub(crate) mod pool;
 pub(crate) mod prepare;
-pub(crate) mod reset;
+pub(crate) mod reviewed;
+pub(crate) mod traces;
+pub(crate) mod unmerged;
+pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -164,7 +168,12 @@ pub(crate) async fn fresh_workspace(
     task: &TaskRow,
 ) -> Result<Workspace> {
     let workspace = new_record(engine, repo, context, task).await?;
-    let _lock = lock::lock_workspace_now(engine, &task.id, &workspace, &format!("reset-{}", workspace.id))?;
+    let _lock = core::worktree_lock::lock_workspace_now(
+        engine,
+        &task.id,
+        &workspace,
+        &format!("reset-{}", workspace.id),
+    )?;
     make(engine, repo, context, &workspace).await?;
     Ok(workspace)
 }

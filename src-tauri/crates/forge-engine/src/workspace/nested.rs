@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use forge_git::{NestedRepository, Repo, Uncommitted};
-use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
-use forge_model::execution::{Execution, ExecutionRole};
+use forge_model::execution::Execution;
 use forge_model::prompt::Correction;
-use forge_model::review::Review;
 use forge_model::task::AnnotationType;
-use forge_model::workflow::OnFailure;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{executions, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{tasks::TaskRow, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -20,14 +17,12 @@ use crate::{
     core::{
         self,
         context::backup_prefix,
-        entry::failure_policy,
         runner::{End, Stepping},
         transition::Carry,
         trouble::Trouble,
     },
     error::Result,
-    review::{self, decision::Rejection},
-    run, trust,
+    trust,
 };
 
 /// The cause of the one follow-up that tells an agent of a repository inside its worktree.
@@ -108,7 +103,7 @@ pub(crate) async fn refuse_embedded(
             cause: Some(TOLD_OF_EMBEDDED.to_owned()),
             ..Carry::default()
         };
-        return run::finish::run_once_more(engine, s, carry).await.map(Some);
+        return core::again::run_once_more(engine, s, carry).await.map(Some);
     }
     let message = format!("a git repository of its own lies in {}", named(&paths));
     let mut trouble = Trouble::new(AnnotationType::EmbeddedRepository, message);
@@ -118,7 +113,7 @@ pub(crate) async fn refuse_embedded(
 
 /// Files of submodules that are not committed there, and commits that no remote has, as what holds the task up; nothing
 /// when all is pushed.
-async fn unpushed(
+pub(crate) async fn unpushed(
     s: &Stepping,
     repo: &Repo,
     workspace: &Workspace,
@@ -189,50 +184,6 @@ pub(crate) async fn refuse_dangling(
         return Ok(Some(end));
     }
     Ok(unpushed(s, &repo, &workspace, seen).await?.map(End::Block))
-}
-
-/// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
-/// a person is asked. Nothing when all are pushed.
-pub(crate) async fn refuse_unpushed(
-    engine: &Engine,
-    s: &Stepping,
-    review: &mut Review,
-    (repo, workspace): (&Repo, &Workspace),
-    seen: &Uncommitted,
-) -> Result<Option<End>> {
-    let Some(trouble) = unpushed(s, repo, workspace, seen).await? else { return Ok(None) };
-    let reason = trouble.message.clone();
-    let told = {
-        let mut conn = engine.store().read().await?;
-        let last = executions::last_of(&mut conn, &s.task.id, ExecutionRole::Coder).await?;
-        let correction = Correction::GuardRefused { reason: reason.clone() };
-        last.is_some_and(|row| row.corrections.contains(&correction))
-    };
-    let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
-        return Ok(Some(End::Interrupted));
-    };
-    if task.status != s.task.status {
-        return Ok(Some(End::Interrupted));
-    }
-    let actor = Actor::System { cause: Cause::Review };
-    review::decision::fail_review(engine, &mut tx, &task, review, actor.clone(), &reason).await?;
-    let end = match failure_policy(&s.step) {
-        OnFailure::Cascade(to) if !told => {
-            let correction = Correction::GuardRefused { reason: reason.clone() };
-            let rejection = Rejection { to, actor, reason, correction, evidence: None };
-            match review::decision::reject(engine, &mut tx, &s.context, &mut task, &s.transition, rejection)
-                .await?
-            {
-                // No retry is left: nobody may approve a link that leads nowhere, so that is what is told.
-                End::Block(_) => End::Block(trouble),
-                end => end,
-            }
-        }
-        _ => End::Block(trouble),
-    };
-    tx.commit().await?;
-    Ok(Some(end))
 }
 
 fn named(paths: &[&str]) -> String {

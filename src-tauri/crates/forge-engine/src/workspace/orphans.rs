@@ -12,7 +12,6 @@ use std::{
 use forge_git::{FolderFacts, guard::GuardError};
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::task::Task;
 use forge_model::time::Timestamp;
 use forge_model::workspace::{OrphanFolder, Workspace, WorkspaceStatus};
 use forge_store::table::{projects, tasks, workspaces};
@@ -23,21 +22,21 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, slug, task_branch, task_folder},
+        worktree_lock::live_lock_in,
     },
     error::Result,
-    task::command::NewTask,
-    workspace::{backups::BACKUPS, cleanup::require_nobody_in, lock::live_lock_in, project_folder},
+    workspace::{backups::BACKUPS, cleanup::require_nobody_in, project_folder},
 };
 
 /// A folder that belongs to no task, and what was found in it.
-struct Orphan {
+pub(crate) struct Orphan {
     /// The folder, by its real path.
-    folder: PathBuf,
+    pub folder: PathBuf,
     /// The worktree in it, or where one would be.
-    tree: PathBuf,
+    pub tree: PathBuf,
     /// The project whose repository knows the worktree, else the one in whose folder it lies.
-    context: Option<Arc<ProjectContext>>,
-    facts: FolderFacts,
+    pub context: Option<Arc<ProjectContext>>,
+    pub facts: FolderFacts,
 }
 
 impl Engine {
@@ -89,38 +88,6 @@ impl Engine {
         trash.delete().await?;
         clear_own_files(&orphan.folder);
         places_changed(self, &context.project.id, "orphan_reclaimed").await
-    }
-
-    /// Makes an orphaned worktree the one of a new task.
-    ///
-    /// # Errors
-    /// `NotAnOrphan`, `InUse`, an escape, `Invalid`, git's errors.
-    pub async fn adopt_orphan(&self, path: &str, project: &ProjectId, title: Option<String>) -> Result<Task> {
-        let context = {
-            let mut conn = self.store().read().await?;
-            core::context::context(self, &mut conn, project).await?
-        };
-        let orphan = orphan(self, path).await?;
-        let facts = orphan.facts;
-        let of_project = facts.registered
-            && orphan.context.is_some_and(|of| of.project.repo_path == context.project.repo_path);
-        let (true, Some(branch), Some(head)) = (of_project, facts.branch, facts.head) else {
-            let message = format!("{path} is no worktree of this project's repository with a branch");
-            return Err(not_an_orphan(message));
-        };
-        let title = title.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| branch.clone());
-        let task = self.create_task(project, NewTask { title, ..NewTask::default() }).await?;
-        self.point("orphan.task_made");
-        let hold = core::workers::hold(self, &task.id).await;
-        let adopted = move_in(self, &context, &task.id, &orphan.folder, &orphan.tree, &branch, &head).await;
-        drop(hold);
-        if let Err(error) = adopted {
-            // Nothing became of it, so there is nothing to work on.
-            self.delete_task(&task.id, None).await?;
-            return Err(error);
-        }
-        super::disk::measure_later(self, &task.id);
-        self.task(&task.id).await
     }
 }
 
@@ -200,7 +167,7 @@ async fn whose(
 }
 
 /// The listed folder that a caller names.
-async fn orphan(engine: &Engine, path: &str) -> Result<Orphan> {
+pub(crate) async fn orphan(engine: &Engine, path: &str) -> Result<Orphan> {
     let root = real_root(engine)?;
     let real = real_path_inside(&root, path)?;
     let found = find_orphans(engine).await?.into_iter().find(|orphan| orphan.folder == real);
@@ -213,7 +180,7 @@ async fn orphan(engine: &Engine, path: &str) -> Result<Orphan> {
     Ok(orphan)
 }
 
-async fn move_in(
+pub(crate) async fn move_in(
     engine: &Engine,
     context: &ProjectContext,
     id: &TaskId,
@@ -287,7 +254,7 @@ async fn places_changed(engine: &Engine, project: &ProjectId, what: &str) -> Res
     Ok(())
 }
 
-fn not_an_orphan(message: String) -> EngineError {
+pub(crate) fn not_an_orphan(message: String) -> EngineError {
     EngineError::conflict(ConflictCode::NotAnOrphan, message)
 }
 

@@ -30,12 +30,12 @@ use crate::{
         context::{backup_prefix, task_branch},
         runner::{End, Stepping},
         trouble::Trouble,
+        worktree_lock::WorkspaceHold,
     },
     error::{Result, whole},
-    merge,
-    review::{self, RESTORABLE, checks::CheckOutput},
-    run, trust,
-    workspace::{Found, is_present, lock::WorkspaceHold},
+    program::{self, output::CheckOutput},
+    trust,
+    workspace::{self, Found, is_present, reviewed::RESTORABLE},
 };
 
 /// How much of each stream of a set-up command is shown when it fails.
@@ -50,7 +50,7 @@ pub(crate) async fn prepare_workspace(
     if !somebody_works(engine, s).await? {
         return Ok(End::skipped("nobody holds the role"));
     }
-    merge::watch::unwatch(engine, &s.task.id);
+    workspace::watch::unwatch(engine, &s.task.id);
     let repo = core::context::repo(engine, &s.context).await?;
     let Some(restarted) = start_from_target(engine, s, &repo, cancel).await? else {
         return Ok(End::Interrupted);
@@ -85,7 +85,7 @@ pub(crate) async fn workspace_to_judge(
         return Ok(Err(End::Block(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
     };
     let holder = format!("judge-{}", s.step.id);
-    Ok(match super::lock::lock_workspace(engine, &s.task.id, &workspace, &holder, cancel).await? {
+    Ok(match core::worktree_lock::lock_workspace(engine, &s.task.id, &workspace, &holder, cancel).await? {
         Some(lock) => Ok((workspace, Some(lock))),
         None => Err(End::Interrupted),
     })
@@ -118,7 +118,7 @@ async fn have_workspace(
         Found::Absent => (super::new_record(engine, repo, &s.context, &s.task).await?, false),
     };
     let log_id = format!("setup-{}", workspace.id);
-    let lock = super::lock::lock_workspace(engine, &s.task.id, &workspace, &log_id, cancel).await?;
+    let lock = core::worktree_lock::lock_workspace(engine, &s.task.id, &workspace, &log_id, cancel).await?;
     let Some(_lock) = lock else { return Ok(End::Interrupted) };
     put_record(engine, &workspace).await?;
     let log_dir = engine.log_dir(&s.task.project_id, &s.task.id);
@@ -129,11 +129,11 @@ async fn have_workspace(
         DEFAULT_CAP_BYTES,
         core::redaction::redactor_in(engine, &s.context),
     )?;
-    let growth = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let growth = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let preparation = Preparation { s, repo, workspace: &workspace, log: &log, log_id: &log_id };
     let unready = make_ready(engine, &preparation, cancel).await;
     drop(growth);
-    run::log::close_log(engine, log).await?;
+    program::log::close_log(engine, log).await?;
     if let Some(end) = unready? {
         return Ok(end);
     }
@@ -154,7 +154,7 @@ async fn start_from_target(
     let present = workspace.filter(is_present);
     let _lock = match &present {
         Some(workspace) => {
-            match super::lock::lock_workspace(
+            match core::worktree_lock::lock_workspace(
                 engine,
                 &s.task.id,
                 workspace,
@@ -186,7 +186,7 @@ pub(crate) async fn review_from_target(
     let _lock = match present.filter(|workspace| workspace.status != WorkspaceStatus::Active) {
         Some(workspace) => {
             let holder = format!("reopen-{}", s.step.id);
-            match super::lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
+            match core::worktree_lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
                 Some(lock) => Some(lock),
                 None => return Ok(None),
             }
@@ -244,7 +244,7 @@ async fn start_later(
         workspaces::put(&mut tx, &moved, engine.now()).await?;
         tx.commit().await?;
     }
-    review::unmerged::count_unmerged(engine, &s.task.id).await;
+    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
     let target = s.context.target_branch(&s.task);
     Ok(format!("starts from {target}; the earlier commits are kept as a backup"))
 }
@@ -258,7 +258,7 @@ async fn somebody_works(engine: &Engine, s: &Stepping) -> Result<bool> {
 }
 
 async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
-    let restorable = review::known_commit(engine, repo, &s.task).await?;
+    let restorable = workspace::reviewed::known_commit(engine, repo, &s.task).await?;
     let mut tx = engine.store().write().await?;
     workspaces::delete(&mut tx, &workspace.id).await?;
     tx.commit().await?;
@@ -341,7 +341,7 @@ async fn begin_phase(engine: &Engine, p: &Preparation<'_>, phase: &str) -> Resul
 
 async fn not_made(engine: &Engine, p: &Preparation<'_>, error: EngineError) -> Result<End> {
     if let EngineError::Git(GitError::IndexLocked { path, .. }) = &error {
-        merge::watch::watch_lock_file(engine, &p.s.task.id, path);
+        workspace::watch::watch_lock_file(engine, &p.s.task.id, path);
         return Ok(End::wait(WaitReason::GitLocked, whole(&error)));
     }
     let changed = matches!(error, EngineError::Git(GitError::RepositoryChanged { .. }));
@@ -421,7 +421,7 @@ async fn set_up(
         Marker(format!("{}-{index}", p.log_id)),
     )
     .base(environment.base())
-    .envs(run::given::task_env(engine, &s.context, &s.task, Some(p.workspace)))
+    .envs(program::given::task_env(engine, &s.context, &s.task, Some(p.workspace)))
     .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
     let entry = |status, exit_code: Option<i32>| NewEntry {
         status: Some(status),
@@ -434,9 +434,14 @@ async fn set_up(
     environment.note_withheld(p.log);
     p.log.append_entry(entry(EntryStatus::Running, None));
     let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
-    let finished =
-        run::recorded::run_recorded(engine, &s.task, command, cancel, (&mut output, environment.redactor()))
-            .await;
+    let finished = program::recorded::run_recorded(
+        engine,
+        &s.task,
+        command,
+        cancel,
+        (&mut output, environment.redactor()),
+    )
+    .await;
     let exit_code = match &finished {
         Ok(Finished { exit: Exit::Code(code), .. }) => Some(*code),
         _ => None,

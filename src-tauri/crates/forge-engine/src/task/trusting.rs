@@ -13,8 +13,8 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, trouble::trouble_of_trust},
     error::Result,
-    project, task,
-    trust::Judgement,
+    project, retry,
+    trust::{Judgement, judge_start, start_of_project, start_of_task},
     workspace::is_present,
 };
 
@@ -108,12 +108,12 @@ async fn judge_scope(
 ) -> Result<(String, Judgement)> {
     let repo = core::context::repo(engine, context).await?;
     if let Some(task) = task {
-        let start = super::start_of_task(engine, context, &repo, task, None).await?;
+        let start = start_of_task(engine, context, &repo, task, None).await?;
         let commit = start.commits.into_iter().next().unwrap_or_default();
         return Ok((commit, judge_task(engine, context, task).await?));
     }
-    let start = super::start_of_project(context, &repo).await?;
-    let mut judgement = super::judge_start(engine, context, &repo, &start).await?;
+    let start = start_of_project(context, &repo).await?;
+    let mut judgement = judge_start(engine, context, &repo, &start).await?;
     for task in waiting_for_trust(engine, context).await? {
         judgement.add(judge_task(engine, context, &task).await?);
     }
@@ -126,8 +126,8 @@ async fn judge_task(engine: &Engine, context: &ProjectContext, task: &TaskRow) -
     let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     // One that waits for trust before its set-up is not active yet.
     let made = workspace.filter(is_present);
-    let start = super::start_of_task(engine, context, &repo, task, made.as_ref()).await?;
-    super::judge_start(engine, context, &repo, &start).await
+    let start = start_of_task(engine, context, &repo, task, made.as_ref()).await?;
+    judge_start(engine, context, &repo, &start).await
 }
 
 async fn waiting_for_trust(engine: &Engine, context: &ProjectContext) -> Result<Vec<TaskRow>> {
@@ -193,7 +193,7 @@ async fn go_on_with_trust(engine: &Engine, actor: Actor, context: &ProjectContex
             continue;
         }
         let annotation = task.error_annotation.clone();
-        task::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
     core::runner::wake_waiting(engine);

@@ -14,8 +14,8 @@ use crate::{
     Engine, EngineError,
     core::{self, runner::Stepping},
     error::Result,
-    review::checks::TAIL_BYTES,
-    run,
+    program,
+    review::{self, checks::TAIL_BYTES},
     validate::{self, Call},
 };
 
@@ -38,7 +38,7 @@ pub(crate) async fn run_gate(
     };
     let log_id = format!("check-{}-{index}", review.id);
     let begun = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), &command, &log_id);
-    super::checks::write_check(engine, s, review, &begun).await?;
+    review::checks::write_check(engine, s, review, &begun).await?;
     let input = gate.input(&s.task.project_id, &s.task.id, &workspace.path);
     let (at, input) = match validate::place::validated_at(engine, input).await {
         // What the worktree holds can make a check impossible: then it fails and says so.
@@ -64,11 +64,11 @@ async fn log_gate(engine: &Engine, s: &Stepping, log_id: &str, report: &Validate
         DEFAULT_CAP_BYTES,
         core::redaction::redactor_in(engine, &s.context),
     )?;
-    let _follow = run::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), log_id, &log);
+    let _follow = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), log_id, &log);
     let text = format!("{}\n", told(&report.results));
     log.raw(text.as_bytes());
     log.append(EntryKind::Stdout, "", json!({ "text": text }));
-    run::log::close_log(engine, log).await
+    program::log::close_log(engine, log).await
 }
 
 fn ended(begun: ReviewStep, duration_ms: i64, report: ValidateReport) -> ReviewStep {

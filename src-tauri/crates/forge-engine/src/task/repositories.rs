@@ -18,7 +18,7 @@ use crate::{
         trouble::told,
     },
     error::Result,
-    run, task, workspace,
+    retry, run, trust,
 };
 
 impl Engine {
@@ -72,7 +72,7 @@ async fn accept_as_shown(
         let path = repo.root().to_owned();
         return Err(GitError::RepositoryChanged { path, change: Box::new(change) }.into());
     }
-    super::accepted::store_accepted(engine, context, &now).await?;
+    trust::accepted::store_accepted(engine, context, &now).await?;
     // Opened anew: where hooks are may be another folder now.
     engine.repos().remove(Path::new(&context.project.repo_path));
     Ok(())
@@ -101,7 +101,7 @@ async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectCon
             continue;
         }
         let annotation = task.error_annotation.clone();
-        task::actions::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
     core::runner::wake_waiting(engine);
@@ -149,24 +149,28 @@ pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, 
         EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
     })?;
     let repo = core::context::repo(engine, &context).await?;
-    let lock =
-        workspace::lock::lock_workspace_now(engine, id, &workspace, &format!("embedded-{}", workspace.id))?;
+    let lock = core::worktree_lock::lock_workspace_now(
+        engine,
+        id,
+        &workspace,
+        &format!("embedded-{}", workspace.id),
+    )?;
     let worktree = Path::new(&workspace.path);
     let seen = repo.uncommitted(worktree).await?;
     for found in repo.embedded_repositories(worktree, &seen, &workspace.base_commit).await? {
         if verb == Verb::AddEmbedded {
-            let (prefix, aside) = (backup_prefix(&task), super::accepted::kept_folder(engine, &task));
+            let (prefix, aside) = (backup_prefix(&task), trust::accepted::kept_folder(engine, &task));
             repo.absorb_embedded(worktree, &found.path, &prefix, &aside).await?;
         } else {
             repo.ignore_embedded(worktree, &found.path).await?;
         }
     }
-    super::accepted::keep_own_changes(engine, &context, &repo).await?;
+    trust::accepted::keep_own_changes(engine, &context, &repo).await?;
     drop(lock);
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
     let annotation = task.error_annotation.clone();
-    task::actions::retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+    retry::retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
     tx.commit().await?;
     core::runner::wake_waiting(engine);
     Ok(())

@@ -7,7 +7,11 @@ use forge_model::time::Timestamp;
 use forge_store::table::{clock, clock::Mark};
 use tokio::time::Instant;
 
-use crate::{Engine, core, engine::locked, error::Result};
+use crate::{
+    Engine,
+    core::{self, sync::locked},
+    error::Result,
+};
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How often the clocks are looked at.

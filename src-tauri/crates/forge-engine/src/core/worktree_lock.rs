@@ -31,10 +31,9 @@ use crate::{
         context::task_folder,
         features::Acting,
         runner::{End, Stepping, name_of},
+        sync::locked,
     },
-    engine::locked,
     error::Result,
-    task::moves::IfLocked,
 };
 
 const LOCK_FILE: &str = ".forge.lock";
@@ -386,4 +385,14 @@ async fn until_released(folder: &Path, lock: &WorkspaceLock) {
 
 fn host_name() -> String {
     nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What becomes of a call that needs a worktree which somebody else changes now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IfLocked {
+    /// It waits, in order.
+    #[default]
+    Wait,
+    /// It is refused.
+    Reject,
 }

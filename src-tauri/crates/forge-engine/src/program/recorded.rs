@@ -20,7 +20,6 @@ use crate::{
     Engine, EngineError,
     core::{self, redaction::Redacting},
     error::Result,
-    workspace,
 };
 
 /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
@@ -60,7 +59,7 @@ pub(crate) async fn run_recorded_for(
     };
     core::disk::with_patience_until(engine, cancel, record).await.map_err(Box::new)?;
     let started = |identity: ProcessIdentity| {
-        workspace::lock::name_script(engine, owner, &identity);
+        core::worktree_lock::name_script(engine, owner, &identity);
         engine.point("process.started");
     };
     let program = command.program.clone();

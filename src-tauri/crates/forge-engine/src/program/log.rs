@@ -1,12 +1,15 @@
 //! The log of a run or a program: its growth is told, and its end waits for a disk that is full.
 
+use forge_agents::LogReader;
+use forge_model::log::LogPage;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use forge_agents::LogWriter;
 use forge_model::ids::{ProjectId, TaskId};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{Engine, EngineError, error::Result, run::growth::LogGrowth};
+use crate::{Engine, EngineError, error::Result, program::growth::LogGrowth};
 
 /// How long a disk that refuses the end of a log is left alone, how often it is tried again though it takes everything
 /// else, and with how much free space it is full.
@@ -75,4 +78,27 @@ pub(crate) async fn close_log(engine: &Engine, log: LogWriter) -> Result<()> {
         .await
         .map(drop)
         .map_err(|error| EngineError::io("close a log")(std::io::Error::other(error)))
+}
+
+/// A stretch of a log of a folder; empty when it has no such log yet.
+pub(crate) async fn page_of(
+    dir: PathBuf,
+    log: String,
+    after: Option<u64>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<LogPage> {
+    let page = tokio::task::spawn_blocking(move || LogReader::page(&dir, &log, after, before, limit)).await;
+    let page = page.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))?;
+    match page {
+        Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
+        Err(forge_agents::LogError::NotFound(_)) => {
+            Ok(LogPage { entries: Vec::new(), first_seq: 0, last_seq: 0, total: 0 })
+        }
+        other => Ok(other?),
+    }
+}
+
+pub(crate) fn bad_log_id(error: &forge_agents::LogError) -> EngineError {
+    EngineError::invalid("log_id", error.to_string())
 }

@@ -28,8 +28,8 @@ use crate::{
     error::Result,
     fix::{self, SET_ASIDE},
     read::view::offers_of,
-    review, run, trust,
-    workspace::cleanup::Goes,
+    run, trust,
+    workspace::{self, cleanup::Goes},
 };
 
 impl Engine {
@@ -57,7 +57,7 @@ impl Engine {
         }
         tx.commit().await?;
         self.point("reset.forgotten");
-        let workspace = super::fresh_workspace(self, &repo, &context, &task).await?;
+        let workspace = workspace::fresh_workspace(self, &repo, &context, &task).await?;
         self.point("reset.made");
         let mut tx = self.store().write().await?;
         let (mut task, context) = core::load::load_own(self, &mut tx, id, None).await?;
@@ -78,7 +78,7 @@ impl Engine {
             core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
         }
         tx.commit().await?;
-        review::unmerged::count_unmerged(self, id).await;
+        workspace::unmerged::count_unmerged(self, id).await;
         Ok(workspace)
     }
 
@@ -122,8 +122,12 @@ impl Engine {
         let workspace = workspace.ok_or_else(|| {
             EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
         })?;
-        let _lock =
-            super::lock::lock_workspace_now(self, id, &workspace, &format!("restore-{}", workspace.id))?;
+        let _lock = core::worktree_lock::lock_workspace_now(
+            self,
+            id,
+            &workspace,
+            &format!("restore-{}", workspace.id),
+        )?;
         let repo = core::context::repo(self, &context).await?;
         let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
         trust::accepted::keep_own_changes(self, &context, &repo).await?;
@@ -148,7 +152,8 @@ pub(crate) async fn set_work_aside(
 ) -> Result<()> {
     let old = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     if let Some(old) = old.filter(|w| w.status != WorkspaceStatus::Cleaned)
-        && let Err(reason) = super::cleanup::remove_workspace(engine, context, task, old, Goes::Away).await?
+        && let Err(reason) =
+            workspace::cleanup::remove_workspace(engine, context, task, old, Goes::Away).await?
     {
         return Err(EngineError::conflict(
             ConflictCode::InUse,

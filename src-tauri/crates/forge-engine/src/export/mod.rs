@@ -16,11 +16,9 @@ use forge_model::ids::ProjectId;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext},
-    cost,
-    engine::locked,
+    core::{self, context::ProjectContext, features::features, sync::locked},
     error::Result,
-    knowledge, trust,
+    trust,
 };
 
 /// The folder of a project's exports.
@@ -53,8 +51,10 @@ pub(crate) fn keep_exporting(engine: &Engine) {
 async fn export_what_is_new(engine: &Engine) -> Result<()> {
     // Writers take turns: what made this necessary is committed once a turn is had.
     drop(engine.store().write().await?);
-    cost::export_new_anomalies(engine).await?;
-    knowledge::teaching::export_new_debriefs(engine).await
+    for export in features(engine).each(|feature| feature.export) {
+        export(engine).await?;
+    }
+    Ok(())
 }
 
 /// Writes a file of the exports, in place of what was there. `path` is relative to `.forge/`, its parts divided

@@ -14,7 +14,7 @@ use notify::{RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{Engine, engine::locked};
+use crate::{Engine, core::sync::locked};
 
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 const FALLBACK: Duration = Duration::from_secs(60);

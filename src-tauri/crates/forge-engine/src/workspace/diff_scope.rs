@@ -1,5 +1,8 @@
 //! Between which commits a diff is shown, and what of it is hidden.
 
+use forge_model::review::Review;
+use forge_model::workflow::StateKind;
+use sqlx::SqliteConnection;
 use std::path::{Path, PathBuf};
 
 use forge_git::{DiffScope, Repo, guard};
@@ -15,7 +18,6 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
-    read::{DiffRequest, review_in_view},
 };
 
 pub(crate) async fn diff_scope(
@@ -137,4 +139,40 @@ pub(crate) fn check_inside(root: &Path, path: &str, field: &str) -> Result<()> {
         Some(Err(error @ guard::GuardError::Escape { .. })) => Err(escape(error)),
         _ => Ok(()),
     }
+}
+
+/// Which part of a task's changes is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiffRequest {
+    /// Everything since it left the target, committed or not.
+    Task,
+    /// What is not committed.
+    Uncommitted,
+    /// What the latest run did.
+    Turn,
+    /// What changed since the last review.
+    SinceReview,
+}
+
+/// The review whose commit stands for a task's changes: while the task is at a gate, was blocked there, or was
+/// finished from there. Before, after and beside that its work is what the worktree holds.
+pub(crate) async fn review_in_view(
+    conn: &mut SqliteConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<Review>> {
+    let state = context.workflow.state(&task.status);
+    let at = match state.map(|state| state.kind) {
+        Some(StateKind::Gate) => state,
+        Some(StateKind::Blocked) => {
+            let from = task.error_annotation.as_ref().map(|annotation| annotation.from_state.as_str());
+            from.and_then(|from| context.workflow.state(from))
+        }
+        _ => None,
+    };
+    if at.is_none_or(|state| state.kind != StateKind::Gate || state.plans()) {
+        return Ok(None);
+    }
+    let last = reviews::last(conn, &task.id).await?;
+    Ok(last.filter(|review| review.reviewed_commit.is_some()))
 }

@@ -12,11 +12,10 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, task_branch},
+        context::{ProjectContext, present_repo, task_branch},
         lineage::{is_entry, is_ordered},
     },
     error::Result,
-    review::present_repo,
 };
 
 /// How many commits of a task's branch its target lacks; what was merged from it counts as merged, whatever became

@@ -6,15 +6,15 @@ use forge_model::retention::{Bounds, Counts};
 use forge_model::time::Timestamp;
 use forge_store::table::tasks;
 use forge_store::table::tasks::TaskRow;
+use forge_store::table::{executions, reviews};
 
 use crate::{
     Engine,
     core::{
         self,
-        context::{ProjectContext, backup_prefix},
+        context::{ProjectContext, backup_prefix, present_repo},
     },
     error::Result,
-    review::{REVIEWED, present_repo, reviewed_prefix},
 };
 
 /// The reviewed commits of tasks that this engine knows to be closed since before `until`, and how many are kept in all.
@@ -72,4 +72,31 @@ pub(crate) async fn turn_reviewed_into_backups(
         repo.delete_ref(&kept.ref_name, &kept.commit).await?;
     }
     Ok(())
+}
+
+/// Where reviewed commits are kept.
+pub(crate) const REVIEWED: &str = "refs/forge/reviewed";
+
+/// Where the details of an annotation name the commit that a missing branch can be restored from.
+pub(crate) const RESTORABLE: &str = "reviewed_commit";
+
+/// Where the reviewed commits of a task are kept.
+pub(crate) fn reviewed_prefix(task: &TaskId) -> String {
+    format!("{REVIEWED}/{task}")
+}
+
+/// The newest commit of a task that is still there: of its reviews, else of its runs.
+pub(crate) async fn known_commit(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
+    let (all, worked) = {
+        let mut conn = engine.store().read().await?;
+        (reviews::list(&mut conn, &task.id).await?, executions::list(&mut conn, &task.id).await?)
+    };
+    let reviewed = all.into_iter().rev().filter_map(|review| review.reviewed_commit);
+    let committed = worked.into_iter().rev().filter_map(|row| row.execution.after_commit);
+    for commit in reviewed.chain(committed) {
+        if repo.resolve(&commit).await?.is_some() {
+            return Ok(Some(commit));
+        }
+    }
+    Ok(None)
 }

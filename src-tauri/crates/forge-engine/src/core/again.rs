@@ -1,0 +1,74 @@
+//! Another turn for the agent of the state that a task is in.
+
+use forge_model::budget::BudgetKind;
+use forge_model::prompt::Correction;
+use forge_store::Tx;
+use forge_store::table::slots;
+use forge_store::table::{steps, tasks};
+
+use crate::{
+    Engine,
+    core::{
+        self, retry_budget,
+        runner::{Effect, End, Stepping},
+        transition::Carry,
+        trouble::Trouble,
+    },
+    error::Result,
+};
+
+/// Asks for a place, the worktree and the agent again, in the state the task is in.
+pub(crate) async fn re_enter(
+    engine: &Engine,
+    tx: &mut Tx,
+    s: &mut Stepping,
+    carry: Carry,
+    effects: &mut Vec<Effect>,
+) -> Result<()> {
+    slots::release(tx, &s.task.id).await?;
+    effects.push(Effect::WakeWaiting);
+    let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
+    core::entry::insert_entry(engine, tx, &context, &mut s.task, &transition, carry).await
+}
+
+/// Another turn with the reason, paid from the execution budget; blocked when that is spent.
+pub(crate) async fn send_back_in_place(
+    engine: &Engine,
+    s: &Stepping,
+    correction: Correction,
+    cause: &str,
+    trouble: Trouble,
+) -> Result<End> {
+    let budget = {
+        let mut conn = engine.store().read().await?;
+        retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution)
+    };
+    if !budget.allows() {
+        return Ok(End::Block(trouble));
+    }
+    let carry = Carry {
+        corrections: vec![correction],
+        cause: Some(cause.to_owned()),
+        spends: Some(BudgetKind::Execution),
+        ..Carry::default()
+    };
+    run_once_more(engine, s, carry).await
+}
+
+/// Replaces the rest of this turn's steps by another run of the agent.
+pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, carry: Carry) -> Result<End> {
+    let mut effects: Vec<Effect> = Vec::new();
+    let mut tx = engine.store().write().await?;
+    let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
+    let still_current = steps::next(&mut tx, &s.task.id).await?.is_some_and(|step| step.id == s.step.id);
+    if !still_current || task.status != s.task.status {
+        return Ok(End::Interrupted);
+    }
+    let reason = carry.cause.clone();
+    steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", engine.now()).await?;
+    let mut again = Stepping { task, ..s.again() };
+    re_enter(engine, &mut tx, &mut again, carry, &mut effects).await?;
+    tx.commit().await?;
+    core::runner::act(engine, effects);
+    Ok(End::Ok(reason))
+}

@@ -1,0 +1,22 @@
+//! What the parts of the inner loop did.
+
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::loop_status::Subsystem;
+use forge_store::Tx;
+use forge_store::table::loop_effects;
+use forge_store::table::loop_effects::EffectRow;
+
+use crate::{Engine, error::Result};
+
+/// Writes down what a part of the inner loop did.
+pub(crate) async fn record_effect(
+    engine: &Engine,
+    tx: &mut Tx,
+    project: &ProjectId,
+    part: Subsystem,
+    task: Option<&TaskId>,
+    effect: String,
+) -> Result<()> {
+    let row = EffectRow { task_id: task.cloned(), effect, at: engine.now() };
+    Ok(loop_effects::put(tx, project, part, &row).await?)
+}

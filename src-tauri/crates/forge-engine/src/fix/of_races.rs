@@ -1,0 +1,63 @@
+//! Which fixes belong to the work of a race's entries.
+
+use forge_model::fix::FixProposal;
+use forge_model::race::{Race, RaceStatus};
+use forge_store::Tx;
+use forge_store::table::tasks::TaskRow;
+use forge_store::table::{fixes, races, reviews};
+use sqlx::SqliteConnection;
+
+use crate::{
+    Engine,
+    error::Result,
+    fix::{self, is_waiting},
+};
+
+/// The race whose entry's work a fix was drafted on.
+pub(crate) async fn race_of_fix(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Option<Race>> {
+    match reviews::task_of(conn, &fix.review_id).await? {
+        Some(entry) if fix.strategy.is_some() => Ok(races::of_entry(conn, &entry).await?),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the work that a fix was drafted on is the task's, or can still become it.
+pub(crate) async fn is_of_present_work(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Standing> {
+    if fix.strategy.is_none() {
+        return Ok(Standing::Own);
+    }
+    let Some(race) = race_of_fix(conn, fix).await? else { return Ok(Standing::Gone) };
+    let last = races::last(conn, &fix.task_id).await?;
+    if last.is_none_or(|last| last.id != race.id) {
+        return Ok(Standing::Gone);
+    }
+    let wins = race.winner.is_some() && race.winner == fix.strategy;
+    Ok(match race.status {
+        RaceStatus::NoWinner => Standing::Possible,
+        RaceStatus::Decided if wins => Standing::Possible,
+        RaceStatus::Promoted if wins => Standing::Own,
+        _ => Standing::Gone,
+    })
+}
+
+/// Marks the open fixes of entries whose work cannot become the task's any more.
+pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+        if is_of_present_work(tx, &fix).await? == Standing::Gone {
+            fix::superseded::mark_superseded(engine, tx, task, fix, "its entry's work is not the task's")
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// What the work that a fix was drafted on is to its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// The task's work.
+    Own,
+    /// The work of an entry that can still become the task's.
+    Possible,
+    /// None of the task's, for good.
+    Gone,
+}

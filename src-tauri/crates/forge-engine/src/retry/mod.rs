@@ -1,0 +1,149 @@
+//! How a task that is held up goes on: what was tried is tried again, or its agent gets another turn.
+
+use forge_model::actor::Actor;
+use forge_model::event::EventType;
+use forge_model::offer::Verb;
+use forge_model::prompt::Correction;
+use forge_model::review::ReviewStatus;
+use forge_model::task::{AnnotationType, ErrorAnnotation};
+use forge_store::Tx;
+use forge_store::table::tasks::TaskRow;
+use forge_store::table::transitions::TransitionRow;
+use forge_store::table::{executions, reviews, tasks, transitions};
+use serde_json::Value;
+
+use crate::{
+    Engine, EngineError,
+    core::{
+        self,
+        context::ProjectContext,
+        transition::{Carry, Move},
+    },
+    error::Result,
+    review, subtask,
+};
+
+/// Runs again what failed, in the state it came from.
+pub(crate) async fn retry(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    actor: Actor,
+    annotation: Option<ErrorAnnotation>,
+    correction: Option<Correction>,
+) -> Result<()> {
+    let mut carry = Carry { cause: Some("retried by hand".to_owned()), ..Carry::default() };
+    carry.corrections.extend(correction);
+    let kind = annotation.as_ref().map(|annotation| annotation.kind);
+    let last_run = executions::last(tx, &task.id).await?;
+    carry.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
+        || subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?
+        || (kind != Some(AnnotationType::MergeConflict) && Engine::is_failed_turn(last_run.as_ref()));
+    let from_state = annotation
+        .as_ref()
+        .map(|annotation| annotation.from_state.clone())
+        .filter(|from| context.workflow.state(from).is_some())
+        .map_or_else(|| work_state(context), Ok)?;
+    let is_conflict = kind == Some(AnnotationType::MergeConflict);
+    let to = if is_conflict { work_state(context)? } else { from_state };
+    if is_conflict {
+        let all = executions::list(tx, &task.id).await?;
+        if let Some(conflict) = all.into_iter().rev().find_map(|row| row.execution.conflict) {
+            let (target, paths) = (conflict.target, conflict.paths);
+            carry.corrections.push(Correction::Conflict { target, paths, begun: false });
+        }
+    }
+    if to == task.status {
+        let last = transitions::last(tx, &task.id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+        if kind == Some(AnnotationType::ReviewerUnusable) {
+            return audit_again(engine, tx, task, &last, carry).await;
+        }
+        review_anew(engine, tx, context, task, &last).await?;
+        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
+    }
+    let mut mv = Move::by(&to, "retry", actor);
+    // Repeating what failed is no new judgement of the work.
+    mv.keeps_pass = true;
+    mv.carry = carry;
+    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
+}
+
+/// What a review came to stays on its row: another try at its gate is another review. One of work begins with the
+/// work's commit, once the gate is entered anew.
+async fn review_anew(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    last: &TransitionRow,
+) -> Result<()> {
+    let Some(state) = context.workflow.state(&task.status).filter(|state| state.plans()) else {
+        return Ok(());
+    };
+    let review = reviews::last(tx, &task.id).await?.filter(|review| review.state == state.name);
+    let is_over = review
+        .is_none_or(|review| !matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman));
+    if is_over {
+        core::transition::begin_review(engine, tx, task, state, last, None).await?;
+    }
+    Ok(())
+}
+
+/// Only the auditor failed: it alone is asked again.
+async fn audit_again(
+    engine: &Engine,
+    tx: &mut Tx,
+    task: &mut TaskRow,
+    last: &TransitionRow,
+    carry: Carry,
+) -> Result<()> {
+    if let Some(mut review) = reviews::last(tx, &task.id).await? {
+        review.status = ReviewStatus::Running;
+        review.note = None;
+        reviews::update(tx, &review).await?;
+    }
+    task.error_annotation = None;
+    tasks::update(tx, task, engine.now()).await?;
+    review::audit::ask_auditor(tx, task, last, carry).await?;
+    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+}
+
+#[expect(clippy::too_many_arguments, reason = "the facts of one move; a struct would only rename them")]
+pub(crate) async fn back_to_work(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &mut TaskRow,
+    actor: Actor,
+    verb: Verb,
+    correction: Correction,
+    reason: Option<String>,
+) -> Result<()> {
+    let to = work_state(context)?;
+    let last_run = executions::last(tx, &task.id).await?;
+    let carry = Carry {
+        corrections: vec![correction],
+        cause: Some(verb.to_string()),
+        subtask_turn: subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?,
+        ..Carry::default()
+    };
+    if to == task.status {
+        let last = transitions::last(tx, &task.id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
+        task.review_passed_at = None;
+        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
+    }
+    let mut mv = Move::by(&to, verb.as_str(), actor);
+    mv.reason = reason;
+    mv.carry = carry;
+    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
+}
+
+fn work_state(context: &ProjectContext) -> Result<String> {
+    let state = context.workflow.work_state();
+    Ok(state.ok_or_else(|| EngineError::not_found("state", "of kind active"))?.name.clone())
+}

@@ -1,0 +1,132 @@
+//! The gate of a plan: what a planner wrote is passed on, or waits for a person.
+
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+use forge_model::actor::Actor;
+use forge_model::execution::Execution;
+use forge_model::ids::AgentId;
+use forge_model::prompt::Correction;
+use forge_model::review::{Review, ReviewStatus};
+use forge_model::task::AnnotationType;
+use forge_model::workflow::State;
+use forge_store::Tx;
+use forge_store::table::{reviews, workspaces};
+use futures::future::BoxFuture;
+
+use crate::{
+    Engine,
+    core::{
+        again::send_back_in_place,
+        lineage::audits,
+        runner::{AtGate, Effect, End, Finding, HeldBack, Stepping},
+        transition::Move,
+        trouble::Trouble,
+    },
+    error::Result,
+    review,
+    run::{
+        self,
+        plan::{read_plan, write_plan},
+    },
+    workspace,
+};
+
+/// Goes on after a run that ended: with what an auditor or a planner came to, or with the work of the task.
+pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let Some((execution, _)) = run::finish::finished_execution(engine, s).await? else {
+        return Ok(End::skipped("no execution"));
+    };
+    if audits(execution.role) {
+        return review::audit::settle_audit(engine, s, execution, cancel).await;
+    }
+    if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
+        return advance_plan(engine, s, &execution).await;
+    }
+    run::finish::advance_work(engine, s, execution).await
+}
+
+/// The plan is what the planner wrote to its file, else what it said last.
+async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> Result<End> {
+    let workspace = {
+        let mut conn = engine.store().read().await?;
+        workspaces::last(&mut conn, &s.task.id).await?
+    };
+    let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
+    workspace::traces::remove_traces(engine, &s.context, &s.task, &workspace).await?;
+    // One from before the task came here is none of this planner's.
+    if run::plan::missing_plan(engine, &s.task).await?.is_some() {
+        match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
+            Some(said) => write_plan(&workspace, said).await?,
+            None if read_plan(&workspace).await?.is_some() => {}
+            None => {
+                let reason = "no plan has been written".to_owned();
+                let correction = Correction::GuardRefused { reason: reason.clone() };
+                let trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+                return send_back_in_place(engine, s, correction, "asked for the plan", trouble).await;
+            }
+        }
+    }
+    Ok(End::Found(Arc::new(PlanWritten { planner: execution.agent_id.clone() })))
+}
+
+/// A plan is written, by this agent.
+#[derive(Clone)]
+struct PlanWritten {
+    planner: AgentId,
+}
+
+impl Finding for PlanWritten {
+    fn decide<'a>(
+        &'a self,
+        engine: &'a Engine,
+        tx: &'a mut Tx,
+        s: &'a mut Stepping,
+        _: &'a mut Vec<Effect>,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(decide_plan(engine, tx, s, self.planner.clone()))
+    }
+
+    fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
+        Some(self)
+    }
+}
+
+impl AtGate for PlanWritten {
+    fn held_back<'a>(
+        self: Arc<Self>,
+        engine: &'a Engine,
+        s: &'a Stepping,
+        by: HeldBack,
+    ) -> BoxFuture<'a, Result<End>> {
+        Box::pin(async move {
+            match by {
+                HeldBack::Aside(mv) => Ok(End::Go(mv)),
+                HeldBack::Refused(trouble) => {
+                    let correction = Correction::GuardRefused { reason: trouble.message.clone() };
+                    send_back_in_place(engine, s, correction, "a guard refused", trouble).await
+                }
+            }
+        })
+    }
+}
+
+/// Passes a plan that is written, or lets it wait for a person.
+async fn decide_plan(engine: &Engine, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
+    let Some((state, mut review)) = running_review(tx, s).await? else {
+        return Ok(End::skipped("nothing waits for the plan"));
+    };
+    let accepted = review::decision::decide_running(engine, tx, s, &state, &mut review).await?;
+    Ok(match (accepted, state.triggers.get("accept")) {
+        (true, Some(accept)) => End::go(Move::by(&accept.to, "accept", Actor::Agent { id: planner })),
+        (true, None) => End::Ok(Some("passed; the state declares no accept".to_owned())),
+        (false, _) => End::Ok(Some("the plan waits for a person".to_owned())),
+    })
+}
+
+/// The task's gate and its review, while that runs.
+pub(crate) async fn running_review(tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
+    let state = s.context.workflow.state(&s.task.status).cloned();
+    let review = reviews::last(tx, &s.task.id).await?;
+    Ok(state.zip(review).filter(|(_, review)| review.status == ReviewStatus::Running))
+}

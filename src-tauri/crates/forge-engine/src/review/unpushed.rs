@@ -1,0 +1,65 @@
+//! Work in submodules that no remote has.
+
+use forge_git::{Repo, Uncommitted};
+use forge_model::actor::{Actor, Cause};
+use forge_model::execution::ExecutionRole;
+use forge_model::prompt::Correction;
+use forge_model::review::Review;
+use forge_model::workflow::OnFailure;
+use forge_model::workspace::Workspace;
+use forge_store::table::{executions, tasks};
+
+use crate::{
+    Engine,
+    core::{
+        entry::failure_policy,
+        runner::{End, Stepping},
+    },
+    error::Result,
+    review::{self, decision::Rejection},
+    workspace::nested::unpushed,
+};
+
+/// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
+/// a person is asked. Nothing when all are pushed.
+pub(crate) async fn refuse_unpushed(
+    engine: &Engine,
+    s: &Stepping,
+    review: &mut Review,
+    (repo, workspace): (&Repo, &Workspace),
+    seen: &Uncommitted,
+) -> Result<Option<End>> {
+    let Some(trouble) = unpushed(s, repo, workspace, seen).await? else { return Ok(None) };
+    let reason = trouble.message.clone();
+    let told = {
+        let mut conn = engine.store().read().await?;
+        let last = executions::last_of(&mut conn, &s.task.id, ExecutionRole::Coder).await?;
+        let correction = Correction::GuardRefused { reason: reason.clone() };
+        last.is_some_and(|row| row.corrections.contains(&correction))
+    };
+    let mut tx = engine.store().write().await?;
+    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
+        return Ok(Some(End::Interrupted));
+    };
+    if task.status != s.task.status {
+        return Ok(Some(End::Interrupted));
+    }
+    let actor = Actor::System { cause: Cause::Review };
+    review::decision::fail_review(engine, &mut tx, &task, review, actor.clone(), &reason).await?;
+    let end = match failure_policy(&s.step) {
+        OnFailure::Cascade(to) if !told => {
+            let correction = Correction::GuardRefused { reason: reason.clone() };
+            let rejection = Rejection { to, actor, reason, correction, evidence: None };
+            match review::decision::reject(engine, &mut tx, &s.context, &mut task, &s.transition, rejection)
+                .await?
+            {
+                // No retry is left: nobody may approve a link that leads nowhere, so that is what is told.
+                End::Block(_) => End::Block(trouble),
+                end => end,
+            }
+        }
+        _ => End::Block(trouble),
+    };
+    tx.commit().await?;
+    Ok(Some(end))
+}

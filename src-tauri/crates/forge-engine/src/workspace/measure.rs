@@ -1,0 +1,23 @@
+//! How much the work of a task changes.
+
+use std::path::Path;
+
+use forge_git::Repo;
+use forge_model::task::DiffStat;
+use forge_model::workspace::Workspace;
+
+use crate::{core::runner::Stepping, error::Result};
+
+/// How much the branch changes.
+pub(crate) async fn measure(
+    s: &Stepping,
+    repo: &Repo,
+    worktree: &Path,
+    workspace: &Workspace,
+) -> Result<DiffStat> {
+    let head = repo.head(worktree).await?;
+    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+    let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
+    let counts = repo.diff_counts(&base, &head).await?;
+    Ok(DiffStat { files: counts.files, added: counts.added, removed: counts.removed })
+}
