@@ -20,7 +20,6 @@
 mod config;
 mod core;
 mod cost;
-mod engine;
 mod error;
 mod export;
 mod fix;
@@ -38,6 +37,7 @@ mod registry;
 mod retry;
 mod review;
 mod run;
+mod start;
 mod storage;
 mod subtask;
 mod task;
@@ -45,9 +45,10 @@ mod trust;
 mod validate;
 mod workspace;
 
+pub use crate::core::engine::Engine;
 pub use crate::core::{
     disk::{DiskSpace, StorageHealth},
-    panics::guarded,
+    guarded::guarded,
 };
 pub use crate::{
     core::worktree_lock::IfLocked,
@@ -59,7 +60,6 @@ pub use crate::{
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock, Work};
 pub use cost::{CostCsvPage, CostPage};
-pub use engine::{Engine, StartError};
 pub use error::{ConflictCode, EngineError, Panic, StorageFailure, Untrusted};
 pub use forge_agents::{AgentError, Detected};
 pub use forge_exec::is_out_of_files;
@@ -87,6 +87,7 @@ pub use run::{
     profiles::NewAgent,
     programs::{KnownProgram, Trial},
 };
+pub use start::StartError;
 pub use storage::database_backups::needs_restore;
 pub use validate::WhichProject;
 pub use workspace::diff_scope::DiffRequest;

@@ -49,7 +49,7 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
             core::scheduler::wake_at(engine, until);
         }
     }
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     core::watchdog::keep_watch(engine);
     pull_request::hosts::watch_pull_requests(engine);
     workspace::expiry::plan_cleanup(engine, engine.now());

@@ -14,7 +14,7 @@ use crate::{
     core::{
         self,
         features::{Acting, Contributor, Features, Guard, Instant, Mending, Run, StepSpec, Steps},
-        runner::{End, Stepping},
+        step::{End, Stepping},
         trouble::Trouble,
     },
     cost,
@@ -30,6 +30,8 @@ use crate::{
 pub(crate) static FEATURES: Features = Features {
     steps: Steps { of_step: spec_of, of_action: spec_of_action },
     guard: guard_of,
+    work: |engine, task, cancel| Box::pin(core::panics::work_guarded(engine, task, cancel)),
+    after_work: |engine, task| Box::pin(core::watchdog::watch_over(engine, task)),
     launch: run::launch,
     mending: Some(Mending {
         applied_for: |engine, review| Box::pin(fix::step::applied_for(engine, review)),

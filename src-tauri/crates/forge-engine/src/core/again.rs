@@ -9,9 +9,10 @@ use forge_store::table::{steps, tasks};
 use crate::{
     Engine,
     core::{
-        self, retry_budget,
-        runner::{Effect, End, Stepping},
-        transition::Carry,
+        self,
+        moves::Carry,
+        retry_budget,
+        step::{Effect, End, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -69,6 +70,6 @@ pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, carry: Carry) -
     let mut again = Stepping { task, ..s.again() };
     re_enter(engine, &mut tx, &mut again, carry, &mut effects).await?;
     tx.commit().await?;
-    core::runner::act(engine, effects);
+    core::follow::act(engine, effects);
     Ok(End::Ok(reason))
 }

@@ -1,13 +1,14 @@
 //! A project with its definition and settings read, and the sentences a task's paths are made of.
 
 use forge_model::workspace::Workspace;
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
-use forge_git::Repo;
 use forge_model::hook::LifecycleHook;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop;
@@ -20,7 +21,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
-    core::{features::features, lineage::is_entry},
+    core::{lineage::is_entry, sync::locked},
     error::Result,
 };
 
@@ -194,6 +195,20 @@ pub(crate) fn slug(text: &str, max: usize) -> String {
     if slug.is_empty() { "task".to_owned() } else { slug }
 }
 
+/// Contexts that were read, by project.
+#[derive(Default)]
+struct Contexts(Mutex<HashMap<ProjectId, Arc<ProjectContext>>>);
+
+/// The context of a project as it was read last; none when nothing was done for it yet.
+pub(crate) fn known_context(engine: &Engine, id: &ProjectId) -> Option<Arc<ProjectContext>> {
+    locked(&engine.part::<Contexts>().0).get(id).map(Arc::clone)
+}
+
+/// Has a project's context read again.
+pub(crate) fn forget_context(engine: &Engine, id: &ProjectId) {
+    locked(&engine.part::<Contexts>().0).remove(id);
+}
+
 /// The project's context, from the cache when nothing changed.
 pub(crate) async fn context(
     engine: &Engine,
@@ -201,7 +216,8 @@ pub(crate) async fn context(
     id: &ProjectId,
 ) -> Result<Arc<ProjectContext>> {
     let row = projects::get(conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let mut cache = engine.contexts();
+    let contexts = engine.part::<Contexts>();
+    let mut cache = locked(&contexts.0);
     if let Some(context) = cache.get(id)
         && context.project.version == row.project.version
     {
@@ -222,36 +238,10 @@ pub(crate) async fn context_of(
     if is_entry(task) { context.for_entries() } else { Ok(context) }
 }
 
-/// The project's repository, in which git gets what the project's environment policy passes.
-pub(crate) async fn repo(engine: &Engine, context: &ProjectContext) -> Result<Repo> {
-    let path = PathBuf::from(&context.project.repo_path);
-    let policy = &context.settings.environment;
-    if let Some(repo) = engine.repos().get(&path) {
-        return Ok(repo.passing(policy));
-    }
-    let repo = Repo::open(&engine.git().passing(policy), &path).await?;
-    for prepare in features(engine).each(|feature| feature.on_repository) {
-        prepare(engine, context, &repo).await?;
-    }
-    engine.repos().insert(path, repo.clone());
-    Ok(repo)
-}
-
 /// The task's folder: what holds the worktree, the lock and the prompts.
 pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     let tree = Path::new(&workspace.path);
     tree.parent().unwrap_or(tree).to_owned()
-}
-
-/// A project's repository; none when it is not where the project says.
-pub(crate) async fn present_repo(engine: &Engine, context: &ProjectContext) -> Result<Option<Repo>> {
-    match repo(engine, context).await {
-        Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
-        Err(EngineError::Git(
-            forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
-        )) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

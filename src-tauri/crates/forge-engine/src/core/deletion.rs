@@ -5,7 +5,7 @@ use forge_model::storage::RetentionQuestion;
 use forge_model::time::Timestamp;
 use forge_store::table::retention;
 
-use crate::{Engine, error::Result};
+use crate::{Engine, core::disk::Storage, error::Result};
 
 /// What is known of a deletion before it is decided on.
 pub(crate) struct Asked {
@@ -51,5 +51,5 @@ pub(crate) async fn may_delete(engine: &Engine, asked: &Asked, counts: Counts) -
 
 /// Tells windows that what they show of storage is out of date.
 pub(crate) fn storage_changed(engine: &Engine) {
-    engine.inner.storage.touch();
+    engine.part::<Storage>().touch();
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError, Work,
-    core::{self, panics::guarded, sync::locked},
+    core::{self, guarded::guarded, sync::locked},
     error::{Result, StorageFailure},
 };
 
@@ -85,13 +85,13 @@ impl Engine {
     /// How the database and its disk are, as last seen.
     #[must_use]
     pub fn storage_health(&self) -> StorageHealth {
-        self.inner.storage.health.borrow().clone()
+        self.part::<Storage>().health.borrow().clone()
     }
 
     /// Follows how the database and its disk are.
     #[must_use]
     pub fn follow_storage(&self) -> watch::Receiver<StorageHealth> {
-        self.inner.storage.health.subscribe()
+        self.part::<Storage>().health.subscribe()
     }
 
     /// The space of the disk of the data folder; none where the system does not say.
@@ -105,7 +105,8 @@ impl Engine {
 
     /// Writes a probe, unless one was written a moment ago, and says how the database is.
     pub async fn probe_storage(&self) -> StorageHealth {
-        let mut probed = self.inner.storage.probed.lock().await;
+        let storage = self.part::<Storage>();
+        let mut probed = storage.probed.lock().await;
         if probed.is_none_or(|at| at.elapsed() >= PROBE_HOLDS) {
             let outcome = tokio::time::timeout(PROBE_PATIENCE, self.store().probe(self.now().0)).await;
             *probed = Some(Instant::now());
@@ -136,7 +137,7 @@ impl Engine {
 
     /// Somebody's write was refused: finds out whether all are, and waits for the end of it.
     pub fn suspect_storage(&self) {
-        if std::mem::replace(&mut *locked(&self.inner.storage.watched), true) {
+        if std::mem::replace(&mut *locked(&self.part::<Storage>().watched), true) {
             return;
         }
         let engine = self.clone();
@@ -153,7 +154,7 @@ impl Engine {
             };
             // The next refused write asks again, also after a panic.
             drop(guarded(wait).await);
-            *locked(&engine.inner.storage.watched) = false;
+            *locked(&engine.part::<Storage>().watched) = false;
         });
     }
 
@@ -166,7 +167,7 @@ impl Engine {
 fn storage_works(engine: &Engine) {
     let mut was_failing = false;
     let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
-    engine.inner.storage.health.send_if_modified(|health| {
+    engine.part::<Storage>().health.send_if_modified(|health| {
         was_failing = health.failure.take().is_some();
         std::mem::replace(&mut health.low, low) != low || was_failing
     });
@@ -184,7 +185,7 @@ fn storage_fails(engine: &Engine, error: &StoreError) {
     let out_of_space = engine.disk_space().is_some_and(|space| space.free < NOTHING_LEFT);
     let trouble = if trouble == StorageTrouble::Io && out_of_space { StorageTrouble::Full } else { trouble };
     let detail = error.to_string();
-    engine.inner.storage.health.send_if_modified(|health| {
+    engine.part::<Storage>().health.send_if_modified(|health| {
         if health.failure.as_ref().is_some_and(|known| known.trouble == trouble) {
             return false;
         }
@@ -206,7 +207,7 @@ pub(crate) fn resume_work(engine: &Engine) {
             Ok(open) => open.iter().for_each(|task| engine.kick(task)),
             Err(error) => tracing::error!(%error, "failed to look for pending work"),
         }
-        core::runner::wake_waiting(&engine);
+        core::scheduler::wake_waiting(&engine);
     });
 }
 
@@ -263,7 +264,7 @@ pub(crate) async fn wait_for_storage(
     pause: &mut Duration,
     cancel: &CancellationToken,
 ) -> bool {
-    let mut health = engine.inner.storage.health.subscribe();
+    let mut health = engine.part::<Storage>().health.subscribe();
     engine.suspect_storage();
     let again = async {
         tokio::time::sleep(*pause).await;
@@ -281,12 +282,11 @@ pub(crate) async fn wait_for_storage(
 
 /// Follows free space from now on.
 pub(crate) fn watch_space(engine: &Engine) {
-    core::panics::keep_going(engine, async |engine: Engine| {
+    core::guarded::keep_going(engine, async |engine: Engine| {
         loop {
             let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
             let changed = engine
-                .inner
-                .storage
+                .part::<Storage>()
                 .health
                 .send_if_modified(|health| std::mem::replace(&mut health.low, low) != low);
             if changed && low {

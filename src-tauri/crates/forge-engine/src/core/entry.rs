@@ -19,7 +19,7 @@ use crate::{
         context::ProjectContext,
         features::{Entering, features},
         lineage::{is_entry, is_ordered},
-        transition::{Carry, Move},
+        moves::{Carry, Move},
     },
     error::Result,
 };

@@ -1,6 +1,8 @@
 //! What the core is given by the features above it: what runs each step and asks each guard, and what features add at
 //! the moments of a task. The core names no feature; `registry.rs` wires them.
 
+use std::sync::OnceLock;
+
 use forge_git::Repo;
 use forge_model::actor::Actor;
 use forge_model::execution::{Execution, ExecutionError};
@@ -8,7 +10,7 @@ use forge_model::fix::{FixDraft, FixProposal};
 use forge_model::ids::{ExecutionId, ReviewId, TaskId};
 use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStep};
-use forge_model::task::Waiting;
+use forge_model::task::{AnnotationType, Waiting};
 use forge_model::validate::ValidateGate;
 use forge_model::workflow::{Action, State};
 use forge_model::workspace::Workspace;
@@ -25,8 +27,9 @@ use crate::{
     Engine,
     core::{
         context::ProjectContext,
-        runner::{Effect, End, Stepping},
-        transition::Move,
+        moves::Move,
+        step::{Effect, End, Stepping},
+        trouble::Trouble,
     },
     error::Result,
 };
@@ -262,6 +265,10 @@ pub(crate) struct Features {
     pub steps: Steps,
     /// What an action asks as a guard; none for one that is no guard.
     pub guard: fn(Action) -> Option<Guard>,
+    /// Runs the pending steps of a task.
+    pub work: for<'a> fn(&'a Engine, &'a TaskId, &'a CancellationToken) -> BoxFuture<'a, ()>,
+    /// Looks after a task whose worker ended.
+    pub after_work: for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, ()>,
     /// Starts the process of a recorded run.
     pub launch: fn(&Engine, &TaskId, ExecutionId),
     /// How failed checks are mended, where they are.
@@ -278,10 +285,39 @@ impl Features {
     }
 }
 
+/// The features that an engine was started with.
+#[derive(Default)]
+struct Wiring(OnceLock<&'static Features>);
+
+/// Has an engine know its features. To be called once, before anything is done.
+pub(crate) fn wire(engine: &Engine, features: &'static Features) {
+    let _ = engine.part::<Wiring>().0.set(features);
+}
+
 /// The features of an engine.
 pub(crate) fn features(engine: &Engine) -> &'static Features {
-    engine.inner.features
+    engine.part::<Wiring>().0.get().copied().unwrap_or(&UNWIRED)
 }
+
+/// An engine without any feature: no step can be run.
+static UNWIRED: Features = Features {
+    steps: Steps { of_step: |_| NOTHING, of_action: |_| NOTHING },
+    guard: |_| None,
+    launch: |_, _, _| {},
+    work: |_, _, _| Box::pin(std::future::ready(())),
+    after_work: |_, _| Box::pin(std::future::ready(())),
+    mending: None,
+    validate: None,
+    contributors: &[],
+};
+
+const NOTHING: StepSpec = StepSpec {
+    run: Run::Instant(|_, _, _, _| {
+        let trouble = Trouble::new(AnnotationType::RecoveryRequired, "no feature runs this step");
+        Box::pin(std::future::ready(Ok(End::Block(trouble))))
+    }),
+    begin: None,
+};
 
 /// Tells features that the work of a task changed.
 pub(crate) async fn work_changed(engine: &Engine, task: &TaskId) {

@@ -11,8 +11,8 @@ use crate::{
     core::{
         context::ProjectContext,
         features::{Objection, features},
+        moves::{Carry, Move},
         prerequisites::{named, open_prerequisites},
-        transition::{Carry, Move},
     },
     error::Result,
 };

@@ -7,7 +7,7 @@ use forge_store::Tx;
 use forge_store::table::{slots, steps::StepRow};
 
 use crate::{
-    core::runner::{Effect, End},
+    core::step::{Effect, End},
     error::Result,
 };
 

@@ -15,10 +15,11 @@ use serde_json::json;
 use crate::{
     Engine, EngineError,
     core::{
+        self,
         guards::{Aside, is_asked},
+        moves::{Carry, Move},
         retry_budget,
-        runner::{AtGate, Effect, End, HeldBack, Stepping},
-        transition::{Carry, Move},
+        step::{AtGate, Effect, End, HeldBack, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -119,7 +120,7 @@ async fn would_leave(engine: &Engine, s: &Stepping) -> Result<Option<Box<Move>>>
     let mut effects: Vec<Effect> = Vec::new();
     let mut tx = engine.store().write().await?;
     let mut tried = s.again();
-    let end = super::runner::run_instant_action(engine, &mut tx, &mut tried, action, &mut effects).await?;
+    let end = core::instant::run_instant_action(engine, &mut tx, &mut tried, action, &mut effects).await?;
     drop(tx);
     Ok(goes(end))
 }

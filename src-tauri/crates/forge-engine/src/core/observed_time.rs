@@ -61,7 +61,7 @@ pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
         Err(error) => return Err(error),
     };
     let jumps = engine.inner.clock_jumps.subscribe();
-    core::panics::keep_going(engine, move |engine: Engine| {
+    core::guarded::keep_going(engine, move |engine: Engine| {
         let mut jumps = jumps.clone();
         async move {
             let mut waits = is_marked;

@@ -19,8 +19,9 @@ use crate::{
     core::{
         context::ProjectContext,
         entry::failure_policy,
-        runner::{BEHIND_BARRIER, Effect, End, Stepping, act, name_of},
-        transition::Move,
+        follow::act,
+        moves::Move,
+        step::{BEHIND_BARRIER, Effect, End, Stepping, name_of},
         trouble::Trouble,
     },
     error::Result,

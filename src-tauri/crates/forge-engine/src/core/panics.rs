@@ -4,14 +4,7 @@
 //! says where that was. A worker's step and a run are begun once more; when they panic again, the task goes to a person
 //! with `recovery_required`. Timers are begun again after a pause that doubles.
 
-use std::{
-    any::Any,
-    cell::RefCell,
-    collections::HashSet,
-    panic::{self, AssertUnwindSafe},
-    sync::Once,
-    time::Duration,
-};
+use std::collections::HashSet;
 
 use forge_model::actor::Cause;
 use forge_model::event::EventType;
@@ -29,59 +22,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{context::ProjectContext, features::features, runner::name_of, trouble::Trouble},
+    core::{context::ProjectContext, features::features, guarded::guarded, step::name_of, trouble::Trouble},
     error::{Panic, Result},
 };
 
-/// How long a timer that panicked waits before it is begun again, at first and at most.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// The code of a run's error that a panic ended.
 pub(crate) const PANICKED: &str = "panicked";
-
-thread_local! {
-    /// Where this thread panicked last.
-    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Has every panic write down where it is, on top of what is done with panics already.
-fn note_places() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            let place = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
-            PLACE.with_borrow_mut(|last| *last = place);
-            before(info);
-        }));
-    });
-}
-
-/// Does some work; a panic in it is an answer.
-///
-/// # Errors
-/// The panic.
-pub fn guarded<T>(work: impl Future<Output = T>) -> impl Future<Output = std::result::Result<T, Panic>> {
-    note_places();
-    // What a panic leaves half-done is in the database: its transaction is rolled back. Locks are not poisoned.
-    // Boxed, since whoever guards much would otherwise carry all of it on its own stack.
-    let caught = Box::pin(AssertUnwindSafe(work).catch_unwind());
-    async move {
-        caught.await.map_err(|payload| {
-            // Nothing was awaited since the panic was caught: this is the thread that it happened on.
-            let place = PLACE.with_borrow_mut(Option::take);
-            let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
-            let caught = Panic { message: said(payload.as_ref()), place };
-            tracing::error!(place = %caught.place, message = %caught.message, "caught a panic");
-            caught
-        })
-    }
-}
-
-fn said(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
-}
 
 impl Panic {
     pub(crate) fn error(&self) -> ExecutionError {
@@ -102,14 +48,7 @@ impl Panic {
     }
 }
 
-impl Engine {
-    /// Does something once, beside everything else.
-    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.inner.tracker.spawn(async move { drop(guarded(work).await) });
-    }
-}
-
-/// Runs a task's steps, see [`Engine::work`]. The step that panics is begun once more.
+/// Runs a task's steps. The step that panics is begun once more.
 pub(crate) async fn work_guarded(engine: &Engine, task: &TaskId, cancel: &CancellationToken) {
     let mut panicked = HashSet::new();
     while let Err(panic) = guarded(super::runner::work(engine, task, cancel)).await {
@@ -189,63 +128,4 @@ pub(crate) async fn give_to_person(
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({})).await?;
     let cause = format!("panic:{}:{}", task.id, now.0);
     super::notices::notify(engine, tx, context, task, NotificationKind::Blocked, &body, &cause).await
-}
-
-/// Keeps something going until it ends by itself or the engine stops: a panic ends one pass of it.
-pub(crate) fn keep_going<F, W>(engine: &Engine, begin: F)
-where
-    F: Fn(Engine) -> W + Send + 'static,
-    W: Future<Output = ()> + Send + 'static,
-{
-    let engine = engine.clone();
-    engine.clone().inner.tracker.spawn(async move {
-        let mut pause = FIRST_PAUSE;
-        while guarded(begin(engine.clone())).await.is_err() {
-            tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return,
-                () = tokio::time::sleep(pause) => {}
-            }
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn timer_that_panics_is_begun_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut config = crate::EngineConfig::new(folder.path().to_owned());
-        config.work = crate::Work::Nothing;
-        let engine = Engine::start(config).await.unwrap();
-        let (begun, mut passes) = tokio::sync::mpsc::unbounded_channel();
-        keep_going(&engine, move |_| {
-            let begun = begun.clone();
-            async move {
-                begun.send(()).unwrap();
-                assert!(begun.is_closed(), "a mistake of the timer");
-            }
-        });
-        for _ in 0..2 {
-            let pass = tokio::time::timeout(Duration::from_secs(20), passes.recv()).await;
-            pass.expect("the timer was not begun again").unwrap();
-        }
-        passes.close();
-        engine.stop().await;
-    }
-
-    #[tokio::test]
-    async fn panic_in_guarded_work_says_what_and_where() {
-        let panicked = guarded(async {
-            tokio::task::yield_now().await;
-            panic!("{} of its kind", 1);
-        });
-        let caught: Panic = panicked.await.map(|(): ()| ()).unwrap_err();
-        assert_eq!(caught.message, "1 of its kind");
-        let (file, line) = caught.place.rsplit_once(':').unwrap();
-        assert!(file.ends_with("panics.rs") && line.parse::<u32>().is_ok(), "{}", caught.place);
-        assert_eq!(guarded(async { 7 }).await, Ok(7));
-    }
 }

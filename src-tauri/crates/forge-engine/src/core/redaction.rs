@@ -77,7 +77,7 @@ impl Secrets {
 impl Engine {
     /// Learns secrets by the names that stand in their places from now on.
     pub fn learn_secrets<'s>(&self, secrets: impl IntoIterator<Item = (&'s str, &'s str)>) {
-        if self.inner.secrets.learn(secrets) {
+        if self.part::<Secrets>().learn(secrets) {
             self.inner.store.redact_by(self.redactor());
         }
     }
@@ -85,13 +85,13 @@ impl Engine {
     /// What takes known secrets and well-known formats out of texts that belong to no project.
     #[must_use]
     pub fn redactor(&self) -> Arc<Redactor> {
-        self.inner.secrets.redactor(&[])
+        self.part::<Secrets>().redactor(&[])
     }
 
     /// What takes secrets out of the texts of a project with this id. The patterns of a project that nothing was done for yet are not known.
     #[must_use]
     pub fn redactor_of(&self, project: &ProjectId) -> Arc<Redactor> {
-        let context = self.contexts().get(project).map(Arc::clone);
+        let context = super::context::known_context(self, project);
         context.map_or_else(|| self.redactor(), |context| redactor_in(self, &context))
     }
 }
@@ -100,7 +100,7 @@ impl Engine {
 pub(crate) fn learn_own_secrets(engine: &Engine) {
     let config = &engine.inner.config;
     let text = |name: &str| config.environment.get(std::ffi::OsStr::new(name))?.to_str().map(str::to_owned);
-    locked(&engine.inner.secrets.0).names = NAMES.iter().filter_map(|name| text(name)).collect();
+    locked(&engine.part::<Secrets>().0).names = NAMES.iter().filter_map(|name| text(name)).collect();
     learn_variables(engine, &config.environment);
     engine.learn_secrets(config.token_variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     // The store finds the well-known formats in any case.
@@ -122,7 +122,7 @@ pub(crate) fn learn_profile(engine: &Engine, config: &Value) {
 
 /// What takes secrets out of a project's texts.
 pub(crate) fn redactor_in(engine: &Engine, context: &ProjectContext) -> Arc<Redactor> {
-    engine.inner.secrets.redactor(&context.settings.redact)
+    engine.part::<Secrets>().redactor(&context.settings.redact)
 }
 
 /// A project's text without its secrets, for what leaves the database by another way than a log: messages of

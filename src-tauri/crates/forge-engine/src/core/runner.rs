@@ -6,150 +6,27 @@
 //! again after a kill: it looks first at what is there.
 
 use super::leaving;
-use forge_model::transition::StepOutcome;
-use serde_json::Value;
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use forge_model::ids::{ExecutionId, TaskId};
-use forge_model::task::{AnnotationType, WaitReason, Waiting};
+use forge_model::ids::TaskId;
+use forge_model::task::AnnotationType;
 use forge_model::transition::{StepKind, StepStatus};
 use forge_model::workflow::Action;
-use forge_store::Tx;
-use forge_store::table::{
-    steps, steps::StepRow, tasks, tasks::TaskRow, transitions, transitions::TransitionRow,
-};
-use futures::future::BoxFuture;
+use forge_store::table::{steps, tasks, transitions};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
     core::{
-        context::ProjectContext,
         features::{Run, features},
+        follow::act,
+        instant::skip_with_needed,
         outcome::{finish_step, record},
-        transition::Move,
+        step::{End, Stepping, name_of},
         trouble::{Trouble, trouble_of},
     },
     error::Result,
 };
-
-/// How a step ended.
-#[derive(Clone)]
-pub(crate) enum End {
-    /// It did what it is for; with a remark.
-    Ok(Option<String>),
-    /// There was nothing to do, and why.
-    Skipped(String),
-    /// It failed; its hook's policy decides.
-    Failed(Trouble),
-    /// It sends the task on.
-    Go(Box<Move>),
-    /// It blocks the task, whatever the policy.
-    Block(Trouble),
-    /// It cannot go on yet and will be run again.
-    Wait(Waiting),
-    /// It was stopped from outside and stays pending; a hook is settled by the next worker.
-    Interrupted,
-    /// What it found out is to be decided on in the transaction that writes its end.
-    Found(Arc<dyn Finding>),
-    /// How it ended is written already, with what follows; whether to go on with the task's next step.
-    Written(bool),
-}
-
-/// What a step found out.
-pub(crate) trait Finding: Send + Sync {
-    /// Writes what was found and says how the step ends.
-    fn decide<'a>(
-        &'a self,
-        engine: &'a Engine,
-        tx: &'a mut Tx,
-        s: &'a mut Stepping,
-        effects: &'a mut Vec<Effect>,
-    ) -> BoxFuture<'a, Result<End>>;
-
-    /// How the step ends, where that is known before.
-    fn end(&self) -> Option<&End> {
-        None
-    }
-
-    /// The finding as one that may pass a gate, whose guards are asked first.
-    fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
-        None
-    }
-}
-
-/// A finding that may send its task out of a gate.
-pub(crate) trait AtGate: Finding {
-    /// The end of its step when the gate's guards do not let the task go.
-    fn held_back<'a>(
-        self: Arc<Self>,
-        engine: &'a Engine,
-        s: &'a Stepping,
-        by: HeldBack,
-    ) -> BoxFuture<'a, Result<End>>;
-}
-
-/// What the guards of a gate say to a task that was about to pass.
-pub(crate) enum HeldBack {
-    /// It goes somewhere else.
-    Aside(Box<Move>),
-    /// It stays, and why.
-    Refused(Trouble),
-}
-
-impl End {
-    pub(crate) const fn ok() -> Self {
-        Self::Ok(None)
-    }
-
-    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
-        Self::Skipped(reason.into())
-    }
-
-    pub(crate) fn go(mv: Move) -> Self {
-        Self::Go(Box::new(mv))
-    }
-
-    pub(crate) fn wait(reason: WaitReason, message: impl Into<String>) -> Self {
-        Self::Wait(Waiting { reason, until: None, files: Vec::new(), message: message.into() })
-    }
-}
-
-/// What is done once the transaction is committed.
-pub(crate) enum Effect {
-    /// Start the process of this task's execution.
-    Launch(TaskId, ExecutionId),
-    /// Run the pending steps of another task.
-    Kick(TaskId),
-    /// Places became free: ask whoever waits for one.
-    WakeWaiting,
-    /// A turn became free: ask whoever stands in line.
-    WakeLines,
-}
-
-/// Why the steps after a failed barrier did not run.
-pub(crate) const BEHIND_BARRIER: &str = "an earlier blocking step failed";
-
-/// Everything a step is given.
-pub(crate) struct Stepping {
-    pub step: StepRow,
-    pub task: TaskRow,
-    pub context: Arc<ProjectContext>,
-    /// The move that the step belongs to.
-    pub transition: TransitionRow,
-}
-
-impl Stepping {
-    /// The same, to be tried on its own.
-    pub(crate) fn again(&self) -> Self {
-        Self {
-            step: self.step.clone(),
-            task: self.task.clone(),
-            context: Arc::clone(&self.context),
-            transition: self.transition.clone(),
-        }
-    }
-}
 
 enum Next {
     Nothing,
@@ -286,33 +163,6 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
     Ok(next)
 }
 
-/// The end of an action that makes no sense without another one that was skipped.
-async fn skip_with_needed(tx: &mut Tx, s: &Stepping, action: Option<Action>) -> Result<Option<End>> {
-    match action.and_then(Action::depends_on) {
-        Some(needed) if was_skipped(tx, s, needed).await? => {
-            Ok(Some(End::skipped(format!("{needed} was skipped"))))
-        }
-        _ => Ok(None),
-    }
-}
-
-/// Runs the code of an action that only reads and writes the database, apart from its step.
-pub(crate) async fn run_instant_action(
-    engine: &Engine,
-    tx: &mut Tx,
-    s: &mut Stepping,
-    action: Action,
-    effects: &mut Vec<Effect>,
-) -> Result<End> {
-    if let Some(end) = skip_with_needed(tx, s, Some(action)).await? {
-        return Ok(end);
-    }
-    match features(engine).steps.instant_of(action) {
-        Some(run) => run(engine, tx, s, effects).await,
-        None => Ok(End::skipped(format!("{action} runs as a step of its own"))),
-    }
-}
-
 /// Runs a step. None when it only asked whether its task may leave, and may be run now.
 async fn ask_and_run(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<Option<End>> {
     if leaving::must_be_asked(s) {
@@ -342,101 +192,4 @@ pub(crate) async fn or_not_kept(engine: &Engine, end: Result<End>) -> Result<End
         Err(error) => Ok(End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))),
         end => end,
     }
-}
-
-/// Does what was waiting for a commit.
-pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
-    let mut wake = false;
-    for effect in effects {
-        match effect {
-            Effect::Launch(task, id) => {
-                engine.point("execution.recorded");
-                (features(engine).launch)(engine, &task, id);
-            }
-            Effect::Kick(task) => engine.kick(&task),
-            Effect::WakeWaiting => wake = true,
-            Effect::WakeLines => wake_lines(engine),
-        }
-    }
-    if wake {
-        wake_waiting(engine);
-    }
-}
-
-fn wake_lines(engine: &Engine) {
-    features(engine).each(|feature| feature.wake).for_each(|wake| wake(engine));
-}
-
-/// Asks every task that waits for a place again, in order of priority, and looks for work to start.
-pub(crate) fn wake_waiting(engine: &Engine) {
-    super::scheduler::look_for_work(engine);
-    wake_lines(engine);
-    let engine = engine.clone();
-    engine.clone().in_background(async move {
-        let waiting = async {
-            let mut conn = engine.store().read().await?;
-            tasks::waiting(&mut conn).await
-        };
-        match waiting.await {
-            Ok(tasks) => {
-                for task in tasks.iter().filter(|task| waits_for_place(task)) {
-                    engine.kick(&task.id);
-                }
-            }
-            Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),
-        }
-    });
-}
-
-pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
-    task.waiting.as_ref().is_some_and(|waiting| {
-        matches!(
-            waiting.reason,
-            WaitReason::AgentBusy
-                | WaitReason::ProjectBusy
-                | WaitReason::Paused
-                | WaitReason::Held
-                | WaitReason::RateLimited
-                | WaitReason::CostLimit
-                | WaitReason::DependencyOpen
-        )
-    })
-}
-
-/// The action's name, the hook's place, or the engine's own work.
-pub(crate) fn name_of(step: &StepRow) -> Cow<'static, str> {
-    match step.kind {
-        StepKind::Hook => Cow::Owned(shown_name(step)),
-        StepKind::UndoWindow
-        | StepKind::Admit
-        | StepKind::PrepareWorkspace
-        | StepKind::ClearBarrier
-        | StepKind::Action
-        | StepKind::CommitWork
-        | StepKind::Capture
-        | StepKind::Advance
-        | StepKind::Restart
-        | StepKind::BlockDependents
-        | StepKind::Race
-        | StepKind::Promote
-        | StepKind::EndRace
-        | StepKind::VerifyFix
-        | StepKind::Debrief
-        | StepKind::FollowUp
-        | StepKind::Cleanup => Cow::Borrowed(step.action.map_or(step.kind.as_str(), Action::as_str)),
-    }
-}
-
-/// The event and place of a hook's row, as people see it.
-pub(crate) fn shown_name(step: &StepRow) -> String {
-    let index = step.params.as_ref().and_then(|params| params.get("index")).and_then(Value::as_u64);
-    format!("{}[{}]", step.phase, index.unwrap_or_default())
-}
-
-/// Whether an action of the same move was skipped: what depends on it has nothing to say.
-pub(crate) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
-    let all = steps::of_transition(tx, s.transition.seq).await?;
-    // The entry may have been made more than once; the latest before this step is meant.
-    let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
-    Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Skipped)))
 }

@@ -25,12 +25,12 @@ use crate::{
     core::{
         context::ProjectContext,
         features::features,
+        guarded::guarded,
         lineage::is_entry,
-        panics::guarded,
+        moves::Move,
         prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
-        runner::{End, Stepping, waits_for_place},
+        step::{End, Stepping},
         sync::locked,
-        transition::Move,
         trouble::Trouble,
     },
     error::Result,
@@ -196,7 +196,8 @@ pub(crate) fn look_for_work(engine: &Engine) {
         return;
     }
     {
-        let mut pass = locked(&engine.inner.scheduler.state);
+        let scheduler = engine.part::<Scheduler>();
+        let mut pass = locked(&scheduler.state);
         if pass.running {
             pass.again = true;
             return;
@@ -210,7 +211,8 @@ pub(crate) fn look_for_work(engine: &Engine) {
             if let Ok(Err(error)) = guarded(run_pass(&engine)).await {
                 tracing::error!(%error, "failed to look for work to start");
             }
-            let mut pass = locked(&engine.inner.scheduler.state);
+            let scheduler = engine.part::<Scheduler>();
+            let mut pass = locked(&scheduler.state);
             if !std::mem::take(&mut pass.again) || engine.inner.shutdown.is_cancelled() {
                 pass.running = false;
                 break;
@@ -424,7 +426,7 @@ pub(crate) fn wake_at(engine: &Engine, until: Timestamp) {
     let engine = engine.clone();
     engine.clone().in_background(async move {
         if super::sleep::sleep_until(&engine, until).await {
-            super::runner::wake_waiting(&engine);
+            wake_waiting(&engine);
         }
     });
 }
@@ -442,4 +444,44 @@ fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32)
     }
     (of_project >= context.settings.max_concurrent)
         .then(|| wait(WaitReason::ProjectBusy, format!("{of_project} agents work in this project already")))
+}
+
+pub(crate) fn wake_lines(engine: &Engine) {
+    features(engine).each(|feature| feature.wake).for_each(|wake| wake(engine));
+}
+
+/// Asks every task that waits for a place again, in order of priority, and looks for work to start.
+pub(crate) fn wake_waiting(engine: &Engine) {
+    look_for_work(engine);
+    wake_lines(engine);
+    let engine = engine.clone();
+    engine.clone().in_background(async move {
+        let waiting = async {
+            let mut conn = engine.store().read().await?;
+            tasks::waiting(&mut conn).await
+        };
+        match waiting.await {
+            Ok(tasks) => {
+                for task in tasks.iter().filter(|task| waits_for_place(task)) {
+                    engine.kick(&task.id);
+                }
+            }
+            Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),
+        }
+    });
+}
+
+pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
+    task.waiting.as_ref().is_some_and(|waiting| {
+        matches!(
+            waiting.reason,
+            WaitReason::AgentBusy
+                | WaitReason::ProjectBusy
+                | WaitReason::Paused
+                | WaitReason::Held
+                | WaitReason::RateLimited
+                | WaitReason::CostLimit
+                | WaitReason::DependencyOpen
+        )
+    })
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use forge_model::time::Timestamp;
 
-use crate::Engine;
+use crate::{Engine, core};
 
 /// How long one nap lasts at most, should nobody tell of a jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// Follows the jumps of the wall clock from now on.
 pub(crate) fn follow_clock(engine: &Engine) {
-    super::panics::keep_going(engine, async |engine: Engine| {
+    core::guarded::keep_going(engine, async |engine: Engine| {
         loop {
             tokio::select! {
                 () = engine.inner.shutdown.cancelled() => return,
@@ -63,6 +63,7 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
+    use crate::core::sync::locked;
     use crate::{Clock, EngineConfig, Work};
 
     /// A clock that stands still until it is moved.

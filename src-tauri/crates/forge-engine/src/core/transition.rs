@@ -2,18 +2,12 @@
 //! is still to run. Nothing is done here but writing.
 
 use forge_model::actor::{Actor, Cause};
-use forge_model::budget::BudgetKind;
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TransitionId;
-use forge_model::knowledge::Lesson;
 use forge_model::notification::NotificationKind;
-use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus};
-use forge_model::task::{
-    AnnotationType, EntryBarrier, ErrorAnnotation, WaitReason, Waiting, closed_without_merging,
-};
-use forge_model::time::Timestamp;
+use forge_model::task::{AnnotationType, EntryBarrier, WaitReason, Waiting, closed_without_merging};
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, Audience, Phase, State, StateKind};
 use forge_store::Tx;
@@ -21,7 +15,6 @@ use forge_store::table::{
     dependencies, executions, reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
     transitions::TransitionRow,
 };
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -31,6 +24,7 @@ use crate::{
         entry::{collect_entry, skip_open},
         features::{Entering, Moved, features},
         lineage::{is_entry, is_ordered},
+        moves::Move,
         retry_budget,
         trouble::Trouble,
     },
@@ -39,86 +33,6 @@ use crate::{
 
 /// Cascades that may follow one cause.
 pub(crate) const MAX_CASCADES: u32 = 3;
-
-/// What the steps of the entered state need to know about how it came to be entered.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Carry {
-    /// What the agent that is started is told besides the task.
-    #[serde(default)]
-    pub corrections: Vec<Correction>,
-    /// Why it is started, in words.
-    #[serde(default)]
-    pub cause: Option<String>,
-    /// The budget that this run is paid from.
-    #[serde(default)]
-    pub spends: Option<BudgetKind>,
-    /// Whether a conflict is sent to the coder by itself.
-    #[serde(default)]
-    pub fix_conflict: bool,
-    /// What the project has learned that fits the task.
-    #[serde(default)]
-    pub lessons: Vec<Lesson>,
-    /// A remark for the review that begins.
-    #[serde(default)]
-    pub note: Option<String>,
-    /// Whether the run is the turn of the next ordered subtask.
-    #[serde(default)]
-    pub subtask_turn: bool,
-    /// Whether the run goes on by itself with what the one before it was cut short in.
-    #[serde(default)]
-    pub goes_on: bool,
-    /// Whether the review that begins takes passes of checks that hold for its tree.
-    #[serde(default)]
-    pub reuse_passes: bool,
-}
-
-/// A move to be written.
-#[derive(Debug, Clone)]
-pub(crate) struct Move {
-    pub to: String,
-    pub trigger: String,
-    pub actor: Actor,
-    pub audience: Audience,
-    pub reason: Option<String>,
-    pub rejection: bool,
-    pub depth: u32,
-    pub carry: Carry,
-    pub annotation: Option<ErrorAnnotation>,
-    pub position: Option<f64>,
-    pub undo_until: Option<Timestamp>,
-    /// Whether the earlier pass stands although a person moves the task (they only repeat what failed).
-    pub keeps_pass: bool,
-}
-
-impl Move {
-    /// A move that starts a chain. Its audience is the actor's, whichever interface the actor used.
-    pub(crate) fn by(to: &str, trigger: &str, actor: Actor) -> Self {
-        let audience = actor.audience();
-        Self::new(to, trigger, actor, audience, 0)
-    }
-
-    /// A cascade: it inherits the audience of its chain and is counted.
-    pub(crate) fn cascade(to: &str, trigger: &str, cause: Cause, from: &TransitionRow) -> Self {
-        Self::new(to, trigger, Actor::System { cause }, from.audience, from.cascade_depth + 1)
-    }
-
-    fn new(to: &str, trigger: &str, actor: Actor, audience: Audience, depth: u32) -> Self {
-        Self {
-            to: to.to_owned(),
-            trigger: trigger.to_owned(),
-            actor,
-            audience,
-            reason: None,
-            rejection: false,
-            depth,
-            carry: Carry::default(),
-            annotation: None,
-            position: None,
-            undo_until: None,
-            keeps_pass: false,
-        }
-    }
-}
 
 /// Writes a move. The caller has checked that it is allowed and commits the transaction.
 pub(crate) async fn apply(

@@ -16,11 +16,7 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineConfig,
-    core::{
-        context::ProjectContext,
-        transition::{MAX_CASCADES, Move},
-        trouble::Trouble,
-    },
+    core::{context::ProjectContext, moves::Move, transition::MAX_CASCADES, trouble::Trouble},
 };
 
 pub(crate) struct Bench {

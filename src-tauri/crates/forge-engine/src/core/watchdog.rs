@@ -21,7 +21,7 @@ use sqlx::SqliteConnection;
 use crate::{
     Engine, Work,
     core::{
-        context::ProjectContext, features::features, lineage::is_ordered, transition::is_reviewed,
+        self, context::ProjectContext, features::features, lineage::is_ordered, transition::is_reviewed,
         trouble::Trouble,
     },
     error::Result,
@@ -42,7 +42,7 @@ pub(crate) async fn watch_over(engine: &Engine, id: &TaskId) {
 
 /// Looks at all tasks now and then, from now on.
 pub(crate) fn keep_watch(engine: &Engine) {
-    super::panics::keep_going(engine, async |engine: Engine| {
+    core::guarded::keep_going(engine, async |engine: Engine| {
         loop {
             if let Err(error) = look_after_all(&engine).await {
                 tracing::error!(%error, "failed to look for tasks that nobody acts on");
@@ -107,7 +107,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
     super::transition::block(engine, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
     tx.commit().await?;
     engine.kick(id);
-    super::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, Work,
-    core::{panics::guarded, sync::locked},
+    core::{features::features, guarded::guarded, sync::locked},
 };
 
 #[derive(Debug, Default)]
@@ -48,7 +48,8 @@ impl Drop for Hold {
     fn drop(&mut self) {
         self.turn.take();
         let last = {
-            let mut tasks = locked(&self.engine.inner.workers.tasks);
+            let workers = self.engine.part::<Workers>();
+            let mut tasks = locked(&workers.tasks);
             let entry = tasks.entry(self.task.clone()).or_default();
             entry.holds = entry.holds.saturating_sub(1);
             entry.holds == 0
@@ -62,7 +63,8 @@ impl Drop for Hold {
 impl Engine {
     /// Asks for the task's pending steps to be run. Cheap; does nothing when there are none.
     pub(crate) fn kick(&self, task: &TaskId) {
-        let mut tasks = locked(&self.inner.workers.tasks);
+        let workers = self.part::<Workers>();
+        let mut tasks = locked(&workers.tasks);
         let entry = tasks.entry(task.clone()).or_default();
         if entry.running.is_some() || entry.holds > 0 {
             entry.again = true;
@@ -80,13 +82,14 @@ impl Engine {
         self.inner.tracker.spawn(async move {
             let work = async {
                 if works_on(&engine, &task).await {
-                    super::panics::work_guarded(&engine, &task, &cancel).await;
+                    (features(&engine).work)(&engine, &task, &cancel).await;
                 }
             };
             // Whatever happens, the worker's place is free again.
             drop(guarded(work).await);
             let again = {
-                let mut tasks = locked(&engine.inner.workers.tasks);
+                let workers = engine.part::<Workers>();
+                let mut tasks = locked(&workers.tasks);
                 let entry = tasks.entry(task.clone()).or_default();
                 entry.running = None;
                 let again = std::mem::take(&mut entry.again) && entry.holds == 0;
@@ -102,7 +105,7 @@ impl Engine {
             } else {
                 let look = async {
                     if works_on(&engine, &task).await {
-                        super::watchdog::watch_over(&engine, &task).await;
+                        (features(&engine).after_work)(&engine, &task).await;
                     }
                 };
                 drop(guarded(look).await);
@@ -113,7 +116,7 @@ impl Engine {
     /// Has pending work of a task and its parts done, in an engine that does only what it is told of
     /// ([`crate::Work::Named`]).
     pub fn work_on(&self, task: &TaskId) {
-        locked(&self.inner.workers.named).insert(task.clone());
+        locked(&self.part::<Workers>().named).insert(task.clone());
         self.kick(task);
     }
 }
@@ -122,7 +125,7 @@ impl Engine {
 pub(crate) fn works_on_named(engine: &Engine, task: &TaskId) -> bool {
     match engine.inner.config.work {
         Work::Nothing => false,
-        Work::Named => locked(&engine.inner.workers.named).contains(task),
+        Work::Named => locked(&engine.part::<Workers>().named).contains(task),
         Work::All => true,
     }
 }
@@ -162,7 +165,8 @@ pub(crate) fn kick_at(engine: &Engine, task: &TaskId, at: Timestamp) {
 /// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.
 pub(crate) async fn hold(engine: &Engine, task: &TaskId) -> Hold {
     let (gone, turn) = {
-        let mut tasks = locked(&engine.inner.workers.tasks);
+        let workers = engine.part::<Workers>();
+        let mut tasks = locked(&workers.tasks);
         let entry = tasks.entry(task.clone()).or_default();
         entry.holds += 1;
         let gone = entry.running.as_ref().map(|running| {
@@ -183,12 +187,14 @@ pub(crate) async fn hold(engine: &Engine, task: &TaskId) -> Hold {
 
 /// Whether a command keeps workers off the task, or a worker is at it.
 pub(crate) fn is_attended(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.inner.workers.tasks)
+    locked(&engine.part::<Workers>().tasks)
         .get(task)
         .is_some_and(|entry| entry.running.is_some() || entry.again || entry.holds > 0)
 }
 
 /// Whether a worker is at the task's steps now.
 pub(crate) fn is_working(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.inner.workers.tasks).get(task).is_some_and(|entry| entry.running.is_some() || entry.again)
+    locked(&engine.part::<Workers>().tasks)
+        .get(task)
+        .is_some_and(|entry| entry.running.is_some() || entry.again)
 }

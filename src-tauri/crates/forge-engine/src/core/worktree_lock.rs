@@ -30,7 +30,7 @@ use crate::{
     core::{
         context::task_folder,
         features::Acting,
-        runner::{End, Stepping, name_of},
+        step::{End, Stepping, name_of},
         sync::locked,
     },
     error::Result,
@@ -217,7 +217,7 @@ fn name_in_lock(
     identity: &ProcessIdentity,
     may: impl Fn(&WorkspaceLock) -> bool,
 ) {
-    let Some(path) = locked(&engine.inner.locks.held).get(task).cloned() else { return };
+    let Some(path) = locked(&engine.part::<Locks>().held).get(task).cloned() else { return };
     let Some(mut lock) = read(&path).filter(may) else { return };
     (lock.pid, lock.start_time) = (identity.pid, identity.start_time);
     let written = serde_json::to_vec(&lock).map_err(std::io::Error::from).and_then(|text| {
@@ -245,14 +245,15 @@ pub(crate) fn release_stale_lock(workspace: &Workspace) {
 }
 
 fn lock_queue(engine: &Engine, folder: &Path) -> Arc<Queue<()>> {
-    let mut queues = locked(&engine.inner.locks.queues);
+    let locks = engine.part::<Locks>();
+    let mut queues = locked(&locks.queues);
     queues.retain(|_, queue| Arc::strong_count(queue) > 1);
     Arc::clone(queues.entry(folder.to_owned()).or_default())
 }
 
 fn hold_of(engine: &Engine, task: &TaskId, folder: &Path, turn: OwnedMutexGuard<()>) -> WorkspaceHold {
     let path = folder.join(LOCK_FILE);
-    let held = Arc::clone(&engine.inner.locks.held);
+    let held = Arc::clone(&engine.part::<Locks>().held);
     locked(&held).insert(task.clone(), path.clone());
     WorkspaceHold { path, task: task.clone(), held, _turn: turn }
 }

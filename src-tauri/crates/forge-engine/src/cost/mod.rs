@@ -154,7 +154,7 @@ async fn tell_anomaly(
     let cause = format!("anomaly:{}", record.execution_id);
     core::notices::notify(engine, tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
     // Whoever is told waits for this transaction's end by wanting one, too.
-    engine.inner.unexported.notify_one();
+    export::export_later(engine);
     Ok(())
 }
 

@@ -29,19 +29,30 @@ const EXCLUDED: [&str; 2] = ["/.forge/*", "!/.forge/workflow.json"];
 /// When an export that failed is tried again.
 const RETRY_EVERY: Duration = Duration::from_secs(5 * 60);
 
-/// Whose turn it is to write a project's exports, and to read what goes into each of them.
-pub(crate) type ExportTurns = Mutex<HashMap<(ProjectId, &'static str), Arc<tokio::sync::Mutex<()>>>>;
+#[derive(Default)]
+struct Exports {
+    /// Whose turn it is to write a project's exports, and to read what goes into each of them.
+    turns: Mutex<HashMap<(ProjectId, &'static str), Arc<tokio::sync::Mutex<()>>>>,
+    /// Told when something that is exported is about to be committed.
+    unexported: tokio::sync::Notify,
+}
+
+/// Says that something that is exported is about to be committed.
+pub(crate) fn export_later(engine: &Engine) {
+    engine.part::<Exports>().unexported.notify_one();
+}
 
 /// Exports what was recorded and not exported yet, now and whenever there is more.
 pub(crate) fn keep_exporting(engine: &Engine) {
-    core::panics::keep_going(engine, async |engine: Engine| {
+    core::guarded::keep_going(engine, async |engine: Engine| {
+        let exports = engine.part::<Exports>();
         loop {
             let failed = export_what_is_new(&engine).await.inspect_err(|error| {
                 tracing::warn!(%error, "failed to export what is new; trying again with the next record, or later");
             });
             tokio::select! {
                 () = engine.inner.shutdown.cancelled() => return,
-                () = engine.inner.unexported.notified() => {}
+                () = exports.unexported.notified() => {}
                 goes_on = core::sleep::pause(&engine, RETRY_EVERY), if failed.is_err() => if !goes_on { return },
             }
         }
@@ -77,7 +88,7 @@ pub(crate) async fn export(
 
 /// Sees to it that git does not look at what is written below `.forge/`.
 pub(crate) async fn keep_out_of_git(engine: &Engine, context: &ProjectContext) -> Result<()> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     repo.exclude(&EXCLUDED).await?;
     trust::accepted::keep_own_changes(engine, context, &repo).await
 }
@@ -105,7 +116,7 @@ pub(crate) fn export_turn(
     id: &ProjectId,
     what: &'static str,
 ) -> Arc<tokio::sync::Mutex<()>> {
-    Arc::clone(locked(&engine.inner.exports).entry((id.clone(), what)).or_default())
+    Arc::clone(locked(&engine.part::<Exports>().turns).entry((id.clone(), what)).or_default())
 }
 
 /// Where a file is to be written; its folders are made. Only real folders are gone through.

@@ -222,7 +222,7 @@ async fn intend_and_land(
     actor: Actor,
     verify: bool,
 ) -> Result<FixProposal> {
-    let repo = core::context::repo(engine, of.context).await?;
+    let repo = core::repository::repo(engine, of.context).await?;
     let head = head_of(engine, of).await?;
     let path = file_of(&fix)?;
     if repo.version_at(&head, &path).await? != repo.version_at(&fix.base_commit, &path).await? {
@@ -271,7 +271,7 @@ pub(crate) async fn take_back_fix(
     actor: Option<Actor>,
     reason: &str,
 ) -> Result<FixProposal> {
-    let repo = core::context::repo(engine, of.context).await?;
+    let repo = core::repository::repo(engine, of.context).await?;
     let head = head_of(engine, of).await?;
     let path = file_of(&fix)?;
     let Some(applied) = fix.applied_commit.clone() else {
@@ -298,7 +298,7 @@ pub(crate) async fn take_back_fix(
 
 /// The commit of the task's branch, which its worktree must be on.
 async fn head_of(engine: &Engine, of: &Fixing<'_>) -> Result<String> {
-    let repo = core::context::repo(engine, of.context).await?;
+    let repo = core::repository::repo(engine, of.context).await?;
     let head = repo.head(Path::new(&of.workspace.path)).await?;
     let branch = repo.resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
     if branch.as_ref() == Some(&head) {
@@ -308,7 +308,7 @@ async fn head_of(engine: &Engine, of: &Fixing<'_>) -> Result<String> {
 }
 
 async fn land_on(engine: &Engine, of: &Fixing<'_>, commit: &str, head: &str) -> Result<()> {
-    let repo = core::context::repo(engine, of.context).await?;
+    let repo = core::repository::repo(engine, of.context).await?;
     match repo.land(&of.workspace.branch, commit, head, "forge: a drafted fix").await? {
         Landing::Landed => Ok(()),
         Landing::CheckoutInTheWay { files, .. } if files.is_empty() => {

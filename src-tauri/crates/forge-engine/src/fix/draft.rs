@@ -111,7 +111,7 @@ async fn try_draft(
         let title = task.title.clone();
         (task, context, agent, title, judged)
     };
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
     let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
         Err(GitError::TooLarge { size, .. }) => {

@@ -174,7 +174,7 @@ async fn run_in_folder(
     let tree = folder.join("tree");
     let prompt_file = folder.join("prompt.md");
     let copy = tree.join(&draft.file);
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     require_trust_of_draft(engine, context, &repo, draft).await?;
     let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
     let prompt = &*core::redaction::redactor_in(engine, context).text(prompt);

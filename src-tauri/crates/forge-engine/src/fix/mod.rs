@@ -30,7 +30,7 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::is_entry, runner::Stepping},
+    core::{self, context::ProjectContext, lineage::is_entry, step::Stepping},
     error::Result,
     export,
     fix::{
@@ -120,7 +120,7 @@ pub(crate) async fn look_for_draft(
     let root = tokio::fs::canonicalize(&workspace.path).await;
     let root = root.map_or_else(|_| workspace.path.clone(), |root| root.to_string_lossy().into_owned());
     let found = diagnostics(&output, &root);
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let target = format!("refs/heads/{}", context.target_branch(task));
     let changed = changed_since_target(&repo, &target, &base, &workspace.base_commit).await?;
     let named: BTreeSet<&str> =
@@ -297,7 +297,7 @@ pub(crate) async fn settle_half_applied(engine: &Engine, fix: &FixProposal) -> R
         let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
         (task, context, workspace, review.is_some_and(|review| of_it(&review)))
     };
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
     let landed = match (&present, &fix.applied_commit) {
         (Some(workspace), Some(commit)) => {

@@ -13,7 +13,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        runner::{End, Stepping},
+        step::{End, Stepping},
     },
     error::Result,
     fix::command::Fixing,
@@ -53,7 +53,7 @@ async fn check_with_fix(
         return Ok(None);
     };
     let fix = settle_fix(engine, s, workspace, fix, &check).await?;
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let stat =
         workspace::measure::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
     let mut tx = engine.store().write().await?;
@@ -206,7 +206,7 @@ pub(crate) async fn fix_in_place(
         Err(error) => return Err(error),
     };
     if let Some(commit) = fix.applied_commit.clone() {
-        let repo = core::context::repo(engine, &s.context).await?;
+        let repo = core::repository::repo(engine, &s.context).await?;
         review::review_commit(engine, &repo, review, commit).await?;
     }
     Ok(Some(fix))

@@ -40,7 +40,7 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
     if open.is_empty() {
         return Ok(());
     }
-    let Some(repo) = core::context::present_repo(engine, &context).await? else { return Ok(()) };
+    let Some(repo) = core::repository::present_repo(engine, &context).await? else { return Ok(()) };
     let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
     // A branch that somebody deleted can be restored; one that went with its worktree cannot.
     let is_set_aside = head.is_none() && {

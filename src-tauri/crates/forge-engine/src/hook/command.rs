@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, environment::ProgramEnvironment, runner::BEHIND_BARRIER},
+    core::{self, context::ProjectContext, environment::ProgramEnvironment, step::BEHIND_BARRIER},
     error::Result,
     hook::{
         HookStep, SkippedOnce, is_blocking,

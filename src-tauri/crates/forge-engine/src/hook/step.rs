@@ -32,7 +32,7 @@ use crate::{
         self,
         context::ProjectContext,
         features::{Run, features},
-        runner::{Effect, End, Finding, Stepping},
+        step::{Effect, End, Finding, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -323,9 +323,9 @@ async fn act_as_plugin(
         context: Arc::clone(&s.context),
         transition: s.transition.clone(),
     };
-    let end = core::runner::run_instant_action(engine, &mut tx, &mut fresh, action, &mut effects).await?;
+    let end = core::instant::run_instant_action(engine, &mut tx, &mut fresh, action, &mut effects).await?;
     tx.commit().await?;
-    core::runner::act(engine, effects);
+    core::follow::act(engine, effects);
     Ok(end)
 }
 
@@ -359,7 +359,7 @@ async fn record_hook(
         let trouble = trouble_of(step, run)?;
         return core::outcome::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
     }
-    let facts = json!({ "step": core::runner::name_of(step), "outcome": step.outcome });
+    let facts = json!({ "step": core::step::name_of(step), "outcome": step.outcome });
     engine.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     Ok(true)
 }

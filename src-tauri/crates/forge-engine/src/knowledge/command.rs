@@ -156,7 +156,7 @@ impl Engine {
     /// `NotFound`, `LessonDecided` when the repository keeps it.
     pub async fn dismiss_lesson(&self, project: &ProjectId, id: &LessonId) -> Result<LessonView> {
         let (_, context) = lesson(self, project, id).await?;
-        let (repo, target) = (core::context::repo(self, &context).await?, context.usual_target());
+        let (repo, target) = (core::repository::repo(self, &context).await?, context.usual_target());
         let _turn = turn_at(&repo, &target).await;
         let mut row = settled_lesson(self, &repo, project, id).await?;
         match row.status {
@@ -183,7 +183,7 @@ async fn kept(
     after: Option<&str>,
     room: usize,
 ) -> Result<(Vec<LessonView>, Option<String>)> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let target = context.usual_target();
     let Some(commit) = repo.resolve(&format!("refs/heads/{target}")).await? else {
         return Ok((Vec::new(), None));
@@ -226,7 +226,7 @@ async fn accept_to_the_end(
         body: edit.body.unwrap_or(row.draft.body),
         paths: edit.paths.unwrap_or(row.draft.paths),
     })?;
-    let (repo, target) = (core::context::repo(engine, &context).await?, context.usual_target());
+    let (repo, target) = (core::repository::repo(engine, &context).await?, context.usual_target());
     let _turn = turn_at(&repo, &target).await;
     let mut row = settled_lesson(engine, &repo, project, id).await?;
     if row.status == LessonStatus::Accepted {
@@ -344,7 +344,7 @@ pub(crate) fn settle_lessons(engine: &Engine) {
             let rows = lessons::landing(&mut *engine.store().read().await?).await?;
             for row in rows {
                 let context = core::context::context(&engine, &mut *engine.store().read().await?, &row.project_id).await?;
-                let repo = core::context::repo(&engine, &context).await?;
+                let repo = core::repository::repo(&engine, &context).await?;
                 let _turn = turn_at(&repo, &context.usual_target()).await;
                 settled_lesson(&engine, &repo, &row.project_id, &row.id).await?;
             }

@@ -13,8 +13,9 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    core::runner::{End, Stepping},
+    core::step::{End, Stepping},
     error::Result,
+    export,
 };
 
 /// Keeps what the closed task teaches.
@@ -53,7 +54,7 @@ async fn keep_note(engine: &Engine, s: &Stepping) -> Result<Option<String>> {
         let facts = json!({ "note": words });
         engine.emit(&mut tx, EventType::TaskUpdated, &s.task, s.task.id.as_str(), &facts).await?;
         tx.commit().await?;
-        engine.inner.unexported.notify_one();
+        export::export_later(engine);
         return Ok(Some(format!("a note of {}", counted(words, "word", "words"))));
     }
     Ok(None)

@@ -9,7 +9,12 @@ use forge_store::table::{executions, fixes, postmortems, races, reviews, tasks, 
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::{Engine, core, core::lineage::is_entry, error::Result};
+use crate::{
+    Engine,
+    core::{self, lineage::is_entry},
+    error::Result,
+    export,
+};
 
 /// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.
 pub(crate) async fn record_gate_failure(
@@ -53,7 +58,7 @@ pub(crate) async fn record_postmortem(
     let told = json!({ "postmortem": number, "cause": cause });
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &told).await?;
     // Whoever exports waits for this transaction's end by wanting one, too.
-    engine.inner.unexported.notify_one();
+    export::export_later(engine);
     Ok(Some(record))
 }
 

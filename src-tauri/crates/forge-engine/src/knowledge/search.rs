@@ -48,7 +48,7 @@ pub(crate) async fn find_lessons(
 
 /// Brings the index of a branch up to date.
 async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) -> Result<()> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let commit = repo.resolve(&format!("refs/heads/{target}")).await?;
     let version = match &commit {
         Some(commit) => repo.version_at(commit, FOLDER).await?,

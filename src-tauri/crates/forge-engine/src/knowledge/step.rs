@@ -22,8 +22,8 @@ use crate::{
         self,
         context::ProjectContext,
         entry::corrupt_step,
-        runner::{Effect, End, Finding, Stepping},
-        transition::Carry,
+        moves::Carry,
+        step::{Effect, End, Finding, Stepping},
     },
     error::Result,
 };
@@ -96,7 +96,7 @@ async fn new_lessons(
     if said.is_empty() {
         return Ok((0, Vec::new()));
     }
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let kept = match repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await? {
         Some(commit) => kept_lessons(&repo, &commit).await?,
         None => Vec::new(),

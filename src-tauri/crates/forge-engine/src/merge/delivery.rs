@@ -95,7 +95,7 @@ impl Engine {
             return Ok(ConflictStanding::Merged);
         }
         let Some(workspace) = workspace else { return Ok(ConflictStanding::Open) };
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         // The branch moves when the rebase, or the merge of the target, is finished.
         let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
         let resolved = match tip {
@@ -117,7 +117,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             core::load::load(self, &mut conn, id, None).await?.1
         };
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         Ok(ConflictFile {
             base: side_text(&repo, conflict.base.as_ref()).await?,
             ours: side_text(&repo, conflict.ours.as_ref()).await?,
@@ -146,7 +146,7 @@ impl Engine {
         drop(conn);
         let commits = match (&merge, &workspace) {
             (Some(merge), Some(workspace)) if !merge.source_commit.is_empty() => {
-                let repo = core::context::repo(self, &context).await?;
+                let repo = core::repository::repo(self, &context).await?;
                 let base = merge.target_before.clone().unwrap_or_else(|| workspace.base_commit.clone());
                 delivered(&repo, &base, &merge.source_commit).await?
             }

@@ -8,7 +8,7 @@ use crate::{
     Engine,
     core::{
         context::{backup_prefix, task_branch},
-        runner::Stepping,
+        step::Stepping,
     },
     error::Result,
 };

@@ -21,7 +21,7 @@ use crate::{
     Engine,
     core::{
         self,
-        runner::{End, Stepping},
+        step::{End, Stepping},
         sync::locked,
     },
     error::Result,
@@ -51,7 +51,7 @@ pub(crate) struct Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(queue) = locked(&self.engine.inner.merge_queues.queues).get_mut(&self.target) {
+        if let Some(queue) = locked(&self.engine.part::<MergeQueues>().queues).get_mut(&self.target) {
             queue.holder = None;
         }
         // Its end may not be written yet: then they wait for that and are asked again.
@@ -67,14 +67,15 @@ pub(crate) async fn merge_turn(
     target: &str,
 ) -> Result<std::result::Result<Turn, End>> {
     let key = (repo.common_dir().to_owned(), target.to_owned());
-    locked(&engine.inner.merge_queues.queues)
+    locked(&engine.part::<MergeQueues>().queues)
         .entry(key.clone())
         .or_default()
         .waiting
         .insert(s.task.id.clone());
     let ahead = ahead(engine, s, &key).await?;
     let behind = {
-        let mut queues = locked(&engine.inner.merge_queues.queues);
+        let merging = engine.part::<MergeQueues>();
+        let mut queues = locked(&merging.queues);
         let queue = queues.entry(key.clone()).or_default();
         let behind = ahead.or_else(|| queue.holder.as_ref().map(|(_, number)| *number));
         if behind.is_none() {
@@ -114,7 +115,7 @@ async fn ahead(engine: &Engine, s: &Stepping, (common_dir, target): &Target) -> 
         let merges_here = context.project.work_mode == WorkMode::DirectCommit;
         if merges_here
             && context.target_branch(&task) == *target
-            && core::context::repo(engine, &context).await?.common_dir() == common_dir
+            && core::repository::repo(engine, &context).await?.common_dir() == common_dir
         {
             ahead = Some(task.number);
         }
@@ -140,7 +141,8 @@ async fn stop_standing(engine: &Engine, id: &TaskId) -> Result<()> {
 /// Asks those again that stand in line while nobody has the turn.
 pub(crate) fn wake_merges(engine: &Engine) {
     let waiting: Vec<TaskId> = {
-        let mut queues = locked(&engine.inner.merge_queues.queues);
+        let merging = engine.part::<MergeQueues>();
+        let mut queues = locked(&merging.queues);
         queues.retain(|_, queue| queue.holder.is_some() || !queue.waiting.is_empty());
         let free = queues.values_mut().filter(|queue| queue.holder.is_none());
         free.flat_map(|queue| std::mem::take(&mut queue.waiting)).collect()

@@ -23,7 +23,7 @@ use crate::{
     core::{
         self,
         context::{backup_prefix, task_branch},
-        runner::{End, Stepping},
+        step::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,

@@ -27,7 +27,7 @@ use crate::{
     core::{
         self,
         context::task_branch,
-        runner::{End, Stepping},
+        step::{End, Stepping},
         sync::locked,
         trouble::Trouble,
     },
@@ -73,7 +73,7 @@ pub(crate) async fn run_merge(engine: &Engine, s: &Stepping, cancel: &Cancellati
         }
         Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
     };
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     workspace::watch::unwatch(engine, &s.task.id);
     let _turn = match super::queue::merge_turn(engine, s, &repo, &target).await? {
         Ok(turn) => turn,

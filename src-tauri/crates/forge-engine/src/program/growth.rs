@@ -1,16 +1,17 @@
 //! Logs that grow: told as it happens to who listens. It is news, not history; who cannot keep up is told that
 //! something was missed, and reads again.
 
+use crate::Engine;
 use std::collections::BTreeMap;
 
 use forge_model::ids::{ProjectId, TaskId};
 use tokio::sync::broadcast::{
-    Receiver,
+    Receiver, Sender,
     error::{RecvError, TryRecvError},
 };
 
 /// How many growths wait for who listens.
-pub(crate) const GROWTHS_AHEAD: usize = 1024;
+const GROWTHS_AHEAD: usize = 1024;
 
 /// A log grew.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,23 @@ pub struct Growths {
     receiver: Receiver<LogGrowth>,
     newest: BTreeMap<String, LogGrowth>,
     missed: bool,
+}
+
+/// Who tells of growing logs; not worth a row each.
+pub(crate) struct LogGrowths(pub Sender<LogGrowth>);
+
+impl Default for LogGrowths {
+    fn default() -> Self {
+        Self(Sender::new(GROWTHS_AHEAD))
+    }
+}
+
+impl Engine {
+    /// Listens to the growth of logs from now on.
+    #[must_use]
+    pub fn log_growth(&self) -> Growths {
+        Growths::new(self.part::<LogGrowths>().0.subscribe())
+    }
 }
 
 impl Growths {

@@ -9,7 +9,11 @@ use forge_agents::LogWriter;
 use forge_model::ids::{ProjectId, TaskId};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{Engine, EngineError, error::Result, program::growth::LogGrowth};
+use crate::{
+    Engine, EngineError,
+    error::Result,
+    program::growth::{LogGrowth, LogGrowths},
+};
 
 /// How long a disk that refuses the end of a log is left alone, how often it is tried again though it takes everything
 /// else, and with how much free space it is full.
@@ -30,7 +34,7 @@ pub(crate) fn follow_log(
     let ended = CancellationToken::new();
     let guard = ended.clone().drop_guard();
     let mut last = log.follow();
-    let sender = engine.inner.log_growth.clone();
+    let sender = engine.part::<LogGrowths>().0.clone();
     let (project_id, task_id, log_id) = (project.clone(), task.cloned(), log_id.to_owned());
     engine.inner.tracker.spawn(async move {
         loop {

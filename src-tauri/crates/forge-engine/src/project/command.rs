@@ -23,6 +23,7 @@ use crate::{
         sync::locked,
     },
     error::Result,
+    project::repository::RepositoryWatches,
     run::{self, attachments::remove_folder},
     workspace::{self, cleanup::Goes, orphans::clear_own_files},
 };
@@ -143,7 +144,7 @@ impl Engine {
     /// `NotFound`, git's errors other than that there is none.
     pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
         let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        Ok(core::context::present_repo(self, &context).await?.is_some())
+        Ok(core::repository::present_repo(self, &context).await?.is_some())
     }
 
     /// One project, by id or name.
@@ -193,7 +194,7 @@ impl Engine {
         if moved {
             super::repository::watch_repository(self, id);
         }
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(row.project)
     }
 
@@ -223,7 +224,7 @@ impl Engine {
             ));
         }
         let context = ProjectContext::read(&row)?;
-        let has_repository = core::context::present_repo(self, &context).await?.is_some();
+        let has_repository = core::repository::present_repo(self, &context).await?.is_some();
         let mut holds = Vec::with_capacity(all.len());
         let mut folders = Vec::new();
         for task in &all {
@@ -250,8 +251,8 @@ impl Engine {
         projects::delete(&mut tx, id).await?;
         project_changed(self, &mut tx, &row.project, "deleted").await?;
         tx.commit().await?;
-        self.contexts().remove(id);
-        locked(&self.inner.repository_watches).remove(id);
+        core::context::forget_context(self, id);
+        locked(&self.part::<RepositoryWatches>().0).remove(id);
         folders.iter().for_each(|folder| clear_own_files(folder));
         remove_folder(&self.data_dir().join("attachments").join(id.as_str())).await?;
         remove_folder(&self.data_dir().join("logs").join(id.as_str())).await
@@ -297,7 +298,7 @@ impl Engine {
         project_changed(self, &mut tx, &row.project, "settings").await?;
         tx.commit().await?;
         workspace::pool::trim_pool_later(self, id);
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok((ProjectContext::read(&row)?.settings, row.settings))
     }
 

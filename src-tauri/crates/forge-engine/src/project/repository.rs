@@ -3,7 +3,9 @@
 //! Both are read from a commit of the default branch, never from a worktree or from what an agent wrote, now and
 //! whenever that branch moves. What is wrong with a file is recorded; what was in force before stays so.
 
+use std::{collections::HashMap, sync::Mutex};
 use std::{sync::Arc, time::Duration};
+use tokio_util::sync::DropGuard;
 
 use forge_git::{GitError, Repo};
 use forge_model::ids::ProjectId;
@@ -20,6 +22,10 @@ use crate::{
     core::{self, sync::locked},
     error::Result,
 };
+
+/// Watches of the default branches that keep a workflow, by project.
+#[derive(Default)]
+pub(crate) struct RepositoryWatches(pub Mutex<HashMap<ProjectId, DropGuard>>);
 
 /// Where a repository keeps its configuration.
 pub(crate) const CONFIG_FILE: &str = ".forge.json";
@@ -58,7 +64,7 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
         let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
         (row, core::context::context(engine, &mut conn, id).await?)
     };
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
     if row.repository_config.as_ref().is_some_and(|read| read.looked_at == commit) {
         return Ok(());
@@ -70,7 +76,7 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
     projects::update(&mut tx, &mut row, engine.now()).await?;
     super::command::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
     tx.commit().await?;
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(())
 }
 
@@ -83,7 +89,7 @@ async fn refresh_repository(engine: &Engine, id: &ProjectId) -> Result<()> {
 pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
     let cancel = CancellationToken::new();
     let ended = cancel.clone();
-    locked(&engine.inner.repository_watches).insert(id.clone(), cancel.drop_guard());
+    locked(&engine.part::<RepositoryWatches>().0).insert(id.clone(), cancel.drop_guard());
     let (engine, id) = (engine.clone(), id.clone());
     engine.clone().in_background(async move {
         let changed = Arc::new(Notify::new());
@@ -118,7 +124,7 @@ async fn repository_watcher(
         let mut conn = engine.store().read().await?;
         core::context::context(engine, &mut conn, id).await?
     };
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
     let packed = repo.common_dir().join("packed-refs");
     let (own, signal) = (branch.clone(), Arc::clone(changed));

@@ -127,7 +127,7 @@ impl Engine {
         projects::update(&mut tx, &mut row, self.now()).await?;
         super::command::project_changed(self, &mut tx, &row.project, "workflow").await?;
         tx.commit().await?;
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         self.workflow_state(id).await
     }
 }
@@ -179,7 +179,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     if context.settings.workflow_source != WorkflowSource::Repository {
         return Ok(());
     }
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
     if row.workflow_origin.as_ref().is_some_and(|origin| origin.looked_at == commit) {
         return Ok(());
@@ -206,7 +206,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     projects::update(&mut tx, &mut row, engine.now()).await?;
     super::command::project_changed(engine, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(())
 }
 
@@ -218,7 +218,7 @@ pub(crate) async fn adopt_repository_workflow(
 ) -> Result<()> {
     let field = |message: String| EngineError::invalid("workflow_source", message);
     let context = ProjectContext::read(row)?;
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let commit = default_commit(&repo, row)
         .await?
         .ok_or_else(|| field(format!("no branch is called `{}`", row.project.default_branch)))?;

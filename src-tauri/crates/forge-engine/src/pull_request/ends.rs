@@ -7,7 +7,7 @@ use forge_store::table::pull_requests::PullRequestRow;
 use serde_json::{Value, json};
 
 use crate::{
-    core::{runner::End, trouble::Trouble},
+    core::{step::End, trouble::Trouble},
     review::short,
 };
 

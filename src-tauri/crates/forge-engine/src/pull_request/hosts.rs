@@ -107,20 +107,20 @@ pub(crate) async fn host(
     config: &HostConfig,
 ) -> std::result::Result<Arc<dyn Host>, HostError> {
     let key = (key_of(config), named_by(context, config));
-    if let Some(way) = locked(&engine.inner.hosts.ways).get(&key) {
+    if let Some(way) = locked(&engine.part::<Hosts>().ways).get(&key) {
         return Ok(Arc::clone(way));
     }
     let found = host_token(engine, context, config).await?;
     let clock = Arc::clone(&engine.inner.config.clock);
     let way = connect(config, found.token, Arc::new(move || clock.now()), PATIENCE)?;
-    locked(&engine.inner.hosts.ways).insert(key, Arc::clone(&way));
+    locked(&engine.part::<Hosts>().ways).insert(key, Arc::clone(&way));
     Ok(way)
 }
 
 /// Has the token looked for again at the next need.
 pub(crate) fn forget_host(engine: &Engine, config: &HostConfig) {
     let forgotten = key_of(config);
-    locked(&engine.inner.hosts.ways).retain(|(key, _), _| *key != forgotten);
+    locked(&engine.part::<Hosts>().ways).retain(|(key, _), _| *key != forgotten);
 }
 
 /// The person's token for a host.
@@ -143,10 +143,10 @@ pub(crate) async fn host_token(
 pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) {
     let configured = context.settings.code_host.as_ref().map(key_of);
     let key = (context.project.id.clone(), configured);
-    if !locked(&engine.inner.hosts.learned).insert(key.clone()) {
+    if !locked(&engine.part::<Hosts>().learned).insert(key.clone()) {
         return;
     }
-    let host = async { code_host(context, &core::context::repo(engine, context).await?).await };
+    let host = async { code_host(context, &core::repository::repo(engine, context).await?).await };
     let config = match Box::pin(host).await {
         Ok(Ok(config)) => config,
         // No code host, so no token.
@@ -175,7 +175,7 @@ pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) 
 /// Has the keychain asked again at the next start of a program.
 fn did_not_learn(engine: &Engine, key: &LearnedHost, error: &(dyn std::error::Error + 'static)) {
     tracing::warn!(error, "the keychain's token for a code host is not known, so it is not redacted");
-    locked(&engine.inner.hosts.learned).remove(key);
+    locked(&engine.part::<Hosts>().learned).remove(key);
 }
 
 /// What a program prints; nothing when it is missing or fails.
@@ -197,17 +197,17 @@ async fn said_by(engine: &Engine, words: Vec<String>) -> Option<String> {
 
 /// What was read of a task's pull request in this process; taken, to be put back.
 pub(crate) fn take_read(engine: &Engine, task: &TaskId) -> Option<Etags> {
-    locked(&engine.inner.hosts.read).remove(task)
+    locked(&engine.part::<Hosts>().read).remove(task)
 }
 
 /// Keeps what was read for the next look.
 pub(crate) fn keep_read(engine: &Engine, task: &TaskId, read: Etags) {
-    locked(&engine.inner.hosts.read).insert(task.clone(), read);
+    locked(&engine.part::<Hosts>().read).insert(task.clone(), read);
 }
 
 /// Whether this process looked at a task's pull request.
 pub(crate) fn has_read(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.inner.hosts.read).contains_key(task)
+    locked(&engine.part::<Hosts>().read).contains_key(task)
 }
 
 /// When a pull request is looked at again.
@@ -239,12 +239,13 @@ fn chance(engine: &Engine) -> f64 {
 
 /// Tells that a pull request is to be looked at sooner or later than before.
 pub(crate) fn due_changed(engine: &Engine) {
-    engine.inner.hosts.due_changed.notify_one();
+    engine.part::<Hosts>().due_changed.notify_one();
 }
 
 /// Asks for every look when it is due, from now on.
 pub(crate) fn watch_pull_requests(engine: &Engine) {
-    core::panics::keep_going(engine, async |engine: Engine| {
+    core::guarded::keep_going(engine, async |engine: Engine| {
+        let hosts = engine.part::<Hosts>();
         let mut asked = HashMap::new();
         loop {
             let next = match ask_for_looks(&engine, &mut asked).await {
@@ -262,7 +263,7 @@ pub(crate) fn watch_pull_requests(engine: &Engine) {
             };
             tokio::select! {
                 () = engine.inner.shutdown.cancelled() => return,
-                () = engine.inner.hosts.due_changed.notified() => {}
+                () = hosts.due_changed.notified() => {}
                 _ = due => {}
             }
         }

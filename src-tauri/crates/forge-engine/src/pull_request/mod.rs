@@ -27,7 +27,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, transition::Move},
+    core::{self, context::ProjectContext, moves::Move},
     error::{Result, whole},
     project,
     pull_request::{
@@ -144,7 +144,7 @@ impl Engine {
             .await?;
         }
         tx.commit().await?;
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(())
     }
 
@@ -162,7 +162,7 @@ impl Engine {
             problem: None,
             remedy: None,
         };
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         let config = match hosts::code_host(&context, &repo).await? {
             Ok(config) => config,
             Err(NoHost { problem, remedy }) => {
@@ -200,7 +200,7 @@ impl Engine {
         let token = token.map(|text| Token::new(text).ok_or(text)).transpose();
         let token = token.map_err(|_| EngineError::invalid("token", "must not be empty"))?;
         let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         let config = hosts::code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
             EngineError::conflict(ConflictCode::NoCodeHost, format!("{problem}: {remedy}"))
         })?;

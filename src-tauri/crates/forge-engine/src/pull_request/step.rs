@@ -22,8 +22,8 @@ use crate::{
     core::{
         self,
         context::task_branch,
-        runner::{End, Stepping},
-        transition::Move,
+        moves::Move,
+        step::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -88,7 +88,7 @@ async fn go_by_host(engine: &Engine, s: &Stepping) -> Result<End> {
         }
         Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
     };
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let config = match super::hosts::code_host(&s.context, &repo).await? {
         Ok(config) => config,
         Err(NoHost { problem, remedy }) => return Ok(blocked(problem, &remedy, None)),

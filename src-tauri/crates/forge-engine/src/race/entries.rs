@@ -12,8 +12,8 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
-        runner::Stepping,
-        transition::Move,
+        moves::Move,
+        step::Stepping,
     },
     error::Result,
     race::{

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{self, context::ProjectContext, runner::Stepping},
+    core::{self, context::ProjectContext, step::Stepping},
     error::Result,
     fix::{
         self, is_waiting,
@@ -87,7 +87,7 @@ pub(crate) async fn apply_to_entry(
     supersede_race_fixes(engine, &mut tx, &task).await?;
     tx.commit().await?;
     fix::export_fixes(engine, &context, None).await;
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(Some(fix))
 }
 

@@ -77,7 +77,7 @@ async fn try_save_entry(
     let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).is_dir()) else {
         return Ok(None);
     };
-    let (repo, worktree) = (core::context::repo(engine, context).await?, Path::new(&workspace.path));
+    let (repo, worktree) = (core::repository::repo(engine, context).await?, Path::new(&workspace.path));
     workspace::nested::mend_worktree(engine, &repo, task, &workspace).await?;
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
@@ -98,7 +98,7 @@ pub(crate) async fn clear_race(
     mut race: Race,
 ) -> Result<Vec<String>> {
     let context = project.for_entries()?;
-    let repo = core::context::repo(engine, project).await?;
+    let repo = core::repository::repo(engine, project).await?;
     let mut kept = Vec::new();
     for index in 0..race.entries.len() {
         kept.extend(clear_entry(engine, &context, &repo, &mut race, index).await?);
@@ -190,7 +190,7 @@ pub(crate) async fn remove_races(engine: &Engine, context: &ProjectContext, task
             return Err(EngineError::conflict(ConflictCode::InUse, message));
         }
         let Some(race) = race_by_id(engine, &task.id, &id).await? else { continue };
-        let repo = core::context::repo(engine, context).await?;
+        let repo = core::repository::repo(engine, context).await?;
         for entry in &race.entries {
             if let Some(branch) = &entry.branch
                 && let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await?
@@ -225,7 +225,7 @@ pub(crate) async fn plan_forgetting(engine: &Engine) -> Result<()> {
 
 /// Has the losers of a race go when their time has come.
 fn forget_losers_at(engine: &Engine, id: RaceId, at: Timestamp) {
-    core::panics::keep_going(engine, move |engine: Engine| {
+    core::guarded::keep_going(engine, move |engine: Engine| {
         let id = id.clone();
         async move {
             if core::sleep::sleep_until(&engine, at).await
@@ -265,7 +265,7 @@ async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
         return Ok(());
     }
     let Some(mut race) = race_by_id(engine, &found.task_id, id).await? else { return Ok(()) };
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let promoted = race.winner.clone().filter(|_| race.status == RaceStatus::Promoted);
     for entry in race.entries.iter_mut().filter(|entry| promoted.as_ref() != Some(&entry.strategy)) {
         // A branch that somebody went on with is theirs.

@@ -29,8 +29,8 @@ use crate::{
         features::{Entering, Moved},
         leaving::Leave,
         lineage::is_entry,
-        runner::{Effect, End, Stepping},
-        transition::Move,
+        moves::Move,
+        step::{Effect, End, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -101,7 +101,7 @@ async fn begin_race(
     s: &Stepping,
     config: &Competitive,
 ) -> Result<std::result::Result<Race, Box<Trouble>>> {
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let own = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
     let target = s.context.target_branch(&s.task);
     let base = match own {
@@ -271,7 +271,7 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     let Some((winner, commit)) = winner.and_then(|entry| Some((entry.clone(), entry.commit?))) else {
         return not_promoted(engine, s, race, "the winner has no commit".to_owned()).await;
     };
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let branch = task_branch(&s.task);
     let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
     let moved = match &now {

@@ -31,7 +31,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError, TaskPage,
-    core::{self, runner::name_of, worktree_lock::read_lock},
+    core::{self, step::name_of, worktree_lock::read_lock},
     error::Result,
     hook,
     program::log::{bad_log_id, page_of},

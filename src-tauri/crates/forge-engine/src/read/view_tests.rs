@@ -10,7 +10,7 @@ use forge_store::table::tasks::Filter;
 
 use crate::core::{
     self,
-    transition::Move,
+    moves::Move,
     transition_tests::{Bench, bench},
 };
 

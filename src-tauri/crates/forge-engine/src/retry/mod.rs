@@ -17,7 +17,7 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
-        transition::{Carry, Move},
+        moves::{Carry, Move},
     },
     error::Result,
     review, subtask,

@@ -28,8 +28,9 @@ use crate::{
         self,
         context::{backup_prefix, task_branch},
         entry::corrupt_step,
-        runner::{End, Stepping},
-        transition::{Carry, is_reviewed},
+        moves::Carry,
+        step::{End, Stepping},
+        transition::is_reviewed,
         trouble::{Trouble, trouble_of},
     },
     error::{Result, whole},
@@ -106,7 +107,7 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
     }
     workspace::unmerged::count_unmerged(engine, &s.task.id).await;
     if let Some(seen) = seen.filter(Uncommitted::is_empty) {
-        engine.inner.looks.keep(&s.task.id, seen, Instant::now());
+        engine.part::<Looks>().keep(&s.task.id, seen, Instant::now());
     }
     let reviewed = commit.map(|commit| format!("the review is about {}", short(&commit)));
     let remarks: Vec<String> = remark.into_iter().chain(reviewed).collect();
@@ -144,7 +145,7 @@ async fn capture_work(
     plans: bool,
     cancel: &CancellationToken,
 ) -> Result<Captured> {
-    let Some(repo) = core::context::present_repo(engine, &s.context).await? else {
+    let Some(repo) = core::repository::present_repo(engine, &s.context).await? else {
         let place = &s.context.project.repo_path;
         let message = format!(
             "Could not begin the review: there is no repository at {place}.\nMove it back, then try again."
@@ -189,7 +190,7 @@ pub(crate) async fn capture_again(
     workspace: &Workspace,
     review: &mut Review,
 ) -> Result<std::result::Result<Uncommitted, End>> {
-    let known = engine.inner.looks.take(&s.task.id, Instant::now());
+    let known = engine.part::<Looks>().take(&s.task.id, Instant::now());
     let seen = match commit_worktree(engine, s, repo, workspace, known).await? {
         Captured::Ended(end) => return Ok(Err(*end)),
         Captured::Commit(commit, _, seen) => {
@@ -292,7 +293,7 @@ async fn begin_captured_review(
     };
     let mut base = None;
     if let Some(commit) = &commit {
-        let repo = core::context::repo(engine, &s.context).await?;
+        let repo = core::repository::repo(engine, &s.context).await?;
         super::keep_reviewed(&repo, &s.task.id, attempt, commit).await?;
         engine.point("review.kept");
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
@@ -353,7 +354,7 @@ pub(crate) async fn keep_the_rest(
 ) -> Result<()> {
     let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let _lock = core::worktree_lock::lock_workspace_now(
         engine,
         &task.id,

@@ -71,7 +71,7 @@ pub(crate) async fn offers_for(engine: &Engine, context: &ProjectContext) -> Res
     if !settings.inner_loop.gate_suggestions.enabled || has_checks {
         return Ok(Vec::new());
     }
-    offers_of(&core::context::repo(engine, context).await?, &context.project.default_branch).await
+    offers_of(&core::repository::repo(engine, context).await?, &context.project.default_branch).await
 }
 
 async fn offers_of(repo: &Repo, branch: &str) -> Result<Vec<CheckOffer>> {

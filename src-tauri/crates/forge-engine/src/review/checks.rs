@@ -28,7 +28,7 @@ use crate::{
         self,
         entry::failure_policy,
         features::features,
-        runner::{End, Stepping},
+        step::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -56,7 +56,7 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
     if review.reviewed_commit.is_none() && !was_begun {
         return Ok(End::skipped("no work was begun"));
     }
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let (workspace, _lock) = match workspace::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
         Ok(found) => found,
         Err(end) => return Ok(end),

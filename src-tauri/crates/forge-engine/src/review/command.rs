@@ -14,7 +14,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::audits, runner::End, transition::Move, trouble::Trouble},
+    core::{self, context::ProjectContext, lineage::audits, moves::Move, step::End, trouble::Trouble},
     error::Result,
     review::decision::Rejection,
     run,
@@ -96,7 +96,7 @@ impl Engine {
         }
         tx.commit().await?;
         self.point("decision.committed");
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl Engine {
         tasks::update(&mut tx, &mut task, now).await?;
         self.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
         tx.commit().await?;
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(())
     }
 }

@@ -37,7 +37,8 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, present_repo, task_branch},
+        context::{ProjectContext, task_branch},
+        repository::present_repo,
         trouble::Trouble,
     },
     error::Result,
@@ -261,7 +262,7 @@ pub(crate) async fn restore_branch(engine: &Engine, task: &TaskRow, context: &Pr
     let details = task.error_annotation.as_ref().map(|annotation| &annotation.details);
     let commit = details.and_then(|details| details.get(RESTORABLE)).and_then(|commit| commit.as_str());
     let commit = commit.ok_or_else(|| EngineError::not_found("reviewed commit of task", &task.id))?;
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let name = format!("refs/heads/{}", task_branch(task));
     if repo.resolve(&name).await?.is_some() {
         return Ok(());

@@ -19,8 +19,8 @@ use crate::{
     core::{
         again::send_back_in_place,
         lineage::audits,
-        runner::{AtGate, Effect, End, Finding, HeldBack, Stepping},
-        transition::Move,
+        moves::Move,
+        step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
         trouble::Trouble,
     },
     error::Result,

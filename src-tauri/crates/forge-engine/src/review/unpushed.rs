@@ -13,7 +13,7 @@ use crate::{
     Engine,
     core::{
         entry::failure_policy,
-        runner::{End, Stepping},
+        step::{End, Stepping},
     },
     error::Result,
     review::{self, decision::Rejection},

@@ -32,7 +32,7 @@ pub(crate) async fn audit_prompt_of(
     let all = reviews::list(&mut *engine.store().read().await?, &task.id).await?;
     let (current, earlier): (Vec<Review>, Vec<Review>) =
         all.into_iter().partition(|review| review.status == ReviewStatus::Running);
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let target = context.target_branch(task);
     let branch = format!("refs/heads/{}", task_branch(task));
     let reviewed = current.last().and_then(|review| review.reviewed_commit.clone());

@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{
     Engine, EngineError,
-    core::{self, panics::guarded},
+    core::{self, guarded::guarded},
     cost::{
         self,
         meter::{Meter, Metered, Spent},

@@ -19,8 +19,8 @@ use crate::{
         again::{run_once_more, send_back_in_place},
         context::backup_prefix,
         leaving::Leave,
-        runner::{End, Stepping},
-        transition::{Carry, Move},
+        moves::{Carry, Move},
+        step::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -40,7 +40,7 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
         return subtask::turns::commit_turn(engine, s, execution, &workspace, &part).await;
     }
     let worktree = Path::new(&workspace.path);
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let settled = match workspace::half_done::settle_worktree(engine, s, &repo, &workspace).await? {
         Settled::Ready(done) => done,
         Settled::Open(trouble) => return workspace::half_done::back_to_half_done(engine, s, *trouble).await,

@@ -12,8 +12,8 @@ use crate::{
     core::{
         self,
         entry::corrupt_step,
-        runner::{Effect, End, Stepping},
-        transition::Carry,
+        moves::Carry,
+        step::{Effect, End, Stepping},
     },
     error::Result,
 };

@@ -53,7 +53,7 @@ use crate::{
         context::{ProjectContext, task_folder},
         environment::ProgramEnvironment,
         features::features,
-        panics::guarded,
+        guarded::guarded,
         private_data,
         redaction::{redacted_command, redacted_outcome},
         sync::locked,
@@ -126,14 +126,15 @@ impl Engine {
 
 /// What the agent of a task is doing now.
 pub(crate) fn activity_of(engine: &Engine, task: &TaskId) -> Option<(ExecutionId, String)> {
-    let runs = locked(&engine.inner.running.runs);
+    let running = engine.part::<Running>();
+    let runs = locked(&running.runs);
     let redacted = |activity: &str| engine.redactor().text(activity).into_owned();
     runs.get(task).map(|run| (run.execution.clone(), redacted(&run.handle.activity.borrow())))
 }
 
 /// Whether an agent runs for a task in this process.
 pub(crate) fn is_running(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.inner.running.runs).contains_key(task)
+    locked(&engine.part::<Running>().runs).contains_key(task)
 }
 
 /// Starts the process of a recorded execution. It can be stopped from this moment on, before there is a
@@ -142,7 +143,7 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
     let (control, handle, told) = Control::new(engine.inner.shutdown.child_token());
     let (sender, gone) = watch::channel(false);
     let run = Run { execution: id.clone(), handle: handle.clone(), gone };
-    locked(&engine.inner.running.runs).insert(task.clone(), run);
+    locked(&engine.part::<Running>().runs).insert(task.clone(), run);
     let (engine, task) = (engine.clone(), task.clone());
     engine.clone().inner.tracker.spawn(async move {
         let listening = events::listen_to_run(&engine, task.clone(), id.clone(), handle, told);
@@ -159,17 +160,17 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
         if let Ok(Err(error)) = settled.await {
             tracing::error!(execution = %id, %error, "failed to record how a run ended; the next start settles it");
         }
-        locked(&engine.inner.running.runs).remove(&task);
+        locked(&engine.part::<Running>().runs).remove(&task);
         sender.send_replace(true);
         engine.kick(&task);
-        core::runner::wake_waiting(&engine);
+        core::scheduler::wake_waiting(&engine);
         engine.made_progress();
     });
 }
 
 /// Ends the run of a task, if there is one, and waits until nothing of it is left.
 pub(crate) async fn stop_run(engine: &Engine, task: &TaskId) -> bool {
-    let run = locked(&engine.inner.running.runs).get(task).cloned();
+    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
     let Some(mut run) = run else { return false };
     run.handle.cancel.cancel();
     // An error means the run's sender is dropped: it is gone too.
@@ -190,21 +191,21 @@ async fn run_execution(
 /// Tells the run of a task something; false when none runs, or it is over.
 pub(crate) fn tell_run(engine: &Engine, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
     let command = redacted_command(&engine.redactor(), command);
-    if let Some(draft) = locked(&engine.inner.running.drafts).get(execution) {
+    if let Some(draft) = locked(&engine.part::<Running>().drafts).get(execution) {
         return draft.tell(command);
     }
-    let run = locked(&engine.inner.running.runs).get(task).cloned();
+    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
     run.is_some_and(|run| run.execution == *execution && run.handle.tell(command))
 }
 
 /// Lets a draft that runs be told something.
 pub(crate) fn keep_draft(engine: &Engine, execution: &ExecutionId, handle: Handle) {
-    locked(&engine.inner.running.drafts).insert(execution.clone(), handle);
+    locked(&engine.part::<Running>().drafts).insert(execution.clone(), handle);
 }
 
 /// The draft is over.
 pub(crate) fn forget_draft(engine: &Engine, execution: &ExecutionId) {
-    locked(&engine.inner.running.drafts).remove(execution);
+    locked(&engine.part::<Running>().drafts).remove(execution);
 }
 
 async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
@@ -297,7 +298,7 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
 /// finds what is there.
 async fn make_run_ready(engine: &Engine, p: &Prepared, cancel: &CancellationToken) -> Result<Option<Ready>> {
     let id = &p.row.execution.id;
-    let repo = core::context::repo(engine, &p.context).await?;
+    let repo = core::repository::repo(engine, &p.context).await?;
     let lock =
         core::worktree_lock::lock_workspace(engine, &p.task.id, &p.workspace, id.as_str(), cancel).await?;
     let Some(lock) = lock else { return Ok(None) };

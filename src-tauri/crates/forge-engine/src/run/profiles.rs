@@ -152,7 +152,7 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
     agents::put(&mut tx, &agent).await?;
     agent_changed(engine, &mut tx, &agent.id).await?;
     tx.commit().await?;
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(agent)
 }
 

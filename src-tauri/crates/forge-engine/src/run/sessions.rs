@@ -16,7 +16,7 @@ use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
 use crate::{
-    core::{self, lineage::is_entry, runner::Stepping, transition::Carry},
+    core::{self, lineage::is_entry, moves::Carry, step::Stepping},
     error::Result,
 };
 

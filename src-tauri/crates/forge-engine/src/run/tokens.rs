@@ -9,6 +9,7 @@ use forge_model::ids::{AgentId, ExecutionId, ProjectId, TaskId};
 use forge_model::workflow::{EdgeKind, StateKind};
 use forge_store::table::{executions, tasks};
 use sha2::{Digest as _, Sha256};
+use std::sync::Mutex;
 
 use crate::{
     Engine, EngineError,
@@ -35,10 +36,14 @@ pub struct RunScope {
     pub role: ExecutionRole,
 }
 
+/// Where agents find the MCP server of this engine.
+#[derive(Default)]
+struct McpUrl(Mutex<Option<String>>);
+
 impl Engine {
     /// Says where the agents that are started find this engine's MCP server; none while there is none.
     pub fn set_mcp_url(&self, url: Option<String>) {
-        *locked(&self.inner.mcp_url) = url;
+        *locked(&self.part::<McpUrl>().0) = url;
     }
 
     /// What a token reaches; none when it is no run's, or its run is over.
@@ -109,7 +114,7 @@ impl Engine {
 }
 
 pub(crate) fn mcp_url(engine: &Engine) -> Option<String> {
-    locked(&engine.inner.mcp_url).clone()
+    locked(&engine.part::<McpUrl>().0).clone()
 }
 
 /// A new token for a run that is about to start.

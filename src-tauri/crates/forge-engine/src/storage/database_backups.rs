@@ -1,5 +1,6 @@
 //! Copies of the database: one a day while the engine works, more when a person wants them.
 
+use std::sync::Mutex;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -25,6 +26,10 @@ const BEHIND_MS: i64 = 2 * ONE_DAY_MS;
 /// Space that a copy leaves free besides its own size.
 const SPARE_BYTES: u64 = 256 * 1024 * 1024;
 
+/// Why the last daily copy of the database could not be made.
+#[derive(Default)]
+struct CopyFailure(Mutex<Option<String>>);
+
 impl Engine {
     /// The copies of the database, newest first.
     ///
@@ -48,7 +53,7 @@ impl Engine {
     /// Why the last daily copy could not be made; none when it was, or none was due.
     #[must_use]
     pub fn backup_failure(&self) -> Option<String> {
-        locked(&self.inner.copy_failure).clone()
+        locked(&self.part::<CopyFailure>().0).clone()
     }
 
     /// Copies the database now, while work goes on.
@@ -138,13 +143,13 @@ pub(crate) fn keep_database_copied(engine: &Engine) {
     if engine.inner.config.work != Work::All {
         return;
     }
-    core::panics::keep_going(engine, async |engine: Engine| {
+    core::guarded::keep_going(engine, async |engine: Engine| {
         loop {
             let failed = copy_if_due(&engine).await.err().map(|error| error.to_string());
             if let Some(error) = &failed {
                 tracing::warn!(%error, "failed to make the daily copy of the database; trying again in an hour");
             }
-            *locked(&engine.inner.copy_failure) = failed;
+            *locked(&engine.part::<CopyFailure>().0) = failed;
             if !core::sleep::pause(&engine, LOOK_EVERY).await {
                 return;
             }

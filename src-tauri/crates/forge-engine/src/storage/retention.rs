@@ -32,6 +32,14 @@ const EVENTS_KEPT: u32 = 100_000;
 /// The longest time that anything can be kept.
 const MOST_DAYS: u32 = 730;
 
+#[derive(Default)]
+struct Sweeps {
+    /// Told when what is old is to be looked for before its time.
+    wanted: tokio::sync::Notify,
+    /// Whose turn it is to look for it.
+    turn: tokio::sync::Mutex<()>,
+}
+
 impl Engine {
     /// How long old data is kept.
     ///
@@ -58,7 +66,7 @@ impl Engine {
             .map_err(|error| EngineError::io("write the setting")(error.into()))?;
         self.set_app_setting(SETTING, &value).await?;
         storage_changed(self);
-        self.inner.sweep.notify_one();
+        self.part::<Sweeps>().wanted.notify_one();
         Ok(())
     }
 
@@ -81,7 +89,7 @@ impl Engine {
         }
         tx.commit().await?;
         storage_changed(self);
-        self.inner.sweep.notify_one();
+        self.part::<Sweeps>().wanted.notify_one();
         Ok(())
     }
 
@@ -90,7 +98,8 @@ impl Engine {
     /// # Errors
     /// When something cannot be looked at; the rest was.
     pub async fn sweep(&self) -> Result<()> {
-        let _turn = self.inner.sweeping.lock().await;
+        let sweeps = self.part::<Sweeps>();
+        let _turn = sweeps.turn.lock().await;
         let swept = [
             sweep_logs(self).await,
             compress_old_logs(self).await,
@@ -118,14 +127,15 @@ impl Engine {
 
 /// Looks for what is old, now and then, and when a person says so.
 pub(crate) fn keep_retention(engine: &Engine) {
-    core::panics::keep_going(engine, async |engine: Engine| {
+    core::guarded::keep_going(engine, async |engine: Engine| {
+        let sweeps = engine.part::<Sweeps>();
         loop {
             if let Err(error) = engine.sweep().await {
                 tracing::warn!(%error, "failed to look for what is old; tomorrow again");
             }
             let goes_on = tokio::select! {
                 goes_on = core::sleep::pause(&engine, LOOK_EVERY) => goes_on,
-                () = engine.inner.sweep.notified() => true,
+                () = sweeps.wanted.notified() => true,
             };
             if !goes_on {
                 return;

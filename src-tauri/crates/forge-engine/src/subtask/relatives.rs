@@ -14,9 +14,9 @@ use crate::{
         self,
         context::ProjectContext,
         lineage::is_ordered,
+        moves::Move,
         prerequisites::{open_prerequisites, prerequisite_cancelled},
-        runner::{Effect, End, Stepping},
-        transition::Move,
+        step::{Effect, End, Stepping},
     },
     error::Result,
     subtask::open_parts,
@@ -106,7 +106,7 @@ pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<En
         engine.point("dependent.blocked");
         count += 1;
     }
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(End::Ok(Some(format!("{count} dependents are blocked"))))
 }
 

@@ -27,9 +27,9 @@ use crate::{
         self,
         context::{ProjectContext, backup_prefix},
         lineage::is_closed,
+        moves::{Carry, Move},
         prerequisites::{named, open_prerequisites},
-        runner::{Effect, End, Stepping},
-        transition::{Carry, Move},
+        step::{Effect, End, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -134,7 +134,7 @@ pub(crate) async fn commit_turn(
         return Ok(End::Ok(Some("committed before".to_owned())));
     }
     let worktree = Path::new(&workspace.path);
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     if let Settled::Open(trouble) = workspace::half_done::settle_worktree(engine, s, &repo, workspace).await?
     {
         return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
@@ -188,7 +188,7 @@ pub(crate) async fn commit_turn(
     tx.commit().await?;
     engine.point("turn.recorded");
     if closed {
-        core::runner::act(engine, vec![Effect::Kick(part.id)]);
+        core::follow::act(engine, vec![Effect::Kick(part.id)]);
     }
     Ok(End::Ok(Some(format!("#{}: {kind}", part.number))))
 }

@@ -20,9 +20,10 @@ use crate::{
         self,
         context::ProjectContext,
         lineage::audits,
+        moves::{Carry, Move},
         prerequisites::open_prerequisites,
         retry_budget,
-        transition::{Carry, Move, is_reviewed},
+        transition::is_reviewed,
         trouble::Trouble,
         worktree_lock::IfLocked,
     },
@@ -182,7 +183,7 @@ impl Engine {
         fix::of_races::supersede_race_fixes(self, &mut tx, &task).await?;
         tx.commit().await?;
         self.point("action.committed");
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(())
     }
 
@@ -295,7 +296,7 @@ async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, a
         }
         (Verb::RestoreBranch, _) => review::restore_branch(engine, &task, &context).await,
         (Verb::Restart, _) => {
-            let repo = core::context::repo(engine, &context).await?;
+            let repo = core::repository::repo(engine, &context).await?;
             task::reset::set_work_aside(engine, &repo, &context, &task).await
         }
         (Verb::Cancel, _) => {

@@ -230,7 +230,7 @@ impl Engine {
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         // Another priority is another place in the queue.
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(view)
     }
 
@@ -268,7 +268,7 @@ impl Engine {
         let view = read::view::view_one(self, &mut tx, row).await?;
         tx.commit().await?;
         self.kick(id);
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(view)
     }
 

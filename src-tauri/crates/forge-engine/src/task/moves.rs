@@ -17,8 +17,9 @@ use crate::{
         self,
         context::ProjectContext,
         lineage::is_ordered,
+        moves::Move,
         prerequisites::{named, open_prerequisites},
-        transition::{Move, column_states},
+        transition::column_states,
         trouble::Trouble,
         worktree_lock::IfLocked,
     },
@@ -142,7 +143,7 @@ impl Engine {
         }
         tx.commit().await?;
         self.point("move.committed");
-        core::runner::wake_waiting(self);
+        core::scheduler::wake_waiting(self);
         Ok(())
     }
 
@@ -427,7 +428,7 @@ pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>,
     if let Some(parent) = &task.parent_id {
         engine.kick(parent);
     }
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(())
 }
 

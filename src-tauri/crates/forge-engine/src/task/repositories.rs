@@ -29,7 +29,7 @@ impl Engine {
     /// `NotFound`, git's errors.
     pub async fn repository_change(&self, project: &ProjectId) -> Result<Option<RepositoryDifference>> {
         let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
-        let change = core::context::repo(self, &context).await?.changed_since_accepted().await?;
+        let change = core::repository::repo(self, &context).await?.changed_since_accepted().await?;
         Ok(change.as_ref().map(told))
     }
 
@@ -45,7 +45,7 @@ impl Engine {
         accept: Option<&str>,
     ) -> Result<()> {
         let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         if let Some(change) = repo.changed_since_accepted().await? {
             match accept {
                 Some(shown) => accept_as_shown(self, &context, change, shown).await?,
@@ -66,7 +66,7 @@ async fn accept_as_shown(
     change: RepositoryChange,
     shown: &str,
 ) -> Result<()> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let now = repo.fingerprint().await?;
     if change.digest != shown || now.digest() != shown {
         let path = repo.root().to_owned();
@@ -74,7 +74,7 @@ async fn accept_as_shown(
     }
     trust::accepted::store_accepted(engine, context, &now).await?;
     // Opened anew: where hooks are may be another folder now.
-    engine.repos().remove(Path::new(&context.project.repo_path));
+    core::repository::forget_repo(engine, Path::new(&context.project.repo_path));
     Ok(())
 }
 
@@ -104,7 +104,7 @@ async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectCon
         retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(())
 }
 
@@ -148,7 +148,7 @@ pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, 
     let workspace = workspace.filter(|it| Path::new(&it.path).is_dir()).ok_or_else(|| {
         EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
     })?;
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     let lock = core::worktree_lock::lock_workspace_now(
         engine,
         id,
@@ -172,7 +172,7 @@ pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, 
     let annotation = task.error_annotation.clone();
     retry::retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
     tx.commit().await?;
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(())
 }
 

@@ -20,9 +20,9 @@ use crate::{
         self,
         context::{ProjectContext, backup_prefix, task_branch},
         lineage::is_ordered,
+        moves::Move,
         prerequisites::is_done,
         retry_budget,
-        transition::Move,
         trouble::Trouble,
     },
     error::Result,
@@ -49,7 +49,7 @@ impl Engine {
             let old = workspaces::last(&mut conn, id).await?;
             (task, context, old)
         };
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         set_work_aside(self, &repo, &context, &task).await?;
         let mut tx = self.store().write().await?;
         if let Some(old) = &old {
@@ -91,7 +91,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             core::load::load_own(self, &mut conn, id, None).await?
         };
-        let backups = core::context::repo(self, &context).await?.backups(&backup_prefix(&task)).await?;
+        let backups = core::repository::repo(self, &context).await?.backups(&backup_prefix(&task)).await?;
         Ok(backups
             .into_iter()
             .map(|backup| forge_model::workspace::WorkspaceBackup {
@@ -128,7 +128,7 @@ impl Engine {
             &workspace,
             &format!("restore-{}", workspace.id),
         )?;
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
         trust::accepted::keep_own_changes(self, &context, &repo).await?;
         match restored {

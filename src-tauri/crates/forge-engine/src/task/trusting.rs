@@ -106,7 +106,7 @@ async fn judge_scope(
     context: &ProjectContext,
     task: Option<&TaskRow>,
 ) -> Result<(String, Judgement)> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     if let Some(task) = task {
         let start = start_of_task(engine, context, &repo, task, None).await?;
         let commit = start.commits.into_iter().next().unwrap_or_default();
@@ -122,7 +122,7 @@ async fn judge_scope(
 
 /// A task's startup files, with those in its worktree, compared with what was accepted.
 async fn judge_task(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     // One that waits for trust before its set-up is not active yet.
     let made = workspace.filter(is_present);
@@ -196,7 +196,7 @@ async fn go_on_with_trust(engine: &Engine, actor: Actor, context: &ProjectContex
         retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
-    core::runner::wake_waiting(engine);
+    core::scheduler::wake_waiting(engine);
     Ok(())
 }
 

@@ -156,14 +156,14 @@ pub(crate) async fn require_trust_of(
     task: &TaskRow,
     made: Option<&Workspace>,
 ) -> Result<()> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let start = start_of_task(engine, context, &repo, task, made).await?;
     require_trust(engine, context, &repo, &start).await
 }
 
 /// The same for a program of a project, beside its tasks, in the user's own checkout.
 pub(crate) async fn require_trust_of_project(engine: &Engine, context: &ProjectContext) -> Result<()> {
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let start = start_of_project(context, &repo).await?;
     require_trust(engine, context, &repo, &start).await
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    core::{self, runner::Stepping},
+    core::{self, step::Stepping},
     error::Result,
     program,
     review::{self, checks::TAIL_BYTES},

@@ -53,7 +53,8 @@ impl Engine {
         let call = Call { at, input, id: self.inner.config.ids.new_id() };
         let cancel = self.inner.shutdown.child_token();
         let ends_with_the_caller = cancel.clone().drop_guard();
-        let known = self.inner.validations.know(&call, cancel.clone());
+        let validations = self.part::<Validations>();
+        let known = validations.know(&call, cancel.clone());
         let engine = self.clone();
         let running = self.inner.tracker.spawn(async move { run_validation(&engine, &call, &cancel).await });
         let report =

@@ -147,7 +147,7 @@ async fn holder_of_folder(
     for row in projects {
         let context =
             core::context::context(engine, &mut *engine.store().read().await?, &row.project.id).await?;
-        match core::context::repo(engine, &context).await {
+        match core::repository::repo(engine, &context).await {
             Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
             Ok(_) => {}
             Err(error) => {

@@ -60,7 +60,8 @@ impl Engine {
         place::check_ids(Some(module), run)?;
         let context = place::project_at(self, project).await?;
         let mut ended = 0;
-        for running in &*locked(&self.inner.validations.0) {
+        let validations = self.part::<Validations>();
+        for running in &*locked(&validations.0) {
             let is_meant = running.project.as_ref() == Some(&context.project.id)
                 && running.module == module
                 && running.run.as_deref() == run;

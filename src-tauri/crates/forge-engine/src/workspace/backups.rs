@@ -29,7 +29,7 @@ impl Engine {
             (context, tasks::list(&mut conn, &filter, u32::MAX).await?)
         };
         let mut backups: Vec<WorkspaceBackup> = Vec::new();
-        for backup in core::context::repo(self, &context).await?.backups(BACKUPS).await? {
+        for backup in core::repository::repo(self, &context).await?.backups(BACKUPS).await? {
             let owner = backup.ref_name.strip_prefix(BACKUPS).and_then(|rest| rest.split('/').nth(1));
             let Some(owner) = owner else { continue };
             if owner.starts_with("orphan-") || all.iter().any(|task| task.id.as_str() == owner) {
@@ -60,7 +60,7 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
             core::context::context(engine, &mut conn, id).await
         };
         let pruned = async {
-            let repo = core::context::repo(engine, &*context?).await?;
+            let repo = core::repository::repo(engine, &*context?).await?;
             let asked = core::deletion::question_of(engine, &format!("backups:{id}"), until).await?;
             let mut counts = Counts::default();
             let mut old = Vec::new();

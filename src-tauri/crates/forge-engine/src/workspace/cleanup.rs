@@ -16,7 +16,7 @@ use crate::{
         self,
         context::{ProjectContext, backup_prefix},
         prerequisites::is_done,
-        runner::{End, Stepping},
+        step::{End, Stepping},
     },
     error::{Result, whole},
     workspace::pool::{Slots, slots_of},
@@ -169,7 +169,7 @@ async fn back_up_and_remove(
     goes: Goes,
 ) -> Result<bool> {
     let path = Path::new(&workspace.path);
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     if !path.exists() {
         // Perhaps removed by a try that did not live to say so.
         repo.keep_record_of_lost(path, &backup_prefix(task)).await?;

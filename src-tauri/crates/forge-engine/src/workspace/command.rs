@@ -76,7 +76,7 @@ impl Engine {
             let mut conn = self.store().read().await?;
             core::context::context(self, &mut conn, project).await?
         };
-        let repo = core::context::repo(self, &context).await?;
+        let repo = core::repository::repo(self, &context).await?;
         let root = repo.root().to_owned();
         let offers = tokio::task::spawn_blocking(move || -> Result<Vec<ImportOffer>> {
             let root = Root::open(&root).map_err(forge_git::GitError::from)?;

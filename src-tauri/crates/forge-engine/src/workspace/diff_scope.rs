@@ -37,7 +37,7 @@ pub(crate) async fn diff_scope(
     let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
     let in_view = review_in_view(&mut conn, &context, &task).await?;
     drop(conn);
-    let repo = core::context::repo(engine, &context).await?;
+    let repo = core::repository::repo(engine, &context).await?;
     if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
         && request == DiffRequest::Task
         && repo.resolve(&head).await?.is_some()

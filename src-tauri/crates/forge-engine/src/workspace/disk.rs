@@ -18,6 +18,10 @@ use crate::{
     error::Result,
 };
 
+/// Whose turn it is to measure.
+#[derive(Default)]
+struct MeterTurns(tokio::sync::Mutex<()>);
+
 const MEBIBYTE: u64 = 1024 * 1024;
 
 impl Engine {
@@ -101,7 +105,8 @@ pub(crate) fn measure_all_later(engine: &Engine) {
 }
 
 async fn measure_worktree(engine: &Engine, task: &TaskId) -> Result<()> {
-    let _turn = engine.inner.meter.lock().await;
+    let turns = engine.part::<MeterTurns>();
+    let _turn = turns.0.lock().await;
     let workspace = workspaces::last(&mut *engine.store().read().await?, task).await?;
     let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
     let Some(workspace) = present.filter(|w| Path::new(&w.path).is_dir()) else { return Ok(()) };
@@ -122,7 +127,8 @@ async fn measure_worktree(engine: &Engine, task: &TaskId) -> Result<()> {
 
 pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
     let measured = async {
-        let _turn = engine.inner.meter.lock().await;
+        let turns = engine.part::<MeterTurns>();
+        let _turn = turns.0.lock().await;
         let context = {
             let mut conn = engine.store().read().await?;
             if projects::get(&mut conn, project).await?.is_none() {
@@ -132,7 +138,7 @@ pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
         };
         let pool = super::pool::pool_folder(engine, &context);
         let slots = if pool.is_dir() {
-            core::context::repo(engine, &context).await?.slots(&pool).await?
+            core::repository::repo(engine, &context).await?.slots(&pool).await?
         } else {
             Vec::new()
         };

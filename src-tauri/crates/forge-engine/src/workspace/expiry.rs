@@ -16,7 +16,7 @@ const LONGEST_NAP_MS: i64 = 60 * 60 * 1000;
 
 /// Looks for worktrees whose time has come at `at`, and from then on whenever the next one is due.
 pub(crate) fn plan_cleanup(engine: &Engine, at: Timestamp) {
-    core::panics::keep_going(engine, move |engine| async move {
+    core::guarded::keep_going(engine, move |engine| async move {
         if core::sleep::sleep_until(&engine, at).await {
             match clean_up_due(&engine).await {
                 Ok(Some(next)) => plan_cleanup(&engine, next),

@@ -21,7 +21,7 @@ pub(crate) async fn uncommitted(
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
     let Some(workspace) = active_workspace(engine, task).await? else { return Ok(None) };
-    let status = core::context::repo(engine, context).await?.status(Path::new(&workspace.path)).await?;
+    let status = core::repository::repo(engine, context).await?.status(Path::new(&workspace.path)).await?;
     Ok((!status.is_empty()).then(|| {
         let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
         let said = counted(paths.len() as u64, "file is not committed", "files are not committed");
@@ -36,7 +36,7 @@ pub(crate) async fn markers(
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
     let Some(workspace) = active_workspace(engine, task).await? else { return Ok(None) };
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let worktree = Path::new(&workspace.path);
     let changed = repo.changed_paths(worktree, &workspace.base_commit).await?;
     let marked = repo.conflict_markers(worktree, &changed).await?;

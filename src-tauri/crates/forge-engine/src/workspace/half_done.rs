@@ -14,7 +14,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix},
-        runner::{End, Stepping},
+        step::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,

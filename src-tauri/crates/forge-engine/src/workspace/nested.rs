@@ -17,8 +17,8 @@ use crate::{
     core::{
         self,
         context::backup_prefix,
-        runner::{End, Stepping},
-        transition::Carry,
+        moves::Carry,
+        step::{End, Stepping},
         trouble::Trouble,
     },
     error::Result,
@@ -159,7 +159,7 @@ pub(crate) async fn refuse_dangling(
     seen: Option<&Uncommitted>,
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
     let is_there = last.is_some_and(|workspace| {
         workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()

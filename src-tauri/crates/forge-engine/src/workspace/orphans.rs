@@ -76,7 +76,7 @@ impl Engine {
                 format!("{path} {why}, so nothing of it can be kept in a backup: remove it by hand");
             return Err(not_an_orphan(message));
         };
-        let repo = core::context::repo(self, context).await?;
+        let repo = core::repository::repo(self, context).await?;
         let name = orphan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = slug(&name.unwrap_or_default(), 80);
         let prefix = format!("{BACKUPS}/orphan-{name}");
@@ -150,7 +150,7 @@ async fn whose(
     let mut otherwise = (None, FolderFacts::default());
     for context in by_likelihood {
         let facts = async {
-            let repo = core::context::repo(engine, context).await?;
+            let repo = core::repository::repo(engine, context).await?;
             Ok::<_, EngineError>(repo.folder_facts(tree, &context.project.default_branch).await?)
         };
         match facts.await {
@@ -193,7 +193,7 @@ pub(crate) async fn move_in(
         let mut conn = engine.store().read().await?;
         core::load::load(engine, &mut conn, id, None).await?.0
     };
-    let repo = core::context::repo(engine, context).await?;
+    let repo = core::repository::repo(engine, context).await?;
     let path = super::tree_path(engine, context, &row);
     let own = task_branch(&row);
     repo.adopt_worktree(tree, &path, &own).await?;

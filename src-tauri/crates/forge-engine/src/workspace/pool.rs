@@ -56,7 +56,7 @@ pub(crate) async fn drop_slots(engine: &Engine, context: &ProjectContext, keep: 
     if !pool.exists() {
         return Ok(());
     }
-    core::context::repo(engine, context).await?.drop_slots(&pool, keep).await?;
+    core::repository::repo(engine, context).await?.drop_slots(&pool, keep).await?;
     if keep == 0
         && let Err(error) = std::fs::remove_dir(&pool)
     {

@@ -28,7 +28,7 @@ use crate::{
     core::{
         self,
         context::{backup_prefix, task_branch},
-        runner::{End, Stepping},
+        step::{End, Stepping},
         trouble::Trouble,
         worktree_lock::WorkspaceHold,
     },
@@ -51,7 +51,7 @@ pub(crate) async fn prepare_workspace(
         return Ok(End::skipped("nobody holds the role"));
     }
     workspace::watch::unwatch(engine, &s.task.id);
-    let repo = core::context::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(engine, &s.context).await?;
     let Some(restarted) = start_from_target(engine, s, &repo, cancel).await? else {
         return Ok(End::Interrupted);
     };

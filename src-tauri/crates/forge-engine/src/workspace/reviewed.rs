@@ -12,7 +12,8 @@ use crate::{
     Engine,
     core::{
         self,
-        context::{ProjectContext, backup_prefix, present_repo},
+        context::{ProjectContext, backup_prefix},
+        repository::present_repo,
     },
     error::Result,
 };

@@ -36,7 +36,7 @@ pub(crate) async fn remove_traces(
         let worktree = Path::new(&workspace.path);
         let mut kept = Vec::new();
         if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
-            let repo = core::context::repo(engine, context).await?;
+            let repo = core::repository::repo(engine, context).await?;
             workspace::nested::mend_worktree(engine, &repo, task, workspace).await?;
             let prefix = backup_prefix(task);
             let undone =

@@ -12,8 +12,9 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, present_repo, task_branch},
+        context::{ProjectContext, task_branch},
         lineage::{is_entry, is_ordered},
+        repository::present_repo,
     },
     error::Result,
 };

@@ -53,7 +53,7 @@ fn watch(
     }
     let cancel = CancellationToken::new();
     let ended = cancel.clone();
-    locked(&engine.inner.watches.tasks).insert(task.clone(), cancel.drop_guard());
+    locked(&engine.part::<Watches>().tasks).insert(task.clone(), cancel.drop_guard());
     let (engine, task) = (engine.clone(), task.clone());
     engine.clone().in_background(async move {
         let changed = std::sync::Arc::new(Notify::new());
@@ -91,5 +91,5 @@ fn watch(
 
 /// Ends a task's watch.
 pub(crate) fn unwatch(engine: &Engine, task: &TaskId) {
-    locked(&engine.inner.watches.tasks).remove(task);
+    locked(&engine.part::<Watches>().tasks).remove(task);
 }

@@ -1,0 +1,29 @@
+//! What is done once a transaction is committed.
+
+use crate::{
+    Engine,
+    core::{
+        features::features,
+        scheduler::{wake_lines, wake_waiting},
+        step::Effect,
+    },
+};
+
+/// Does what was waiting for a commit.
+pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
+    let mut wake = false;
+    for effect in effects {
+        match effect {
+            Effect::Launch(task, id) => {
+                engine.point("execution.recorded");
+                (features(engine).launch)(engine, &task, id);
+            }
+            Effect::Kick(task) => engine.kick(&task),
+            Effect::WakeWaiting => wake = true,
+            Effect::WakeLines => wake_lines(engine),
+        }
+    }
+    if wake {
+        wake_waiting(engine);
+    }
+}

@@ -1,0 +1,50 @@
+//! The repository of a project.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use forge_git::Repo;
+
+use crate::{
+    Engine, EngineError,
+    core::{context::ProjectContext, features::features, sync::locked},
+    error::Result,
+};
+
+/// Repositories that were opened, by path.
+#[derive(Default)]
+struct Repos(Mutex<HashMap<PathBuf, Repo>>);
+
+/// Has a repository opened again.
+pub(crate) fn forget_repo(engine: &Engine, path: &Path) {
+    locked(&engine.part::<Repos>().0).remove(path);
+}
+
+/// The project's repository, in which git gets what the project's environment policy passes.
+pub(crate) async fn repo(engine: &Engine, context: &ProjectContext) -> Result<Repo> {
+    let path = PathBuf::from(&context.project.repo_path);
+    let policy = &context.settings.environment;
+    let repos = engine.part::<Repos>();
+    if let Some(repo) = locked(&repos.0).get(&path) {
+        return Ok(repo.passing(policy));
+    }
+    let repo = Repo::open(&engine.git().passing(policy), &path).await?;
+    for prepare in features(engine).each(|feature| feature.on_repository) {
+        prepare(engine, context, &repo).await?;
+    }
+    locked(&repos.0).insert(path, repo.clone());
+    Ok(repo)
+}
+
+/// A project's repository; none when it is not where the project says.
+pub(crate) async fn present_repo(engine: &Engine, context: &ProjectContext) -> Result<Option<Repo>> {
+    match repo(engine, context).await {
+        Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
+        Err(EngineError::Git(
+            forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },
+        )) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
