@@ -1,5 +1,6 @@
 //! Why a command is refused or fails.
 
+use crate::InstanceError;
 use forge_exec::LoginError;
 use forge_git::GitError;
 use forge_model::offer::Offer;
@@ -348,6 +349,37 @@ fn trouble_of_git(said: &str) -> Option<StorageTrouble> {
         ("File too large", StorageTrouble::Io),
     ];
     WORDS.iter().find(|(words, _)| said.contains(words)).map(|(_, trouble)| *trouble)
+}
+
+/// Why an engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data folder is taken or cannot be used.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Open(#[from] forge_store::OpenError),
+    /// git is missing or too old.
+    #[error("failed to {0}")]
+    Git(#[from] GitError),
+    /// What an earlier process left cannot be settled.
+    #[error("failed to settle what an earlier run left: {0}")]
+    Recovery(#[from] EngineError),
+}
+
+impl StartError {
+    /// What is wrong with the disk or the database, if that is the reason. A damaged database needs a copy, the others
+    /// pass.
+    #[must_use]
+    pub fn storage_trouble(&self) -> Option<StorageTrouble> {
+        match self {
+            Self::Open(error) => error.trouble(),
+            Self::Recovery(error) => error.storage_trouble(),
+            Self::Instance(InstanceError::Io { source, .. }) => trouble_of_io(source),
+            Self::Instance(InstanceError::Taken(_)) | Self::Git(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -51,15 +51,16 @@ pub use crate::core::{
     guarded::guarded,
 };
 pub use crate::{
-    core::worktree_lock::IfLocked,
+    core::{new_task::NewTask, worktree_lock::IfLocked},
     task::{
         actions::{ActionRequest, SayRequest},
-        command::{NewTask, TaskEdit},
+        command::TaskEdit,
         moves::{ClaimRequest, MoveRequest, Place, Settle},
     },
 };
 pub use config::{Clock, EngineConfig, IdSource, Observer, RandomIds, SystemClock, Work};
 pub use cost::{CostCsvPage, CostPage};
+pub use error::StartError;
 pub use error::{ConflictCode, EngineError, Panic, StorageFailure, Untrusted};
 pub use forge_agents::{AgentError, Detected};
 pub use forge_exec::is_out_of_files;
@@ -73,7 +74,7 @@ pub use project::{
     command::{NewProject, ProjectChange},
     workflows::{NewDefinition, WorkflowCheck, WorkflowState},
 };
-pub use pull_request::PullRequestNews;
+pub use pull_request::notes::PullRequestNews;
 pub use read::preview::Preview;
 pub use read::view::TaskPage;
 pub use review::{
@@ -87,7 +88,6 @@ pub use run::{
     profiles::NewAgent,
     programs::{KnownProgram, Trial},
 };
-pub use start::StartError;
-pub use storage::database_backups::needs_restore;
+pub use start::needs_restore;
 pub use validate::WhichProject;
 pub use workspace::diff_scope::DiffRequest;

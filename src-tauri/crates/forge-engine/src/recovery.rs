@@ -51,8 +51,8 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     }
     core::scheduler::wake_waiting(engine);
     core::watchdog::keep_watch(engine);
-    pull_request::hosts::watch_pull_requests(engine);
-    workspace::expiry::plan_cleanup(engine, engine.now());
+    pull_request::watch::watch_pull_requests(engine);
+    workspace::removal::plan_cleanup(engine, engine.now());
     sweep_trash(engine);
     project::repository::watch_repositories(engine).await?;
     race::left::plan_forgetting(engine).await?;
@@ -84,7 +84,7 @@ async fn end_orphans(engine: &Engine, is_meant: fn(&str) -> bool) -> Result<()> 
 
 /// Puts back worktrees that were on their way out when an earlier process was killed.
 fn return_withdrawn(engine: &Engine) {
-    for folder in workspace::expiry::task_folders(&engine.inner.config.workspace_root) {
+    for folder in workspace::folders::task_folders(&engine.inner.config.workspace_root) {
         match forge_git::return_withdrawn(&folder) {
             Ok(back) => {
                 for path in back {
@@ -102,7 +102,7 @@ fn return_withdrawn(engine: &Engine) {
 fn sweep_trash(engine: &Engine) {
     let root = engine.inner.config.workspace_root.clone();
     engine.in_background(async move {
-        for folder in workspace::expiry::task_folders(&root) {
+        for folder in workspace::folders::task_folders(&root) {
             match Trash::left_in(&folder) {
                 Ok(left) => {
                     for trash in left {

@@ -54,8 +54,8 @@ pub(crate) static FEATURES: Features = Features {
     }),
     contributors: &[
         Contributor {
-            attends: Some(run::is_running),
-            stop: Some(|engine, task| Box::pin(run::stop_run(engine, task))),
+            attends: Some(run::running::is_running),
+            stop: Some(|engine, task| Box::pin(run::running::stop_run(engine, task))),
             on_panic: Some(|engine, tx, task, error| {
                 Box::pin(run::panicked::lose_unstarted(engine, tx, task, error))
             }),

@@ -3,7 +3,6 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use forge_git::Git;
-use forge_model::storage::StorageTrouble;
 use forge_store::Store;
 
 use crate::{
@@ -15,44 +14,13 @@ use crate::{
         private_data,
         sync::locked,
     },
-    error::Result,
+    error::{Result, StartError},
     instance::{EngineAddress, Instance},
     recovery, registry,
 };
 
 /// How long an engine that stops waits for a shell's profile, which takes less than a second as a rule.
 const PROFILE_PATIENCE: Duration = Duration::from_secs(5);
-
-/// Why an engine cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The data folder is taken or cannot be used.
-    #[error(transparent)]
-    Instance(#[from] InstanceError),
-    /// The database cannot be opened.
-    #[error(transparent)]
-    Open(#[from] forge_store::OpenError),
-    /// git is missing or too old.
-    #[error("failed to {0}")]
-    Git(#[from] forge_git::GitError),
-    /// What an earlier process left cannot be settled.
-    #[error("failed to settle what an earlier run left: {0}")]
-    Recovery(#[from] crate::EngineError),
-}
-
-impl StartError {
-    /// What is wrong with the disk or the database, if that is the reason. A damaged database needs a copy, the others
-    /// pass.
-    #[must_use]
-    pub fn storage_trouble(&self) -> Option<StorageTrouble> {
-        match self {
-            Self::Open(error) => error.trouble(),
-            Self::Recovery(error) => error.storage_trouble(),
-            Self::Instance(InstanceError::Io { source, .. }) => forge_store::trouble_of_io(source),
-            Self::Instance(InstanceError::Taken(_)) | Self::Git(_) => None,
-        }
-    }
-}
 
 impl Engine {
     /// Opens the data folder, settles what an earlier process left, and goes on with what is pending.
@@ -147,4 +115,11 @@ impl Engine {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a start failed because the database is damaged or gone, which a copy mends.
+#[must_use]
+pub fn needs_restore(error: &StartError) -> bool {
+    use forge_store::OpenError;
+    matches!(error, StartError::Open(OpenError::Damaged { .. } | OpenError::Emptied { .. }))
 }

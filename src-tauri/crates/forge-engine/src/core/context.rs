@@ -1,6 +1,9 @@
 //! A project with its definition and settings read, and the sentences a task's paths are made of.
 
+use forge_model::event::EventType;
 use forge_model::workspace::Workspace;
+use forge_store::Tx;
+use serde_json::json;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
@@ -242,6 +245,28 @@ pub(crate) async fn context_of(
 pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     let tree = Path::new(&workspace.path);
     tree.parent().unwrap_or(tree).to_owned()
+}
+
+pub(crate) fn is_closed(context: &ProjectContext, task: &TaskRow) -> bool {
+    context.workflow.state(&task.status).is_some_and(State::is_terminal)
+}
+
+pub(crate) async fn project_changed(
+    engine: &Engine,
+    tx: &mut Tx,
+    project: &Project,
+    what: &str,
+) -> Result<()> {
+    tx.emit(
+        EventType::ProjectChanged,
+        engine.now(),
+        Some(&project.id),
+        None,
+        project.id.as_str(),
+        &json!({ "change": what }),
+    )
+    .await?;
+    Ok(())
 }
 
 #[cfg(test)]

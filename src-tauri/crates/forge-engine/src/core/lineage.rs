@@ -7,14 +7,13 @@ use forge_model::inner_loop::Strategy;
 use forge_model::race::RaceEntry;
 use forge_model::race::RaceStatus;
 use forge_model::task::ExecutionMode;
-use forge_model::workflow::State;
 use forge_store::table::executions::ExecutionRow;
 use forge_store::table::tasks::TaskRow;
 use forge_store::table::{executions, races};
 use serde_json::json;
 use sqlx::SqliteConnection;
 
-use crate::{ConflictCode, EngineError, core::context::ProjectContext, error::Result};
+use crate::{ConflictCode, EngineError, error::Result};
 
 /// Whether a task is an entry of a race.
 pub(crate) fn is_entry(task: &TaskRow) -> bool {
@@ -35,10 +34,6 @@ pub(crate) fn require_no_entry(task: &TaskRow) -> Result<()> {
 /// Whether a task is worked on in turns of its parent. One whose parent was deleted is a task like others.
 pub(crate) fn is_ordered(task: &TaskRow) -> bool {
     task.execution_mode == ExecutionMode::OrderedTurn && task.parent_id.is_some()
-}
-
-pub(crate) fn is_closed(context: &ProjectContext, task: &TaskRow) -> bool {
-    context.workflow.state(&task.status).is_some_and(State::is_terminal)
 }
 
 /// What of an agent's profile is replaced: an entry's by its strategy, and afterwards that of the winner's agent

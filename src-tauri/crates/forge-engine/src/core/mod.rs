@@ -20,6 +20,7 @@ pub(crate) mod leaving;
 pub(crate) mod lineage;
 pub(crate) mod load;
 pub(crate) mod moves;
+pub(crate) mod new_task;
 pub(crate) mod notices;
 pub(crate) mod observed_time;
 pub(crate) mod outcome;

@@ -16,7 +16,6 @@ use forge_model::transition::{StepOutcome, StepStatus};
 use forge_model::workflow::{State, StateKind};
 use forge_store::Tx;
 use forge_store::table::{steps, tasks, tasks::TaskRow};
-use futures::FutureExt as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

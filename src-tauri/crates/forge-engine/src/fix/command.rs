@@ -3,6 +3,7 @@
 //! Applying is a commit on the task's branch whose name is written down before the branch moves, so that a kill leaves
 //! either nothing or something that the next start recognises. The step that failed is run again by a durable step.
 
+use forge_model::review::Review;
 use std::path::Path;
 
 use forge_git::{GitError, Landing, Way};
@@ -24,7 +25,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, features::features, worktree_lock::WorkspaceHold},
     error::Result,
-    fix::{FORGE, is_half_applied},
+    fix::proposal::{FORGE, export_fixes, is_half_applied, write_fix},
     guarded, review,
 };
 
@@ -130,9 +131,9 @@ impl Engine {
             fixes::get(&mut tx, id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
         require(&fix, &[FixStatus::Drafted])?;
         fix.decided_by = Some(actor);
-        super::write_fix(self, &mut tx, &task, &mut fix, FixStatus::Rejected).await?;
+        write_fix(self, &mut tx, &task, &mut fix, FixStatus::Rejected).await?;
         tx.commit().await?;
-        super::export_fixes(self, &context, None).await;
+        export_fixes(self, &context, None).await;
         Ok(fix)
     }
 }
@@ -209,7 +210,7 @@ pub(crate) async fn land_fix(
     };
     let stored = async || fixes::get(&mut *engine.store().read().await?, &fix.task_id, &fix.fix_id).await;
     if let Some(half) = stored().await?.filter(is_half_applied) {
-        super::settle_half_applied(engine, &half).await?;
+        settle_half_applied(engine, &half).await?;
     }
     let settled = stored().await?.filter(|fix| fix.status == FixStatus::Applied);
     settled.ok_or(EngineError::Panicked(panic))
@@ -254,12 +255,12 @@ async fn intend_and_land(
     engine.point("fix.landed");
     let mut tx = engine.store().write().await?;
     fix.decided_by = Some(actor);
-    super::write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::Applied).await?;
+    write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::Applied).await?;
     if verify {
         queue_verification(&mut tx, of.task, &fix).await?;
     }
     tx.commit().await?;
-    super::export_fixes(engine, of.context, None).await;
+    export_fixes(engine, of.context, None).await;
     Ok(fix)
 }
 
@@ -290,9 +291,9 @@ pub(crate) async fn take_back_fix(
     let mut tx = engine.store().write().await?;
     fix.decided_by = actor.or(fix.decided_by);
     fix.reason = Some(reason.to_owned());
-    super::write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::RolledBack).await?;
+    write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::RolledBack).await?;
     tx.commit().await?;
-    super::export_fixes(engine, of.context, None).await;
+    export_fixes(engine, of.context, None).await;
     Ok(fix)
 }
 
@@ -354,4 +355,40 @@ fn refusal(error: GitError) -> EngineError {
 
 fn file_of(fix: &FixProposal) -> Result<String> {
     fix.files.first().cloned().ok_or_else(|| EngineError::not_found("file of fix", &fix.fix_id))
+}
+
+/// Sees whether a fix that was about to be applied is, and writes it down.
+pub(crate) async fn settle_half_applied(engine: &Engine, fix: &FixProposal) -> Result<()> {
+    let (task, context, workspace, reviewing) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = core::load::load(engine, &mut conn, &fix.task_id, None).await?;
+        let workspace = workspaces::last(&mut conn, &task.id).await?;
+        let review = reviews::last(&mut conn, &task.id).await?;
+        let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
+        (task, context, workspace, review.is_some_and(|review| of_it(&review)))
+    };
+    let repo = core::repository::repo(engine, &context).await?;
+    let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
+    let landed = match (&present, &fix.applied_commit) {
+        (Some(workspace), Some(commit)) => {
+            let head = repo.head(Path::new(&workspace.path)).await?;
+            repo.is_ancestor(commit, &head).await?
+        }
+        _ => false,
+    };
+    let mut tx = engine.store().write().await?;
+    let Some(mut fix) = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await? else { return Ok(()) };
+    if landed {
+        // The review that applied it, or has it applied for its reviewer, runs the check again by itself.
+        if !reviewing && fix.wanted_by.is_none() {
+            queue_verification(&mut tx, &task, &fix).await?;
+        }
+        write_fix(engine, &mut tx, &task, &mut fix, FixStatus::Applied).await?;
+    } else {
+        fix.applied_commit = None;
+        fixes::update(&mut tx, &fix).await?;
+    }
+    tx.commit().await?;
+    export_fixes(engine, &context, None).await;
+    Ok(())
 }

@@ -18,9 +18,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError, core,
-    core::lineage::is_closed,
+    core::context::is_closed,
     error::Result,
-    fix::{FORGE, Undrafted, drafter, export_fixes, output_of, superseded::supersede_all},
+    fix::{
+        drafter,
+        proposal::{FORGE, Undrafted, export_fixes, output_of},
+        superseded::supersede_all,
+    },
     guarded,
 };
 

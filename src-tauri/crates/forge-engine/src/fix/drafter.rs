@@ -37,7 +37,7 @@ use crate::{
         prices::{Cost, Ledger},
     },
     error::Result,
-    fix::Undrafted,
+    fix::proposal::Undrafted,
     program,
     run::{self, end::write_end, given::limits_of},
     trust::{self, Start, branch_tip},
@@ -100,7 +100,7 @@ pub(crate) async fn run_drafter(
 /// Ends what a draft left behind that panicked.
 pub(crate) async fn end_draft(engine: &Engine, draft: &FixDraft) {
     let Some(id) = &draft.execution_id else { return };
-    run::forget_draft(engine, id);
+    run::running::forget_draft(engine, id);
     sweep(&marker_of(id.as_str()), GRACE).await;
     let folder = draft_folder(engine, id);
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await
@@ -221,12 +221,12 @@ async fn run_in_folder(
         started: Box::new(|_| {}),
     };
     let (control, handle, told) = Control::new(cancel.child_token());
-    run::keep_draft(engine, &execution.id, handle.clone());
+    run::running::keep_draft(engine, &execution.id, handle.clone());
     let listening = run::events::listen_to_run(engine, task.id.clone(), execution.id.clone(), handle, told);
     engine.point("draft.starting");
     let outcome = redacted_outcome(log.redactor(), adapter(agent.adapter).run(launch, &control).await);
     drop(control);
-    run::forget_draft(engine, &execution.id);
+    run::running::forget_draft(engine, &execution.id);
     let cost = listening.over().await?.cost();
     drop(growth);
     program::log::close_log(engine, log).await?;

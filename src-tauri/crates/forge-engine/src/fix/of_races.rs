@@ -2,16 +2,10 @@
 
 use forge_model::fix::FixProposal;
 use forge_model::race::{Race, RaceStatus};
-use forge_store::Tx;
-use forge_store::table::tasks::TaskRow;
-use forge_store::table::{fixes, races, reviews};
+use forge_store::table::{races, reviews};
 use sqlx::SqliteConnection;
 
-use crate::{
-    Engine,
-    error::Result,
-    fix::{self, is_waiting},
-};
+use crate::error::Result;
 
 /// The race whose entry's work a fix was drafted on.
 pub(crate) async fn race_of_fix(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Option<Race>> {
@@ -38,17 +32,6 @@ pub(crate) async fn is_of_present_work(conn: &mut SqliteConnection, fix: &FixPro
         RaceStatus::Promoted if wins => Standing::Own,
         _ => Standing::Gone,
     })
-}
-
-/// Marks the open fixes of entries whose work cannot become the task's any more.
-pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
-        if is_of_present_work(tx, &fix).await? == Standing::Gone {
-            fix::superseded::mark_superseded(engine, tx, task, fix, "its entry's work is not the task's")
-                .await?;
-        }
-    }
-    Ok(())
 }
 
 /// What the work that a fix was drafted on is to its task.

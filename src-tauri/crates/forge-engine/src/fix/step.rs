@@ -16,7 +16,7 @@ use crate::{
         step::{End, Stepping},
     },
     error::Result,
-    fix::command::Fixing,
+    fix::{self, command::Fixing},
     review, workspace,
 };
 
@@ -49,7 +49,7 @@ async fn check_with_fix(
     let log_id = format!("fix-{}-{}", fix.fix_id.get(..16).unwrap_or(&fix.fix_id), s.step.id);
     let check = ReviewStep::begun(fix.gate.step, &fix.gate.command, &log_id);
     let config = s.context.review_config(&s.task);
-    let Some(check) = review::checks::run_command(engine, s, workspace, &config, check, cancel).await? else {
+    let Some(check) = review::check::run_command(engine, s, workspace, &config, check, cancel).await? else {
         return Ok(None);
     };
     let fix = settle_fix(engine, s, workspace, fix, &check).await?;
@@ -148,9 +148,9 @@ pub(crate) async fn settle_fix(
     });
     if check.has_passed() {
         let mut tx = engine.store().write().await?;
-        super::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Verified).await?;
+        fix::proposal::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Verified).await?;
         tx.commit().await?;
-        super::export_fixes(engine, &s.context, None).await;
+        fix::proposal::export_fixes(engine, &s.context, None).await;
         return Ok(fix);
     }
     let of = Fixing { context: &s.context, task: &s.task, workspace };
@@ -160,7 +160,7 @@ pub(crate) async fn settle_fix(
             // It stands as it is: a person sees why.
             fix.reason = Some(format!("{reason}; it could not be taken back: {message}"));
             let mut tx = engine.store().write().await?;
-            super::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Applied).await?;
+            fix::proposal::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Applied).await?;
             tx.commit().await?;
             Ok(fix)
         }

@@ -16,7 +16,10 @@ use crate::{
         lineage::{is_entry, is_ordered},
     },
     error::Result,
-    fix::{self, SET_ASIDE, export_fixes, is_waiting, of_races::Standing, write_fix},
+    fix::{
+        of_races::{Standing, is_of_present_work},
+        proposal::{SET_ASIDE, export_fixes, is_waiting, write_fix},
+    },
 };
 
 /// Marks the open proposals of a task whose file is not what it was when they were drafted.
@@ -48,12 +51,12 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
         workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
     };
     for fix in open {
-        match fix::of_races::is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
+        match is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
             Standing::Own => {}
             Standing::Possible => continue,
             Standing::Gone => {
                 let mut tx = engine.store().write().await?;
-                fix::of_races::supersede_race_fixes(engine, &mut tx, &task).await?;
+                supersede_race_fixes(engine, &mut tx, &task).await?;
                 tx.commit().await?;
                 export_fixes(engine, &context, None).await;
                 continue;
@@ -123,4 +126,14 @@ pub(crate) async fn mark_superseded(
     fix.reason = Some(why.to_owned());
     fix.wanted_by = None;
     write_fix(engine, tx, task, &mut fix, FixStatus::Superseded).await
+}
+
+/// Marks the open fixes of entries whose work cannot become the task's any more.
+pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+        if is_of_present_work(tx, &fix).await? == Standing::Gone {
+            mark_superseded(engine, tx, task, fix, "its entry's work is not the task's").await?;
+        }
+    }
+    Ok(())
 }

@@ -20,7 +20,6 @@ use crate::{
     Engine,
     core::{context::ProjectContext, environment::ProgramEnvironment},
     error::Result,
-    hook::step::failure,
     program::{self, output::CheckOutput},
     trust,
 };
@@ -164,6 +163,16 @@ fn shell_line(command: &str, cwd: &Path) -> String {
         format!("'{}'", path.replace('\'', r"'\''"))
     } else {
         command.to_owned()
+    }
+}
+
+/// How a script ended, in words; none when it ended well.
+pub(crate) fn failure(script: &ScriptHook, exit: Exit, timed_out: bool) -> Option<String> {
+    match exit {
+        _ if timed_out => Some(format!("ran out of time after {} s", script.timeout_seconds)),
+        Exit::Code(code) if script.success_exit_codes.contains(&code) => None,
+        Exit::Code(code) => Some(format!("exited with {code}")),
+        Exit::Signal(signal) => Some(format!("was ended by signal {signal}")),
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use forge_agents::{LogReader, LogWriter, log::DEFAULT_CAP_BYTES};
-use forge_exec::{Exit, HeadTail};
+use forge_exec::HeadTail;
 use forge_model::hook::{HookRun, HookStatus, LifecycleHook, PluginHook, ScriptHook};
 use forge_model::ids::TaskId;
 use forge_model::log::EntryKind;
@@ -457,16 +457,6 @@ async fn close_with_record(dir: &Path, log_id: &str, run: &HookRun, redactor: Ar
         Ok(())
     });
     written.await.map_err(|error| EngineError::io("write a log")(std::io::Error::other(error)))?
-}
-
-/// How a script ended, in words; none when it ended well.
-pub(crate) fn failure(script: &ScriptHook, exit: Exit, timed_out: bool) -> Option<String> {
-    match exit {
-        _ if timed_out => Some(format!("ran out of time after {} s", script.timeout_seconds)),
-        Exit::Code(code) if script.success_exit_codes.contains(&code) => None,
-        Exit::Code(code) => Some(format!("exited with {code}")),
-        Exit::Signal(signal) => Some(format!("was ended by signal {signal}")),
-    }
 }
 
 /// Who a test of a hook without a task runs for.

@@ -21,7 +21,7 @@ use crate::{
         context::{ProjectContext, slug},
     },
     error::Result,
-    knowledge::step::{lesson_files, lesson_text},
+    knowledge::search::{lesson_files, lesson_text},
     merge::step::{ATTEMPTS, turn_at},
 };
 

@@ -1,6 +1,7 @@
 //! Finding lessons again: by full-text search in an index of what a branch keeps. The index is made anew when the
 //! content of the lessons' folder is another than the one it was made from.
 
+use forge_git::Repo;
 use forge_model::ids::ProjectId;
 use forge_model::knowledge::{Document, FOLDER, Lesson, query};
 use forge_store::table::lesson_index::{self, IndexedLesson};
@@ -9,7 +10,6 @@ use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
-    knowledge::step::kept_lessons,
 };
 
 /// The longest text that people search with, in characters.
@@ -73,3 +73,36 @@ async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) 
     lesson_index::replace(&mut tx, (project, target), &version, &lessons).await?;
     Ok(tx.commit().await?)
 }
+
+/// Every lesson's file as a commit has it, with its text.
+pub(crate) async fn kept_lessons(repo: &Repo, commit: &str) -> Result<Vec<(String, String)>> {
+    let mut lessons = Vec::new();
+    for path in lesson_files(repo, commit).await?.into_iter().take(MAX_FILES) {
+        if let Some(text) = lesson_text(repo, commit, &path).await? {
+            lessons.push((path, text));
+        }
+    }
+    Ok(lessons)
+}
+
+/// How many files are looked at.
+pub(crate) const MAX_FILES: usize = 500;
+
+/// The paths of a commit's lessons, in order.
+pub(crate) async fn lesson_files(repo: &Repo, commit: &str) -> Result<Vec<String>> {
+    let mut files = repo.files_under(commit, FOLDER).await?;
+    files.retain(|path| path.ends_with(".md"));
+    Ok(files)
+}
+
+/// The text of one; none when it is too long to be one.
+pub(crate) async fn lesson_text(repo: &Repo, commit: &str, path: &str) -> Result<Option<String>> {
+    match repo.file_at(commit, path, MAX_FILE_BYTES).await {
+        Ok(text) => Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned())),
+        Err(forge_git::GitError::TooLarge { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A file longer than this is no lesson.
+pub(crate) const MAX_FILE_BYTES: u64 = 64 * 1024;

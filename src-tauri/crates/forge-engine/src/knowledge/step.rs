@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use forge_agents::{LogError, LogReader};
-use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::execution::Execution;
 use forge_model::knowledge::{Document, FOLDER, bounded};
@@ -26,12 +25,9 @@ use crate::{
         step::{Effect, End, Finding, Stepping},
     },
     error::Result,
+    knowledge::search::kept_lessons,
 };
 
-/// A file longer than this is no lesson.
-pub(crate) const MAX_FILE_BYTES: u64 = 64 * 1024;
-/// How many files are looked at.
-const MAX_FILES: usize = 500;
 /// How many lessons an agent is told, at most.
 const MOST_TOLD: u32 = 20;
 
@@ -203,31 +199,4 @@ pub(crate) async fn knowledge_changed(
     let facts = json!({ "change": "knowledge", "knowledge": what });
     tx.emit(EventType::ProjectChanged, engine.now(), Some(project), None, project.as_str(), &facts).await?;
     Ok(())
-}
-
-/// Every lesson's file as a commit has it, with its text.
-pub(crate) async fn kept_lessons(repo: &Repo, commit: &str) -> Result<Vec<(String, String)>> {
-    let mut lessons = Vec::new();
-    for path in lesson_files(repo, commit).await?.into_iter().take(MAX_FILES) {
-        if let Some(text) = lesson_text(repo, commit, &path).await? {
-            lessons.push((path, text));
-        }
-    }
-    Ok(lessons)
-}
-
-/// The paths of a commit's lessons, in order.
-pub(crate) async fn lesson_files(repo: &Repo, commit: &str) -> Result<Vec<String>> {
-    let mut files = repo.files_under(commit, FOLDER).await?;
-    files.retain(|path| path.ends_with(".md"));
-    Ok(files)
-}
-
-/// The text of one; none when it is too long to be one.
-pub(crate) async fn lesson_text(repo: &Repo, commit: &str, path: &str) -> Result<Option<String>> {
-    match repo.file_at(commit, path, MAX_FILE_BYTES).await {
-        Ok(text) => Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned())),
-        Err(forge_git::GitError::TooLarge { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -29,7 +29,8 @@ use crate::{
     error::Result,
     review::{
         self,
-        checks::{Checked, NO_CHECKS, evidence_of, has_no_checks},
+        check::evidence_of,
+        checks::{Checked, NO_CHECKS, has_no_checks},
     },
     workspace::{self, reviewed::reviewed_prefix},
 };

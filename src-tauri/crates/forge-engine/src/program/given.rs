@@ -18,7 +18,7 @@ pub(crate) fn task_env(
     task: &TaskRow,
     workspace: Option<&Workspace>,
 ) -> Vec<(String, String)> {
-    let mut env = Engine::project_env(context);
+    let mut env = project_env(context);
     env.extend([
         ("FORGE_TASK_ID".to_owned(), task.id.0.clone()),
         ("FORGE_TASK_NUMBER".to_owned(), task.number.to_string()),
@@ -31,4 +31,13 @@ pub(crate) fn task_env(
         env.push(("FORGE_PORT_BASE".to_owned(), workspace.port_base.to_string()));
     }
     env
+}
+
+/// What a program is told about the project that it is run for.
+pub(crate) fn project_env(context: &ProjectContext) -> Vec<(String, String)> {
+    vec![
+        ("FORGE_PROJECT_ID".to_owned(), context.project.id.0.clone()),
+        ("FORGE_PROJECT_NAME".to_owned(), context.project.name.clone()),
+        ("FORGE_REPO_PATH".to_owned(), context.project.repo_path.clone()),
+    ]
 }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use forge_git::{GitError, Repo};
-use forge_model::event::EventType;
 use forge_model::ids::ProjectId;
 use forge_model::project::{Project, WorkMode};
 use forge_model::settings::{
@@ -19,13 +18,13 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, task_folder},
+        context::{ProjectContext, project_changed, task_folder},
         sync::locked,
     },
     error::Result,
     project::repository::RepositoryWatches,
     run::{self, attachments::remove_folder},
-    workspace::{self, cleanup::Goes, orphans::clear_own_files},
+    workspace::{self, orphans::clear_own_files, removal::Goes},
 };
 
 /// A project to be added.
@@ -217,7 +216,7 @@ impl Engine {
                 format!("must repeat the project's name, `{}`", row.project.name),
             ));
         }
-        if let Some(busy) = all.iter().find(|task| run::is_running(self, &task.id)) {
+        if let Some(busy) = all.iter().find(|task| run::running::is_running(self, &task.id)) {
             return Err(EngineError::conflict(
                 ConflictCode::TaskOpen,
                 format!("an agent works on #{}: stop it first", busy.number),
@@ -236,7 +235,7 @@ impl Engine {
             folders.extend(workspace.as_ref().map(task_folder));
             if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
                 && let Err(reason) =
-                    workspace::cleanup::remove_workspace(self, &context, task, workspace, Goes::Away).await?
+                    workspace::removal::remove_workspace(self, &context, task, workspace, Goes::Away).await?
             {
                 return Err(EngineError::conflict(
                     ConflictCode::InUse,
@@ -328,24 +327,6 @@ async fn require_free_name(tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> 
         )),
         _ => Ok(()),
     }
-}
-
-pub(crate) async fn project_changed(
-    engine: &Engine,
-    tx: &mut Tx,
-    project: &Project,
-    what: &str,
-) -> Result<()> {
-    tx.emit(
-        EventType::ProjectChanged,
-        engine.now(),
-        Some(&project.id),
-        None,
-        project.id.as_str(),
-        &json!({ "change": what }),
-    )
-    .await?;
-    Ok(())
 }
 
 fn checked_name(name: &str) -> Result<String> {

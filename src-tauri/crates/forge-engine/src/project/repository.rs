@@ -7,10 +7,9 @@ use std::{collections::HashMap, sync::Mutex};
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::DropGuard;
 
-use forge_git::{GitError, Repo};
+use forge_git::Repo;
 use forge_model::ids::ProjectId;
 use forge_model::inner_loop::{InnerLoopState, RepositoryConfig, parse_repository, sources};
-use forge_model::workflow::Finding;
 use forge_store::table::{projects, projects::ProjectRow};
 use notify::{RecursiveMode, Watcher as _};
 use serde_json::{Map, Value};
@@ -21,6 +20,7 @@ use crate::{
     Engine, EngineError,
     core::{self, sync::locked},
     error::Result,
+    project::files::{default_commit, text_at},
 };
 
 /// Watches of the default branches that keep a workflow, by project.
@@ -29,8 +29,6 @@ pub(crate) struct RepositoryWatches(pub Mutex<HashMap<ProjectId, DropGuard>>);
 
 /// Where a repository keeps its configuration.
 pub(crate) const CONFIG_FILE: &str = ".forge.json";
-/// A file larger than this is none of these.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// A fetch or a rebase moves many refs in a moment: they are looked at together.
 const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
 
@@ -74,7 +72,7 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
     let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
     row.repository_config = Some(found);
     projects::update(&mut tx, &mut row, engine.now()).await?;
-    super::command::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
+    core::context::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
     Ok(())
@@ -154,31 +152,6 @@ pub(crate) async fn watch_repositories(engine: &Engine) -> Result<()> {
         watch_repository(engine, &row.project.id);
     }
     Ok(())
-}
-
-/// The default branch's commit; none when there is no such branch.
-pub(crate) async fn default_commit(repo: &Repo, row: &ProjectRow) -> Result<Option<String>> {
-    Ok(repo.resolve(&format!("refs/heads/{}", row.project.default_branch)).await?)
-}
-
-/// The text of a file in a commit; none when it is not there. The inner error is what is wrong with it.
-pub(crate) async fn text_at(
-    repo: &Repo,
-    commit: &str,
-    file: &str,
-) -> Result<std::result::Result<Option<String>, Finding>> {
-    let content = match repo.file_at(commit, file, MAX_FILE_BYTES).await {
-        Err(GitError::TooLarge { size, .. }) => {
-            let message = format!("{file} has {size} bytes, {MAX_FILE_BYTES} are allowed");
-            return Ok(Err(Finding::new("", message)));
-        }
-        other => other?,
-    };
-    let Some(content) = content else { return Ok(Ok(None)) };
-    let short = commit.get(..10).unwrap_or(commit);
-    Ok(String::from_utf8(content)
-        .map(Some)
-        .map_err(|_| Finding::new("", format!("{file} in commit {short} is not UTF-8 text"))))
 }
 
 /// What a commit's file says; what is wrong with it leaves in force what was there before.

@@ -17,7 +17,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
-    project::repository::{default_commit, text_at},
+    project::files::{default_commit, text_at},
 };
 
 /// Where a repository keeps its workflow.
@@ -125,7 +125,7 @@ impl Engine {
         }
         replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
         projects::update(&mut tx, &mut row, self.now()).await?;
-        super::command::project_changed(self, &mut tx, &row.project, "workflow").await?;
+        core::context::project_changed(self, &mut tx, &row.project, "workflow").await?;
         tx.commit().await?;
         core::scheduler::wake_waiting(self);
         self.workflow_state(id).await
@@ -204,7 +204,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
         }
     });
     projects::update(&mut tx, &mut row, engine.now()).await?;
-    super::command::project_changed(engine, &mut tx, &row.project, "workflow").await?;
+    core::context::project_changed(engine, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
     Ok(())

@@ -19,11 +19,7 @@ use forge_hosts::{
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::pull_request::HostConfig;
 use forge_model::time::Timestamp;
-use forge_model::workflow::Action;
-use forge_store::table::{
-    pull_requests::{self, PullRequestRow},
-    steps,
-};
+use forge_store::table::pull_requests::PullRequestRow;
 use tokio::sync::Notify;
 
 use crate::{
@@ -41,7 +37,7 @@ pub(crate) const HOST_TOKEN: &str = "CODE_HOST_TOKEN";
 /// A token is short.
 const LONGEST_TOKEN: usize = 16 * 1024;
 /// A look that was asked for and left no trace is asked for again after this many milliseconds.
-const ASK_AGAIN_MS: i64 = 15 * 60 * 1000;
+pub(crate) const ASK_AGAIN_MS: i64 = 15 * 60 * 1000;
 
 /// A project and its configured code host.
 type LearnedHost = (ProjectId, Option<String>);
@@ -53,7 +49,7 @@ pub(crate) struct Hosts {
     ways: Mutex<HashMap<(String, NamedBy), Arc<dyn Host>>>,
     /// By task; there is an entry once this process looked.
     read: Mutex<HashMap<TaskId, Etags>>,
-    due_changed: Notify,
+    pub due_changed: Notify,
     /// Projects, each with its configured code host, whose token in the keychain is known.
     learned: Mutex<HashSet<LearnedHost>>,
 }
@@ -240,71 +236,6 @@ fn chance(engine: &Engine) -> f64 {
 /// Tells that a pull request is to be looked at sooner or later than before.
 pub(crate) fn due_changed(engine: &Engine) {
     engine.part::<Hosts>().due_changed.notify_one();
-}
-
-/// Asks for every look when it is due, from now on.
-pub(crate) fn watch_pull_requests(engine: &Engine) {
-    core::guarded::keep_going(engine, async |engine: Engine| {
-        let hosts = engine.part::<Hosts>();
-        let mut asked = HashMap::new();
-        loop {
-            let next = match ask_for_looks(&engine, &mut asked).await {
-                Ok(next) => next,
-                Err(error) => {
-                    tracing::error!(%error, "failed to see which pull requests are due");
-                    Some(engine.now().plus_ms(ASK_AGAIN_MS))
-                }
-            };
-            let due = async {
-                match next {
-                    Some(at) => core::sleep::sleep_until(&engine, at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return,
-                () = hosts.due_changed.notified() => {}
-                _ = due => {}
-            }
-        }
-    });
-}
-
-/// Whether looking is a step of the task.
-async fn waits_for_host(engine: &Engine, task: &TaskId) -> Result<bool> {
-    let next = steps::open(&mut *engine.store().read().await?, task).await?;
-    Ok(next.first().is_some_and(|step| step.action == Some(Action::RunMerge)))
-}
-
-/// Has every pull request looked at that is due; each due time once. Says when the next one is.
-async fn ask_for_looks(
-    engine: &Engine,
-    asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
-) -> Result<Option<Timestamp>> {
-    let rows = pull_requests::watched(&mut *engine.store().read().await?).await?;
-    asked.retain(|task, _| rows.iter().any(|row| row.task_id == *task));
-    let now = engine.now();
-    let mut next: Option<Timestamp> = None;
-    for row in rows {
-        let Some(due) = row.next_check_at else { continue };
-        let again = match asked.get(&row.task_id) {
-            Some((for_due, at)) if *for_due == due => at.plus_ms(ASK_AGAIN_MS),
-            _ => due,
-        };
-        let wake = if again <= now {
-            asked.insert(row.task_id.clone(), (due, now));
-            if waits_for_host(engine, &row.task_id).await? {
-                engine.kick(&row.task_id);
-            } else {
-                super::look_aside_later(engine, row.clone());
-            }
-            now.plus_ms(ASK_AGAIN_MS)
-        } else {
-            again
-        };
-        next = Some(next.map_or(wake, |next| next.min(wake)));
-    }
-    Ok(next)
 }
 
 /// What a person does about an error that does not pass by itself.

@@ -7,6 +7,7 @@ pub(crate) mod ends;
 pub(crate) mod hosts;
 pub(crate) mod notes;
 pub(crate) mod step;
+pub(crate) mod watch;
 
 use forge_hosts::{Check, Fetched, HostError, KeychainError, Summary, Token, host_name};
 use forge_model::actor::Actor;
@@ -29,24 +30,12 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, moves::Move},
     error::{Result, whole},
-    project,
     pull_request::{
         hosts::{HOST_TOKEN, NoHost, remedy},
-        notes::{correction_of, cut, source_name},
+        notes::{PullRequestNews, correction_of, cut, source_name},
     },
     retry, review, run,
 };
-
-/// What of a pull request is sent to the agent.
-#[derive(Debug, Clone, Default)]
-pub struct PullRequestNews {
-    /// Ids of comments, as the host names them.
-    pub comments: Vec<String>,
-    /// Names of checks that failed.
-    pub checks: Vec<String>,
-    /// What the person says to it.
-    pub message: Option<String>,
-}
 
 impl Engine {
     /// A task's pull request; `None` when it has none.
@@ -117,7 +106,7 @@ impl Engine {
         let pull = pull.ok_or_else(|| EngineError::not_found("pull request of task", id))?;
         let correction = correction_of(self, id, &pull, &news).await?;
         let _hold = core::workers::hold(self, id).await;
-        let running = run::is_running(self, id);
+        let running = run::running::is_running(self, id);
         let mut tx = self.store().write().await?;
         let (mut task, context) = core::load::load(self, &mut tx, id, None).await?;
         require_agent(&mut tx, &context, &task).await?;
@@ -219,7 +208,7 @@ impl Engine {
         })?;
         hosts::forget_host(self, &config);
         let mut tx = self.store().write().await?;
-        project::command::project_changed(self, &mut tx, &context.project, "host_token").await?;
+        core::context::project_changed(self, &mut tx, &context.project, "host_token").await?;
         tx.commit().await?;
         Ok(())
     }

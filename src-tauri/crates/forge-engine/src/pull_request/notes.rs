@@ -6,7 +6,7 @@ use forge_model::ids::TaskId;
 use forge_model::prompt::Correction;
 use forge_model::pull_request::{HostCheckStatus, HostComment, HostVerdict, PullRequest};
 
-use crate::{Engine, EngineError, error::Result, pull_request::PullRequestNews, review};
+use crate::{Engine, EngineError, error::Result, review};
 
 /// What the agent is told: the person's words, what was said of no line, failed checks, comments on lines.
 pub(crate) async fn correction_of(
@@ -93,4 +93,15 @@ pub(crate) fn source_name(source: &TokenSource) -> String {
         TokenSource::Variable(name) => (*name).to_owned(),
         TokenSource::Command(words) => words.first().cloned().unwrap_or_default(),
     }
+}
+
+/// What of a pull request is sent to the agent.
+#[derive(Debug, Clone, Default)]
+pub struct PullRequestNews {
+    /// Ids of comments, as the host names them.
+    pub comments: Vec<String>,
+    /// Names of checks that failed.
+    pub checks: Vec<String>,
+    /// What the person says to it.
+    pub message: Option<String>,
 }

@@ -16,10 +16,7 @@ use crate::{
         step::Stepping,
     },
     error::Result,
-    race::{
-        is_entry_over,
-        step::{SECOND_MS, put_out},
-    },
+    race::{SECOND_MS, is_entry_over, put_out},
     run,
 };
 
@@ -36,7 +33,7 @@ pub(crate) async fn settle_entries(
         let late = entry.started_at.is_some_and(|at| now.since(at) >= limit);
         let hold = if late { Some(core::workers::hold(engine, &entry.task_id).await) } else { None };
         if late {
-            run::stop_run(engine, &entry.task_id).await;
+            run::running::stop_run(engine, &entry.task_id).await;
         }
         let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
             continue;

@@ -13,10 +13,7 @@ use crate::{
     Engine,
     core::{self, context::ProjectContext, step::Stepping},
     error::Result,
-    fix::{
-        self, is_waiting,
-        of_races::{race_of_fix, supersede_race_fixes},
-    },
+    fix::{self, of_races::race_of_fix, proposal::is_waiting, superseded::supersede_race_fixes},
     retry,
 };
 
@@ -86,7 +83,7 @@ pub(crate) async fn apply_to_entry(
     retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
     supersede_race_fixes(engine, &mut tx, &task).await?;
     tx.commit().await?;
-    fix::export_fixes(engine, &context, None).await;
+    fix::proposal::export_fixes(engine, &context, None).await;
     core::scheduler::wake_waiting(engine);
     Ok(Some(fix))
 }

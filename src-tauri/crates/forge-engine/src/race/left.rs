@@ -22,10 +22,11 @@ use crate::{
         context::{ProjectContext, backup_prefix, backup_prefix_of, task_branch},
     },
     error::Result,
+    race,
     run::{self, attachments::remove_folder},
     workspace::{
         self,
-        cleanup::{Goes, RETRY_MS},
+        removal::{Goes, RETRY_MS},
     },
 };
 
@@ -131,7 +132,7 @@ async fn clear_entry(
     let raced = race.task_id.clone();
     let Some(entry) = race.entries.get_mut(index) else { return Ok(None) };
     let _hold = core::workers::hold(engine, &entry.task_id).await;
-    run::stop_run(engine, &entry.task_id).await;
+    run::running::stop_run(engine, &entry.task_id).await;
     let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
         return Ok(None);
     };
@@ -147,12 +148,12 @@ async fn clear_entry(
         entry.finished_at = Some(engine.now());
         races::put_entry(&mut tx, &race_id, entry).await?;
     }
-    super::step::put_out(engine, &mut tx, context, &entry.task_id).await?;
+    race::put_out(engine, &mut tx, context, &entry.task_id).await?;
     let workspace = workspaces::last(&mut tx, &entry.task_id).await?;
     tx.commit().await?;
     if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
         && let Err(reason) =
-            workspace::cleanup::remove_workspace(engine, context, &task, workspace, Goes::ForReuse).await?
+            workspace::removal::remove_workspace(engine, context, &task, workspace, Goes::ForReuse).await?
     {
         return Ok(Some(format!("{}: {reason}", entry.strategy)));
     }

@@ -12,6 +12,7 @@ pub(crate) mod left;
 pub(crate) mod step;
 
 use forge_model::actor::Actor;
+use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::election::GateResult;
 use forge_model::event::EventType;
@@ -29,7 +30,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::is_entry},
+    core::{self, context::ProjectContext, lineage::is_entry, moves::Move},
     error::Result,
 };
 
@@ -276,4 +277,23 @@ pub(crate) fn tell_apart(mut strategies: Vec<Strategy>) -> Vec<Strategy> {
         }
     }
     strategies
+}
+
+/// A second in milliseconds.
+pub(crate) const SECOND_MS: i64 = 1000;
+
+/// Moves an entry where nothing more is done about it.
+pub(crate) async fn put_out(
+    engine: &Engine,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    entry: &TaskId,
+) -> Result<()> {
+    let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
+    if context.workflow.state(&task.status).is_some_and(State::is_terminal) {
+        return Ok(());
+    }
+    let out = context.workflow.cancellation_state.clone();
+    let mv = Move::by(&out, "cancel", Actor::System { cause: Cause::Workflow });
+    core::transition::apply(engine, tx, context, &mut task, mv).await.map(drop)
 }

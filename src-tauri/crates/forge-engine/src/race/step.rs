@@ -5,7 +5,7 @@
 //! left of a race once it is over is `race_left.rs`.
 
 use forge_git::Landing;
-use forge_model::actor::{Actor, Cause};
+use forge_model::actor::Actor;
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::inner_loop::Competitive;
@@ -25,7 +25,7 @@ use crate::{
     Engine,
     core::{
         self,
-        context::{ProjectContext, task_branch},
+        context::task_branch,
         features::{Entering, Moved},
         leaving::Leave,
         lineage::is_entry,
@@ -36,6 +36,7 @@ use crate::{
     error::Result,
     fix,
     race::{
+        SECOND_MS,
         entries::{settle_entries, start_entries},
         is_entry_over, tell_apart,
     },
@@ -44,9 +45,6 @@ use crate::{
 
 /// What the end of a race leads to; in the parameters of its step.
 const THEN_ACCEPT: &str = "accept";
-
-/// A second in milliseconds.
-pub(crate) const SECOND_MS: i64 = 1000;
 
 /// The steps of a race, where entering a state starts one.
 pub(crate) async fn race_steps(tx: &mut Tx, entering: Entering<'_>) -> Result<Option<Vec<StepRow>>> {
@@ -179,22 +177,6 @@ async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<E
         return Ok(End::wait(WaitReason::RaceRunning, message));
     }
     elect(engine, s, race).await
-}
-
-/// Moves an entry where nothing more is done about it.
-pub(crate) async fn put_out(
-    engine: &Engine,
-    tx: &mut Tx,
-    context: &ProjectContext,
-    entry: &TaskId,
-) -> Result<()> {
-    let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
-    if context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
-        return Ok(());
-    }
-    let out = context.workflow.cancellation_state.clone();
-    let mv = Move::by(&out, "cancel", Actor::System { cause: Cause::Workflow });
-    core::transition::apply(engine, tx, context, &mut task, mv).await.map(drop)
 }
 
 async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {

@@ -146,20 +146,6 @@ impl Engine {
             .collect())
     }
 
-    /// A task's latest workspace record, also when its worktree is gone.
-    ///
-    /// # Errors
-    /// `NotFound` when there never was one.
-    pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        let mut workspace = workspaces::last(&mut conn, id)
-            .await?
-            .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
-        workspace.lock = read_lock(&workspace);
-        Ok(workspace)
-    }
-
     /// What the next run of a task's agent would be told.
     ///
     /// # Errors
@@ -359,7 +345,7 @@ pub(crate) async fn tasks_in(
 }
 
 fn with_activity(engine: &Engine, mut execution: Execution) -> Execution {
-    if let Some((id, activity)) = run::activity_of(engine, &execution.task_id)
+    if let Some((id, activity)) = run::running::activity_of(engine, &execution.task_id)
         && id == execution.id
     {
         execution.activity = activity;

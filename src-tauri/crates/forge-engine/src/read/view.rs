@@ -83,7 +83,9 @@ pub(crate) async fn view(
             execution_id: run.execution.id.clone(),
             agent_id: run.execution.agent_id.clone(),
             role: run.execution.role.to_string(),
-            activity: run::activity_of(engine, &row.id).map(|(_, activity)| activity).unwrap_or_default(),
+            activity: run::running::activity_of(engine, &row.id)
+                .map(|(_, activity)| activity)
+                .unwrap_or_default(),
             started_at: run.execution.started_at,
         });
         let review = badges.remove(&row.id);

@@ -36,7 +36,7 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
-    review::{self, decision::Rejection},
+    review::{self, rejection::Rejection},
     run, workspace,
 };
 
@@ -132,7 +132,7 @@ pub(crate) async fn settle_audit(
 
 /// Follows what the auditor said.
 async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
-    let Some((state, mut review)) = review::plan_gate::running_review(tx, s).await? else {
+    let Some((state, mut review)) = review::decision::running_review(tx, s).await? else {
         return Ok(End::skipped("nothing waits for the auditor"));
     };
     let Audited { execution, heard, anchors, evidence, instead } = audited;

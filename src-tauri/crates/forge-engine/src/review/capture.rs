@@ -34,7 +34,7 @@ use crate::{
         trouble::{Trouble, trouble_of},
     },
     error::{Result, whole},
-    review::{lacks_winner, no_winner, short},
+    review::{self, lacks_winner, no_winner, short},
     workspace::{self, half_done::Settled, is_present, reviewed::RESTORABLE},
 };
 
@@ -95,8 +95,7 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
     // Checks ask for it themselves, and tell the agent.
     let is_asked = state.plans() || state.has_action(Action::RunCiSteps);
     if let Some(commit) = commit.as_ref().filter(|_| !is_asked)
-        && let Some(end) =
-            workspace::nested::refuse_dangling(engine, s, commit, seen.as_ref(), cancel).await?
+        && let Some(end) = review::unpushed::refuse_dangling(engine, s, commit, seen.as_ref(), cancel).await?
     {
         return Ok(end);
     }

@@ -12,7 +12,7 @@ use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
-    project::{self, command::expand_home},
+    project::command::expand_home,
 };
 
 /// The largest file that is read.
@@ -60,7 +60,7 @@ impl Engine {
         let mut tx = self.store().write().await?;
         let effect = format!("checks were taken: {}", commands.join(", "));
         core::effects::record_effect(self, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
-        project::command::project_changed(self, &mut tx, &context.project, "settings").await?;
+        core::context::project_changed(self, &mut tx, &context.project, "settings").await?;
         Ok(tx.commit().await?)
     }
 }

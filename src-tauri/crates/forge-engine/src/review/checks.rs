@@ -1,25 +1,18 @@
 //! The checks of a review: shell commands in the task's worktree, one after the other, each in a process
 //! group of its own with a time limit and its whole output in a log of its own.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::path::Path;
 
-use forge_agents::LogWriter;
-use forge_exec::{Command, Exit, Finished, HeadTail, Marker, OutputSink};
 use forge_git::{DiffScope, Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
-use forge_model::event::EventType;
 use forge_model::fix::{FixDraft, FixStatus};
 use forge_model::prompt::Correction;
-use forge_model::review::{DEFAULT_CI_TIMEOUT_SECONDS, Review, ReviewConfig, ReviewStatus, ReviewStep};
-use forge_model::task::{AnnotationType, Evidence};
+use forge_model::review::{Review, ReviewConfig, ReviewStatus, ReviewStep};
+use forge_model::task::AnnotationType;
 use forge_model::words::counted;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::Workspace;
-use forge_store::{
-    Tx,
-    table::{fixes, reviews, tasks, workspaces},
-};
-use serde_json::json;
+use forge_store::table::{fixes, reviews, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -32,18 +25,16 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
-    program::{self, diagnosing::Diagnosing, output::CheckOutput},
-    review::{self, decision::Rejection},
-    trust, workspace,
+    review::{
+        self,
+        check::{evidence_of, run_check, write_check, write_ended},
+        rejection::Rejection,
+    },
+    workspace,
 };
 
-/// How much of each stream a review's row keeps.
-pub(crate) const TAIL_BYTES: usize = 4096;
 /// The remark on a review that had nothing to run.
 pub(crate) const NO_CHECKS: &str = "no checks configured";
-/// From the gentle signal to the kill of a check.
-const GRACE: Duration = Duration::from_secs(5);
-
 pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     let (review, was_begun) = {
         let mut conn = engine.store().read().await?;
@@ -340,124 +331,6 @@ async fn paths_outside_the_pass(
     Ok(now.into_iter().filter(|path| !seen.contains(path)).collect())
 }
 
-#[expect(clippy::too_many_arguments, reason = "each is a fact of one check; a struct would only rename them")]
-async fn run_check(
-    engine: &Engine,
-    s: &Stepping,
-    review: &Review,
-    workspace: &Workspace,
-    config: &ReviewConfig,
-    index: usize,
-    command: &str,
-    cancel: &CancellationToken,
-) -> Result<Option<ReviewStep>> {
-    let log_id = format!("check-{}-{index}", review.id);
-    let check = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), command, &log_id);
-    write_check(engine, s, review, &check).await?;
-    run_command(engine, s, workspace, config, check, cancel).await
-}
-
-/// Runs one check to its end; none when it was stopped.
-pub(crate) async fn run_command(
-    engine: &Engine,
-    s: &Stepping,
-    workspace: &Workspace,
-    config: &ReviewConfig,
-    mut check: ReviewStep,
-    cancel: &CancellationToken,
-) -> Result<Option<ReviewStep>> {
-    let log_id = check.log_id.clone();
-    let timeout =
-        Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
-    let marker = Marker(log_id.clone());
-    let worktree = Path::new(&workspace.path);
-    trust::require_trust_of(engine, &s.context, &s.task, Some(workspace)).await?;
-    let environment = core::environment::command_environment(engine, &s.context).await?;
-    let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
-        .base(environment.base())
-        .envs(program::given::task_env(engine, &s.context, &s.task, Some(workspace)))
-        .timeout(timeout)
-        .grace(GRACE);
-    let log = LogWriter::open(
-        &engine.log_dir(&s.task.project_id, &s.task.id),
-        &log_id,
-        &log_id,
-        forge_agents::log::DEFAULT_CAP_BYTES,
-        Arc::clone(environment.redactor()),
-    )?;
-    environment.note_withheld(&log);
-    let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
-    let mut output = Diagnosing::new(output);
-    let _follow = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
-    let finished = program::recorded::run_recorded(
-        engine,
-        &s.task,
-        process,
-        cancel,
-        (&mut output, environment.redactor()),
-    )
-    .await;
-    program::log::close_log(engine, log).await?;
-    let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
-    check.diagnoses = diagnoses;
-    let kept = output.kept.into_strings();
-    (check.stdout_tail, check.stderr_tail, check.finished) = (kept.stdout, kept.stderr, true);
-    match finished {
-        Ok(Finished { cancelled: true, .. }) => return Ok(None),
-        Ok(finished) => {
-            check.timed_out = finished.timed_out;
-            check.duration_ms = i64::try_from(finished.duration.as_millis()).unwrap_or(i64::MAX);
-            match finished.exit {
-                Exit::Code(code) => check.exit_code = Some(code),
-                Exit::Signal(signal) => check.signal = Some(signal),
-            }
-        }
-        Err(error) => check.stderr_tail = error.to_string(),
-    }
-    Ok(Some(check))
-}
-
-/// Writes what a check came to, and which untracked files lie in the worktree since.
-async fn write_ended(
-    engine: &Engine,
-    s: &Stepping,
-    review: &Review,
-    check: &ReviewStep,
-    made: &[String],
-) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    reviews::set_check_files(&mut tx, &review.id, made).await?;
-    put_check(engine, &mut tx, s, review, check).await?;
-    tx.commit().await?;
-    Ok(())
-}
-
-/// Writes how far a check has come.
-pub(crate) async fn write_check(
-    engine: &Engine,
-    s: &Stepping,
-    review: &Review,
-    check: &ReviewStep,
-) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    put_check(engine, &mut tx, s, review, check).await?;
-    tx.commit().await?;
-    Ok(())
-}
-
-async fn put_check(
-    engine: &Engine,
-    tx: &mut Tx,
-    s: &Stepping,
-    review: &Review,
-    check: &ReviewStep,
-) -> Result<()> {
-    reviews::put_step(tx, &review.id, check).await?;
-    let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
-    engine.emit(tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
-    Ok(())
-}
-
 /// Commits what a check changed, where the configuration allows it: left as it is it would be merged
 /// without anybody having looked at it. From then on that commit is what is judged.
 async fn commit_changes(
@@ -564,17 +437,6 @@ pub(crate) enum Checked {
 /// Whether nothing is to be run for a review.
 pub(crate) fn has_no_checks(s: &Stepping) -> bool {
     s.context.review_config(&s.task).check_count() == 0
-}
-
-/// What people need to see of a failed check to believe it.
-pub(crate) fn evidence_of(check: &ReviewStep) -> Evidence {
-    let tails = [check.stdout_tail.trim_end(), check.stderr_tail.trim_end()];
-    Evidence {
-        command: Some(check.command.clone()),
-        exit_code: check.exit_code,
-        output: tails.join("\n").trim().to_owned(),
-        log_id: Some(check.log_id.clone()),
-    }
 }
 
 /// Paths that differ between a commit and where it left the target, or its recorded base without one.

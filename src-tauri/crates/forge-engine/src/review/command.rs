@@ -16,7 +16,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, lineage::audits, moves::Move, step::End, trouble::Trouble},
     error::Result,
-    review::decision::Rejection,
+    review::rejection::Rejection,
     run,
 };
 
@@ -107,7 +107,7 @@ impl Engine {
     /// `NotFound`, `NothingRunning`.
     pub async fn cancel_review(&self, actor: Actor, id: &TaskId) -> Result<()> {
         let _hold = core::workers::hold(self, id).await;
-        run::stop_run(self, id).await;
+        run::running::stop_run(self, id).await;
         let mut tx = self.store().write().await?;
         let (mut task, _) = core::load::load_own(self, &mut tx, id, None).await?;
         let running = reviews::last(&mut tx, id).await?;

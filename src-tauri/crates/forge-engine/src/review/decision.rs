@@ -7,7 +7,7 @@ use forge_model::merge::MergeStatus;
 use forge_model::notification::NotificationKind;
 use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
-use forge_model::task::{AnnotationType, Evidence, HolderKind};
+use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::transition::StepOutcome;
 use forge_model::workflow::{Action, AlwaysWord, State, UserApproval};
 use forge_store::Tx;
@@ -27,16 +27,8 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
+    review::rejection::Rejection,
 };
-
-/// Why the task goes back to work.
-pub(crate) struct Rejection {
-    pub to: String,
-    pub actor: Actor,
-    pub reason: String,
-    pub correction: Correction,
-    pub evidence: Option<Evidence>,
-}
 
 /// Passes the review, or lets it wait for a person.
 pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
@@ -365,4 +357,11 @@ async fn was_done(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
 /// Whether passing or failing a gate is a judgement of the work.
 fn judges(context: &ProjectContext, state: &str) -> bool {
     context.workflow.state(state).is_some_and(|state| context.workflow.judges_work(state))
+}
+
+/// The task's gate and its review, while that runs.
+pub(crate) async fn running_review(tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
+    let state = s.context.workflow.state(&s.task.status).cloned();
+    let review = reviews::last(tx, &s.task.id).await?;
+    Ok(state.zip(review).filter(|(_, review)| review.status == ReviewStatus::Running))
 }

@@ -9,12 +9,14 @@
 
 pub(crate) mod audit;
 pub(crate) mod capture;
+pub(crate) mod check;
 pub(crate) mod check_offers;
 pub(crate) mod checks;
 pub(crate) mod command;
 pub(crate) mod comments;
 pub(crate) mod decision;
 pub(crate) mod plan_gate;
+pub(crate) mod rejection;
 pub(crate) mod stagnation;
 pub(crate) mod unpushed;
 

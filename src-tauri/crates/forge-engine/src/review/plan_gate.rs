@@ -7,11 +7,10 @@ use forge_model::actor::Actor;
 use forge_model::execution::Execution;
 use forge_model::ids::AgentId;
 use forge_model::prompt::Correction;
-use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::AnnotationType;
 use forge_model::workflow::State;
 use forge_store::Tx;
-use forge_store::table::{reviews, workspaces};
+use forge_store::table::workspaces;
 use futures::future::BoxFuture;
 
 use crate::{
@@ -24,7 +23,7 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
-    review,
+    review::{self, decision::running_review},
     run::{
         self,
         plan::{read_plan, write_plan},
@@ -122,11 +121,4 @@ async fn decide_plan(engine: &Engine, tx: &mut Tx, s: &mut Stepping, planner: Ag
         (true, None) => End::Ok(Some("passed; the state declares no accept".to_owned())),
         (false, _) => End::Ok(Some("the plan waits for a person".to_owned())),
     })
-}
-
-/// The task's gate and its review, while that runs.
-pub(crate) async fn running_review(tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
-    let state = s.context.workflow.state(&s.task.status).cloned();
-    let review = reviews::last(tx, &s.task.id).await?;
-    Ok(state.zip(review).filter(|(_, review)| review.status == ReviewStatus::Running))
 }

@@ -11,7 +11,7 @@ use crate::{
     Engine,
     core::{self, context::ProjectContext},
     error::Result,
-    review::decision::Rejection,
+    review::rejection::Rejection,
 };
 
 /// How a review that was just decided compares with those before it; what is shown is what is enforced.

@@ -7,17 +7,25 @@ use forge_model::prompt::Correction;
 use forge_model::review::Review;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::Workspace;
+use forge_model::workspace::WorkspaceStatus;
+use forge_store::table::workspaces;
 use forge_store::table::{executions, tasks};
+use std::path::Path;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
     core::{
+        self,
         entry::failure_policy,
         step::{End, Stepping},
     },
     error::Result,
-    review::{self, decision::Rejection},
-    workspace::nested::unpushed,
+    review::{self, rejection::Rejection},
+    workspace::{
+        self,
+        nested::{refuse_embedded, unpushed},
+    },
 };
 
 /// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
@@ -62,4 +70,40 @@ pub(crate) async fn refuse_unpushed(
     };
     tx.commit().await?;
     Ok(Some(end))
+}
+
+/// Holds up work with links that lead nowhere, where no check asks for them: at the merge, and at gates that run no
+/// checks. A worktree that is gone is made again when the commit has links that its target lacks.
+pub(crate) async fn refuse_dangling(
+    engine: &Engine,
+    s: &Stepping,
+    commit: &str,
+    seen: Option<&Uncommitted>,
+    cancel: &CancellationToken,
+) -> Result<Option<End>> {
+    let repo = core::repository::repo(engine, &s.context).await?;
+    let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let is_there = last.is_some_and(|workspace| {
+        workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()
+    });
+    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
+    if !is_there && !repo.has_new_links(&target, commit).await? {
+        return Ok(None);
+    }
+    let (workspace, _lock) = match workspace::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
+        Ok(found) => found,
+        Err(end) => return Ok(Some(end)),
+    };
+    let looked;
+    let seen = match seen {
+        Some(seen) => seen,
+        None => {
+            looked = repo.uncommitted(Path::new(&workspace.path)).await?;
+            &looked
+        }
+    };
+    if let Some(end) = refuse_embedded(engine, s, &repo, &workspace, seen, None).await? {
+        return Ok(Some(end));
+    }
+    Ok(unpushed(s, &repo, &workspace, seen).await?.map(End::Block))
 }

@@ -23,6 +23,7 @@ use crate::{
         meter::{Meter, Metered, Spent},
     },
     error::{Panic, Result},
+    run,
 };
 
 /// The task that listens to one run.
@@ -251,7 +252,7 @@ pub(crate) fn pass_on(engine: &Engine, approval: &Approval) -> bool {
         option: approval.answer.clone().unwrap_or_default(),
         note: approval.note.clone(),
     };
-    super::tell_run(engine, &approval.task_id, &approval.execution_id, answer)
+    run::running::tell_run(engine, &approval.task_id, &approval.execution_id, answer)
 }
 
 /// An estimate takes the place of the one before: of those that wait in a row only the last is looked at, however fast

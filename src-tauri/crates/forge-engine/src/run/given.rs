@@ -11,7 +11,7 @@ use forge_model::workflow::SessionMode;
 use crate::{
     Engine,
     program::given::task_env,
-    run::{Prepared, plan::plan_file},
+    run::{plan::plan_file, prepared::Prepared},
 };
 
 /// `identity` is what its own git needs to commit where the user has none.

@@ -8,7 +8,7 @@ use forge_model::run::{RunInfo, RunKind, RunProcess};
 use forge_model::time::Timestamp;
 use forge_store::table::{executions, processes, tasks};
 
-use crate::{Engine, EngineError, error::Result};
+use crate::{Engine, EngineError, error::Result, run};
 
 /// How the marker of an agent's processes begins, see [`forge_agents::marker_of`].
 const AGENT: &str = "execution-";
@@ -32,7 +32,7 @@ impl Engine {
             let task = tasks::get(&mut conn, &row.task_id).await?;
             let found = seen.remove(&row.marker).unwrap_or_default();
             let execution = execution.map(|row| row.execution);
-            let activity = execution.as_ref().and_then(|_| super::activity_of(self, &row.task_id));
+            let activity = execution.as_ref().and_then(|_| run::running::activity_of(self, &row.task_id));
             runs.push(RunInfo {
                 kind: if execution.is_some() { RunKind::Agent } else { RunKind::Script },
                 project_id: task.as_ref().map(|task| task.project_id.clone()),

@@ -14,34 +14,30 @@ pub(crate) mod list;
 pub(crate) mod lost;
 pub(crate) mod panicked;
 pub(crate) mod plan;
+pub(crate) mod prepared;
 pub(crate) mod profiles;
 pub(crate) mod programs;
+pub(crate) mod running;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
 use forge_agents::{
-    AgentError, Control, CostLimit, ForgeMcp, Handle, Launch, Limits, LogWriter, RunCommand, RunOutcome,
-    adapter, marker_of,
+    AgentError, Control, CostLimit, ForgeMcp, Launch, Limits, LogWriter, RunOutcome, adapter, marker_of,
 };
 use forge_exec::{Marker, ProcessIdentity};
 use forge_git::Repo;
-use forge_model::agent::Agent;
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, TaskId};
-use forge_model::inner_loop::Strategy;
 use forge_model::prompt::{Correction, prompt_of};
-use forge_model::workspace::Workspace;
-use forge_store::table::executions::ExecutionRow;
 use forge_store::table::processes::ProcessRow;
-use forge_store::table::{agents, executions, processes, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{agents, executions, processes, tasks, workspaces};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -49,15 +45,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine, EngineError,
     core::{
-        self,
-        context::{ProjectContext, task_folder},
-        environment::ProgramEnvironment,
-        features::features,
-        guarded::guarded,
-        private_data,
-        redaction::{redacted_command, redacted_outcome},
-        sync::locked,
-        worktree_lock::WorkspaceHold,
+        self, context::task_folder, environment::ProgramEnvironment, features::features, guarded::guarded,
+        private_data, redaction::redacted_outcome, sync::locked, worktree_lock::WorkspaceHold,
     },
     cost::{self, meter::Metered, prices::Ledger},
     error::Result,
@@ -67,6 +56,8 @@ use crate::{
         events::Listening,
         given::{limits_of, permissions_of, run_env, session_of},
         plan::needs_merge_begun,
+        prepared::Prepared,
+        running::{Run, Running},
     },
     trust,
     workspace::{self, traces::leaves_no_trace},
@@ -74,32 +65,6 @@ use crate::{
 
 /// From the gentle signal to the kill of an agent.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// The runs of this process.
-#[derive(Debug, Default)]
-pub(crate) struct Running {
-    runs: Mutex<HashMap<TaskId, Run>>,
-    /// Those that draft fixes, beside the task's own.
-    drafts: Mutex<HashMap<ExecutionId, Handle>>,
-}
-
-#[derive(Debug, Clone)]
-struct Run {
-    execution: ExecutionId,
-    handle: Handle,
-    gone: watch::Receiver<bool>,
-}
-
-/// Everything a launch needs, read in one go.
-struct Prepared {
-    row: ExecutionRow,
-    task: TaskRow,
-    context: Arc<ProjectContext>,
-    agent: Agent,
-    workspace: Workspace,
-    /// How it goes about the task, as an entry of a race or as what won one.
-    strategy: Option<Strategy>,
-}
 
 /// What a run needs besides what is stored.
 struct Ready {
@@ -111,30 +76,6 @@ struct Ready {
     log: LogWriter,
     mcp: Option<ForgeMcp>,
     cost: Option<CostLimit>,
-}
-
-impl Engine {
-    /// What a program is told about the project that it is run for.
-    pub(crate) fn project_env(context: &ProjectContext) -> Vec<(String, String)> {
-        vec![
-            ("FORGE_PROJECT_ID".to_owned(), context.project.id.0.clone()),
-            ("FORGE_PROJECT_NAME".to_owned(), context.project.name.clone()),
-            ("FORGE_REPO_PATH".to_owned(), context.project.repo_path.clone()),
-        ]
-    }
-}
-
-/// What the agent of a task is doing now.
-pub(crate) fn activity_of(engine: &Engine, task: &TaskId) -> Option<(ExecutionId, String)> {
-    let running = engine.part::<Running>();
-    let runs = locked(&running.runs);
-    let redacted = |activity: &str| engine.redactor().text(activity).into_owned();
-    runs.get(task).map(|run| (run.execution.clone(), redacted(&run.handle.activity.borrow())))
-}
-
-/// Whether an agent runs for a task in this process.
-pub(crate) fn is_running(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.part::<Running>().runs).contains_key(task)
 }
 
 /// Starts the process of a recorded execution. It can be stopped from this moment on, before there is a
@@ -168,16 +109,6 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
     });
 }
 
-/// Ends the run of a task, if there is one, and waits until nothing of it is left.
-pub(crate) async fn stop_run(engine: &Engine, task: &TaskId) -> bool {
-    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
-    let Some(mut run) = run else { return false };
-    run.handle.cancel.cancel();
-    // An error means the run's sender is dropped: it is gone too.
-    let _ = run.gone.wait_for(|gone| *gone).await;
-    true
-}
-
 async fn run_execution(
     engine: &Engine,
     id: &ExecutionId,
@@ -186,26 +117,6 @@ async fn run_execution(
 ) -> Result<()> {
     let prepared = core::disk::with_patience(engine, || prepare_run(engine, id)).await?;
     run_prepared(engine, &prepared, control, listening).await
-}
-
-/// Tells the run of a task something; false when none runs, or it is over.
-pub(crate) fn tell_run(engine: &Engine, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
-    let command = redacted_command(&engine.redactor(), command);
-    if let Some(draft) = locked(&engine.part::<Running>().drafts).get(execution) {
-        return draft.tell(command);
-    }
-    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
-    run.is_some_and(|run| run.execution == *execution && run.handle.tell(command))
-}
-
-/// Lets a draft that runs be told something.
-pub(crate) fn keep_draft(engine: &Engine, execution: &ExecutionId, handle: Handle) {
-    locked(&engine.part::<Running>().drafts).insert(execution.clone(), handle);
-}
-
-/// The draft is over.
-pub(crate) fn forget_draft(engine: &Engine, execution: &ExecutionId) {
-    locked(&engine.part::<Running>().drafts).remove(execution);
 }
 
 async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {

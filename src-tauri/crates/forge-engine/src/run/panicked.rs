@@ -56,7 +56,7 @@ pub(crate) async fn lose_unstarted(
     error: &ExecutionError,
 ) -> Result<()> {
     for row in executions::open(tx, Some(std::slice::from_ref(&task.id))).await? {
-        if !run::is_running(engine, &task.id) {
+        if !run::running::is_running(engine, &task.id) {
             let run = Execution { error: Some(error.clone()), ..row.execution };
             run::lost::lose_run(engine, tx, task, run).await?;
         }

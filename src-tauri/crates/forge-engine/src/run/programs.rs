@@ -1,5 +1,6 @@
 //! Agent programs on this machine: which are installed, what they offer, and whether a profile works.
 
+use forge_store::table::agents;
 use std::time::{Duration, Instant};
 
 use forge_agents::log::DEFAULT_CAP_BYTES;
@@ -78,7 +79,7 @@ impl Engine {
     /// # Errors
     /// When the profiles cannot be read.
     pub async fn known_programs(&self) -> Result<Vec<KnownProgram>> {
-        let agents = self.agents().await?;
+        let agents = agents::list(&mut *self.store().read().await?).await?;
         let refreshed = refreshed_login(self).await;
         let looks = KNOWN.iter().map(|known| {
             let (agents, refreshed) = (&agents, &refreshed);
@@ -128,7 +129,8 @@ impl Engine {
     /// # Errors
     /// `NotFound`; when the folder or the log cannot be made.
     pub async fn try_agent(&self, id: &AgentId) -> Result<Trial> {
-        let agent = self.agent(id).await?;
+        let found = agents::get(&mut *self.store().read().await?, id).await?;
+        let agent = found.ok_or_else(|| EngineError::not_found("agent", id))?;
         let trial = format!("trial-{}", self.inner.config.ids.new_id());
         let folder = self.data_dir().join(TRIALS).join(&trial);
         let made = tokio::fs::create_dir_all(&folder).await;

@@ -179,13 +179,6 @@ async fn copy_if_due(engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// Whether a start failed because the database is damaged or gone, which a copy mends.
-#[must_use]
-pub fn needs_restore(error: &StartError) -> bool {
-    use forge_store::OpenError;
-    matches!(error, StartError::Open(OpenError::Damaged { .. } | OpenError::Emptied { .. }))
-}
-
 impl From<BackupError> for EngineError {
     fn from(error: BackupError) -> Self {
         match error {

@@ -24,9 +24,9 @@ use crate::{
     ConflictCode, Engine, EngineError, NewTask,
     core::{
         self,
-        context::ProjectContext,
+        context::{ProjectContext, is_closed},
         features::{Moved, Objection},
-        lineage::{is_closed, is_ordered},
+        lineage::is_ordered,
         moves::Move,
         prerequisites::named,
         workers::Hold,

@@ -25,8 +25,7 @@ use crate::{
     Engine,
     core::{
         self,
-        context::{ProjectContext, backup_prefix},
-        lineage::is_closed,
+        context::{ProjectContext, backup_prefix, is_closed},
         moves::{Carry, Move},
         prerequisites::{named, open_prerequisites},
         step::{Effect, End, Stepping},

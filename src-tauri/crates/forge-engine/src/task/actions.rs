@@ -100,7 +100,7 @@ impl Engine {
             let (task, _) = core::load::load(self, &mut *self.store().read().await?, id, None).await?;
             subtask::stop_turn_of(self, &task).await?
         };
-        run::stop_run(self, id).await;
+        run::running::stop_run(self, id).await;
         prepare_action(self, id, &request, &actor).await?;
         let mut tx = self.store().write().await?;
         let (mut task, context) = core::load::load(self, &mut tx, id, None).await?;
@@ -180,7 +180,7 @@ impl Engine {
         if let Some(turn) = &turn {
             subtask::go_on_after(&mut tx, turn).await?;
         }
-        fix::of_races::supersede_race_fixes(self, &mut tx, &task).await?;
+        fix::superseded::supersede_race_fixes(self, &mut tx, &task).await?;
         tx.commit().await?;
         self.point("action.committed");
         core::scheduler::wake_waiting(self);
@@ -201,7 +201,7 @@ impl Engine {
             return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
         }
         let _hold = core::workers::hold(self, &task_id).await;
-        run::stop_run(self, &task_id).await;
+        run::running::stop_run(self, &task_id).await;
         let mut tx = self.store().write().await?;
         let (mut task, context) = core::load::load(self, &mut tx, &task_id, None).await?;
         if let Some(last) = transitions::last(&mut tx, &task_id).await? {
@@ -244,7 +244,7 @@ impl Engine {
             return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
         }
         let _hold = core::workers::hold(self, &task_id).await;
-        let running = run::is_running(self, &task_id);
+        let running = run::running::is_running(self, &task_id);
         let mut tx = self.store().write().await?;
         let (mut task, context) = core::load::load_own(self, &mut tx, &task_id, None).await?;
         require_agent_to_tell(&mut tx, &context, &task).await?;
@@ -259,7 +259,7 @@ impl Engine {
             {
                 let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
                 // Not told: it goes to the agent once its run is over.
-                run::tell_run(self, &task_id, id, say);
+                run::running::tell_run(self, &task_id, id, say);
             }
             return Ok(task_id);
         }

@@ -5,8 +5,8 @@ use forge_model::task::Task;
 
 use crate::{
     Engine, core,
+    core::new_task::NewTask,
     error::Result,
-    task::command::NewTask,
     workspace::{
         self,
         orphans::{move_in, not_an_orphan, orphan},

@@ -1,7 +1,5 @@
 //! Tasks: making them, changing what they say, who works on them, what they wait for.
 
-use std::collections::BTreeMap;
-
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
@@ -20,8 +18,9 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, task_folder},
-        lineage::{is_closed, is_ordered},
+        context::{ProjectContext, is_closed, task_folder},
+        lineage::is_ordered,
+        new_task::NewTask,
         prerequisites::{is_done, named},
         transition::column_states,
     },
@@ -29,42 +28,13 @@ use crate::{
     race, read,
     run::{self, attachments::remove_folder},
     subtask::{self, open_parts},
-    workspace::{self, cleanup::Goes, orphans::clear_own_files},
+    workspace::{self, orphans::clear_own_files, removal::Goes},
 };
 
 /// The longest title, in characters.
 const MAX_TITLE: usize = 500;
 /// The longest description, in bytes.
 const MAX_DESCRIPTION: usize = 256 * 1024;
-
-/// A task to be made.
-#[derive(Debug, Clone, Default)]
-pub struct NewTask {
-    /// One line.
-    pub title: String,
-    /// Markdown.
-    pub description: String,
-    /// Higher goes first.
-    pub priority: i32,
-    /// Checks on top of the project's.
-    pub review_config: Option<ReviewConfig>,
-    /// Merging on top of the project's.
-    pub merge_config: Option<MergeConfig>,
-    /// Its own limits.
-    pub task_state_config: Option<TaskStateConfig>,
-    /// Who holds which role.
-    pub roles: BTreeMap<String, Option<RoleHolder>>,
-    /// What must be done before it.
-    pub depends_on: Vec<TaskId>,
-    /// The task it is part of.
-    pub parent_id: Option<TaskId>,
-    /// Where it works, when it is a part.
-    pub execution_mode: Option<ExecutionMode>,
-    /// Its turn among its parent's ordered parts; the last one when absent.
-    pub subtask_order: Option<u32>,
-    /// Its race.
-    pub race: Option<TaskRace>,
-}
 
 /// What is to change of a task.
 #[derive(Debug, Clone, Default)]
@@ -252,7 +222,7 @@ impl Engine {
         }
         let before = roles::holder(&mut tx, id, role).await?;
         if before != holder {
-            if run::is_running(self, id) && context.work_role() == Some(role) {
+            if run::running::is_running(self, id) && context.work_role() == Some(role) {
                 return Err(EngineError::conflict(
                     ConflictCode::TaskOpen,
                     "its agent is running: stop it before you give the work to another",
@@ -338,7 +308,7 @@ impl Engine {
         race::left::remove_races(self, &context, &row).await?;
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) =
-                workspace::cleanup::remove_workspace(self, &context, &row, workspace, Goes::Away).await?
+                workspace::removal::remove_workspace(self, &context, &row, workspace, Goes::Away).await?
         {
             return Err(EngineError::conflict(
                 ConflictCode::InUse,

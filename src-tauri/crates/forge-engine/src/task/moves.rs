@@ -99,7 +99,7 @@ impl Engine {
         let aside = core::guards::ask_guards(self, &context, &task, actor.audience()).await?;
         let _hold = core::workers::hold(self, id).await;
         let turn = subtask::stop_turn_of(self, &task).await?;
-        run::stop_run(self, id).await;
+        run::running::stop_run(self, id).await;
         if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
             // Whoever closes it is told what stays behind.
             workspace::unmerged::count_unmerged(self, id).await;
@@ -390,7 +390,7 @@ async fn require_prerequisites(tx: &mut Tx, context: &ProjectContext, task: &Tas
 
 /// Whether an agent is at work and nothing but hooks run beside it.
 async fn agent_acts(engine: &Engine, id: &TaskId) -> Result<bool> {
-    if !run::is_running(engine, id) {
+    if !run::running::is_running(engine, id) {
         return Ok(false);
     }
     let open = steps::open(&mut *engine.store().read().await?, id).await?;

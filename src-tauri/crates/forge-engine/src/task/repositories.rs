@@ -138,7 +138,7 @@ pub(crate) async fn settle_repository_of(
 /// Adds the files of the embedded repositories that a task tells of, or has git overlook them; then tries again.
 pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
     let _hold = core::workers::hold(engine, id).await;
-    run::stop_run(engine, id).await;
+    run::running::stop_run(engine, id).await;
     let (task, context, workspace) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;

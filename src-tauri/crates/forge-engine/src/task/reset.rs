@@ -26,10 +26,10 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
-    fix::{self, SET_ASIDE},
+    fix::{self, proposal::SET_ASIDE},
     read::view::offers_of,
     run, trust,
-    workspace::{self, cleanup::Goes},
+    workspace::{self, removal::Goes},
 };
 
 impl Engine {
@@ -41,7 +41,7 @@ impl Engine {
     pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
         require_reset_offered(self, id).await?;
         let _hold = core::workers::hold(self, id).await;
-        run::stop_run(self, id).await;
+        run::running::stop_run(self, id).await;
         require_reset_offered(self, id).await?;
         let (task, context, old) = {
             let mut conn = self.store().read().await?;
@@ -153,7 +153,7 @@ pub(crate) async fn set_work_aside(
     let old = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
     if let Some(old) = old.filter(|w| w.status != WorkspaceStatus::Cleaned)
         && let Err(reason) =
-            workspace::cleanup::remove_workspace(engine, context, task, old, Goes::Away).await?
+            workspace::removal::remove_workspace(engine, context, task, old, Goes::Away).await?
     {
         return Err(EngineError::conflict(
             ConflictCode::InUse,

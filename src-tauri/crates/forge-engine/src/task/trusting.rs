@@ -13,7 +13,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, trouble::trouble_of_trust},
     error::Result,
-    project, retry,
+    retry,
     trust::{Judgement, judge_start, start_of_project, start_of_task},
     workspace::is_present,
 };
@@ -174,7 +174,7 @@ async fn accept_contents(
         trust::put(&mut tx, &context.project.id, row, engine.now()).await?;
     }
     if let Some(project) = projects::get(&mut tx, &context.project.id).await?.filter(|_| !rows.is_empty()) {
-        project::command::project_changed(engine, &mut tx, &project.project, "trust").await?;
+        core::context::project_changed(engine, &mut tx, &project.project, "trust").await?;
     }
     tx.commit().await?;
     Ok(())

@@ -10,13 +10,13 @@ use forge_model::validate::{
 use forge_source::{Folder, Language, Outcome, Syntax, contract, syntax, within};
 use tokio_util::sync::CancellationToken;
 
-use super::Call;
 use crate::{
     Engine, EngineError,
     core::{self, environment::ProgramEnvironment},
     error::{Result, whole},
     hook::step::nobody,
     program::{self, diagnosing::Diagnosing},
+    validate::call::Call,
 };
 
 /// How the marks of commands begin.
@@ -79,7 +79,7 @@ fn command_env(engine: &Engine, call: &Call) -> Vec<(String, String)> {
         (Some(context), Some((task, workspace))) => {
             program::given::task_env(engine, context, task, Some(workspace))
         }
-        (Some(context), None) => Engine::project_env(context),
+        (Some(context), None) => program::given::project_env(context),
         (None, _) => Vec::new(),
     }
 }

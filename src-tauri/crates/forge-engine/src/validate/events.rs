@@ -14,12 +14,12 @@ use forge_model::validate::{LogEvent, LogEventKind, LogEvents};
 use nix::fcntl::{Flock, FlockArg};
 use serde_json::Value;
 
-use super::Call;
 use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
     export::{FOLDER, place_for},
+    validate::call::Call,
 };
 
 /// Where the logs are, below `.forge/`.

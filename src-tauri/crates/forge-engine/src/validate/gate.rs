@@ -15,8 +15,8 @@ use crate::{
     core::{self, step::Stepping},
     error::Result,
     program,
-    review::{self, checks::TAIL_BYTES},
-    validate::{self, Call},
+    review::{self, check::TAIL_BYTES},
+    validate::{self, call::Call},
 };
 
 /// What the step is called.
@@ -38,7 +38,7 @@ pub(crate) async fn run_gate(
     };
     let log_id = format!("check-{}-{index}", review.id);
     let begun = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), &command, &log_id);
-    review::checks::write_check(engine, s, review, &begun).await?;
+    review::check::write_check(engine, s, review, &begun).await?;
     let input = gate.input(&s.task.project_id, &s.task.id, &workspace.path);
     let (at, input) = match validate::place::validated_at(engine, input).await {
         // What the worktree holds can make a check impossible: then it fails and says so.

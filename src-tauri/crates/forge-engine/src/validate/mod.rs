@@ -6,6 +6,7 @@
 //! made, their report is given, also where the attempt cannot be written down: then its number is 0, and it says why.
 
 pub(crate) mod attempts;
+pub(crate) mod call;
 pub(crate) mod checks;
 pub(crate) mod events;
 pub(crate) mod gate;
@@ -26,22 +27,13 @@ use crate::{
     core::{self, context::ProjectContext},
     error::{Result, whole},
     export, hook,
+    validate::call::Call,
 };
 
 use attempts::{Counted, Module};
 pub(crate) use place::Validated;
 pub use place::WhichProject;
 pub(crate) use running::Validations;
-
-/// A call's place, what it checks, and what it is called among the attempts.
-pub(crate) struct Call {
-    /// Where.
-    pub(crate) at: Validated,
-    /// What.
-    pub(crate) input: ValidateInput,
-    /// Which call it is: one that is made again takes the place of the attempt it made before.
-    pub(crate) id: String,
-}
 
 impl Engine {
     /// Checks a piece of work and counts the attempt. Dropping the future ends what runs.

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use forge_model::ids::ProjectId;
 use tokio_util::sync::CancellationToken;
 
-use super::{Call, WhichProject, place};
-use crate::{ConflictCode, Engine, EngineError, core::sync::locked, error::Result};
+use super::{WhichProject, place};
+use crate::{ConflictCode, Engine, EngineError, core::sync::locked, error::Result, validate::call::Call};
 
 /// The calls of an engine.
 #[derive(Default)]

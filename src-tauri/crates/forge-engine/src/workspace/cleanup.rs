@@ -1,39 +1,21 @@
 //! Removing a worktree whose task is closed: what is uncommitted is kept in a backup ref first, and a
 //! failure never undoes the merge.
 
-use std::path::Path;
-
-use forge_git::{Repo, Withdrawn};
 use forge_model::event::EventType;
-use forge_model::workflow::{CleanupPolicy, State};
+use forge_model::workflow::CleanupPolicy;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{projects, tasks::TaskRow, workspaces};
+use forge_store::table::{tasks::TaskRow, workspaces};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
-    core::{
+    Engine,
+    core::step::{End, Stepping},
+    error::Result,
+    workspace::{
         self,
-        context::{ProjectContext, backup_prefix},
-        prerequisites::is_done,
-        step::{End, Stepping},
+        removal::{Goes, cleanup_delay_ms, remove_workspace, unless_unfinished},
     },
-    error::{Result, whole},
-    workspace::pool::{Slots, slots_of},
 };
-
-/// When a failed removal is tried again at first, and at the longest, in milliseconds.
-pub(crate) const RETRY_MS: i64 = 5 * 60 * 1000;
-const LONGEST_RETRY_MS: i64 = 6 * 60 * 60 * 1000;
-
-/// Where a worktree goes that is not needed any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Goes {
-    /// To the finished ones that wait for the next task, if the project keeps such.
-    ForReuse,
-    /// Away.
-    Away,
-}
 
 /// Removes the worktree now, or as the state's own policy says.
 pub(crate) async fn clean_up_now(engine: &Engine, s: &Stepping) -> Result<End> {
@@ -64,15 +46,6 @@ pub(crate) async fn schedule_cleanup(engine: &Engine, s: &Stepping) -> Result<En
     }
 }
 
-/// How long a worktree is kept once its task is in a state, in milliseconds.
-pub(crate) fn cleanup_delay_ms(engine: &Engine, state: &State) -> i64 {
-    match &state.cleanup {
-        Some(CleanupPolicy::Delayed(delay)) => i64::from(delay.seconds) * 1000,
-        Some(CleanupPolicy::Immediate | CleanupPolicy::Keep) => 0,
-        None => i64::try_from(engine.inner.config.cleanup_delay.as_millis()).unwrap_or(i64::MAX),
-    }
-}
-
 async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
     let Some(mut workspace) = present_workspace(engine, &s.task).await? else {
         return Ok(End::skipped("no workspace"));
@@ -86,210 +59,11 @@ async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
         .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
     tx.commit().await?;
-    super::expiry::plan_cleanup(engine, at);
+    workspace::removal::plan_cleanup(engine, at);
     Ok(End::Ok(Some(format!("at {at}"))))
 }
 
 async fn present_workspace(engine: &Engine, task: &TaskRow) -> Result<Option<Workspace>> {
     let mut conn = engine.store().read().await?;
     Ok(workspaces::last(&mut conn, &task.id).await?.filter(|w| w.status != WorkspaceStatus::Cleaned))
-}
-
-/// Removes a worktree after keeping what is uncommitted. The inner error is a reason to keep it, which
-/// is recorded on the workspace and tried again later.
-pub(crate) async fn remove_workspace(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    workspace: Workspace,
-    goes: Goes,
-) -> Result<std::result::Result<(), String>> {
-    match back_up_and_remove(engine, context, task, &workspace, goes).await {
-        Ok(pooled) => {
-            removed(engine, context, task, workspace, pooled).await?;
-            Ok(Ok(()))
-        }
-        Err(error) => kept_for_now(engine, task, workspace, whole(&error)).await.map(Err),
-    }
-}
-
-async fn removed(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    mut workspace: Workspace,
-    pooled: bool,
-) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    if pooled {
-        // Its space is not gone: what is told of the whole must not dip in between.
-        let mut places = projects::places(&mut tx, &task.project_id).await?;
-        places.slots += 1;
-        places.slots_bytes += workspace.disk_bytes.unwrap_or_default();
-        projects::set_places(&mut tx, &task.project_id, places).await?;
-    }
-    workspace.status = WorkspaceStatus::Cleaned;
-    (workspace.cleanup_at, workspace.error, workspace.disk_bytes) = (None, None, None);
-    workspaces::put(&mut tx, &workspace, engine.now()).await?;
-    let facts = json!({ "kept_for_reuse": pooled });
-    engine.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
-    tx.commit().await?;
-    super::disk::measure_slots_later(engine, &context.project.id);
-    Ok(())
-}
-
-async fn kept_for_now(
-    engine: &Engine,
-    task: &TaskRow,
-    mut workspace: Workspace,
-    reason: String,
-) -> Result<String> {
-    tracing::warn!(task = %task.id, path = %workspace.path, %reason, "worktree is kept for now");
-    let mut tx = engine.store().write().await?;
-    let now = engine.now();
-    let tries = workspaces::count_try(&mut tx, &workspace.id).await?;
-    let again = now.plus_ms(retry_after_ms(tries));
-    workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Error);
-    workspace.error = Some(reason.clone());
-    workspace.cleanup_at = Some(again);
-    workspaces::put(&mut tx, &workspace, now).await?;
-    let facts = json!({ "reason": reason, "again_at": again });
-    engine.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
-    tx.commit().await?;
-    super::expiry::plan_cleanup(engine, again);
-    Ok(reason)
-}
-
-/// Says whether the worktree waits for the next task now.
-async fn back_up_and_remove(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    workspace: &Workspace,
-    goes: Goes,
-) -> Result<bool> {
-    let path = Path::new(&workspace.path);
-    let repo = core::repository::repo(engine, context).await?;
-    if !path.exists() {
-        // Perhaps removed by a try that did not live to say so.
-        repo.keep_record_of_lost(path, &backup_prefix(task)).await?;
-        repo.forget_worktree(path).await?;
-        delete_merged_branch(context, task, &repo, workspace).await;
-        return Ok(false);
-    }
-    let _lock = core::worktree_lock::lock_workspace_now(
-        engine,
-        &task.id,
-        workspace,
-        &format!("cleanup-{}", workspace.id),
-    )?;
-    require_nobody_in(path).await?;
-    super::nested::mend_dot_git(engine, &repo, task, workspace).await?;
-    // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
-    // looked into and written to.
-    let mut withdrawn = repo.withdraw_worktree(path).await?;
-    engine.point("cleanup.withdrawn");
-    let message = format!("Backup of task #{} before its worktree went", task.number);
-    back_up_withdrawn(&repo, &withdrawn, &backup_prefix(task), &message).await?;
-    engine.point("cleanup.backed_up");
-    let pooled = match (goes, slots_of(&context.settings)) {
-        (Goes::ForReuse, Slots::Kept { most, .. }) => {
-            repo.pool_worktree(&mut withdrawn, &super::pool::pool_folder(engine, context), most).await?
-        }
-        _ => false,
-    };
-    if !pooled {
-        let trash = repo.remove_worktree(withdrawn).await?;
-        engine.in_background(async move {
-            if let Err(error) = trash.delete().await {
-                tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
-            }
-        });
-    }
-    engine.point("cleanup.removed");
-    delete_merged_branch(context, task, &repo, workspace).await;
-    Ok(pooled)
-}
-
-/// Keeps what only a worktree that is to go holds, under the next numbers of a prefix: what is uncommitted and the
-/// commits that no branch holds. Of one without files that is what is staged, and commits.
-pub(crate) async fn back_up_withdrawn(
-    repo: &Repo,
-    withdrawn: &Withdrawn,
-    prefix: &str,
-    message: &str,
-) -> Result<()> {
-    if withdrawn.holds_nothing() {
-        repo.keep_record(withdrawn.path(), prefix).await?;
-        return Ok(());
-    }
-    let backup = repo.backup_worktree(withdrawn.path(), prefix, message).await?;
-    let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
-    if unsaved.is_empty() {
-        return Ok(());
-    }
-    let message = format!("these could not be backed up, move them away first: {}", unsaved.join(", "));
-    Err(EngineError::conflict(ConflictCode::InUse, message))
-}
-
-/// Deletes the branch of a task that is done, when the project asks for it and nothing is lost by it: the
-/// target has all of it, and it is checked out nowhere. A failure leaves a branch too many, no more.
-async fn delete_merged_branch(context: &ProjectContext, task: &TaskRow, repo: &Repo, workspace: &Workspace) {
-    if !context.settings.delete_merged_branches || !is_done(context, task) {
-        return;
-    }
-    let branch = &workspace.branch;
-    let deleted = async {
-        let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else { return Ok(false) };
-        let target = format!("refs/heads/{}", context.target_branch(task));
-        if repo.is_checked_out(branch).await? || !repo.is_contained(&tip, &target).await? {
-            return Ok(false);
-        }
-        repo.delete_branch(branch, &tip).await.map(|()| true)
-    };
-    match deleted.await {
-        Ok(deleted) => {
-            tracing::info!(task = %task.id, %branch, deleted, "looked whether a branch may go");
-        }
-        Err::<_, forge_git::GitError>(error) => {
-            tracing::warn!(task = %task.id, %branch, %error, "failed to delete a merged branch");
-        }
-    }
-}
-
-/// Refuses while a program works in a folder that is to go.
-pub(crate) async fn require_nobody_in(folder: &Path) -> Result<()> {
-    let folder = folder.to_owned();
-    let found = tokio::task::spawn_blocking(move || forge_exec::working_in(&folder)).await;
-    match found.map_err(|error| EngineError::io("look for running programs")(std::io::Error::other(error)))? {
-        Some(process) => {
-            let message = format!("{process} works in it: end it first");
-            Err(EngineError::conflict(ConflictCode::InUse, message))
-        }
-        None => Ok(()),
-    }
-}
-
-/// The next status of a record. One that was never made ready stays so: whoever needs it makes it to the end.
-pub(crate) fn unless_unfinished(now: WorkspaceStatus, next: WorkspaceStatus) -> WorkspaceStatus {
-    if now == WorkspaceStatus::Creating { now } else { next }
-}
-
-/// How long until a removal that failed so often in a row is tried again.
-fn retry_after_ms(tries: u32) -> i64 {
-    let doubled = tries.saturating_sub(1).min(16);
-    (RETRY_MS << doubled).min(LONGEST_RETRY_MS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::retry_after_ms;
-
-    #[test]
-    fn a_failed_removal_is_tried_again_later_and_later() {
-        let minutes = |tries| retry_after_ms(tries) / 60_000;
-        let waits: Vec<i64> = (1..=9).map(minutes).collect();
-        assert_eq!(waits, [5, 10, 20, 40, 80, 160, 320, 360, 360]);
-        assert_eq!(minutes(u32::MAX), 360);
-    }
 }

@@ -15,13 +15,30 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{self, context::ProjectContext, worktree_lock::read_lock},
     error::{Result, whole},
-    workspace::cleanup::{Goes, unless_unfinished},
+    workspace::{
+        self,
+        removal::{Goes, unless_unfinished},
+    },
 };
 
 /// The largest file of another tool that is read.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
 impl Engine {
+    /// A task's latest workspace record, also when its worktree is gone.
+    ///
+    /// # Errors
+    /// `NotFound` when there never was one.
+    pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
+        let mut conn = self.store().read().await?;
+        core::load::load(self, &mut conn, id, None).await?;
+        let mut workspace = workspaces::last(&mut conn, id)
+            .await?
+            .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
+        workspace.lock = read_lock(&workspace);
+        Ok(workspace)
+    }
+
     /// Worktrees that exist, with their tasks.
     ///
     /// # Errors
@@ -42,7 +59,7 @@ impl Engine {
         let _hold = core::workers::hold(self, id).await;
         let (context, task, workspace) = closed_workspace(self, id).await?;
         if let Err(reason) =
-            super::cleanup::remove_workspace(self, &context, &task, workspace, Goes::ForReuse).await?
+            workspace::removal::remove_workspace(self, &context, &task, workspace, Goes::ForReuse).await?
         {
             let message = format!("the worktree cannot go: {reason}");
             return Err(EngineError::conflict(ConflictCode::InUse, message));

@@ -16,6 +16,7 @@ use crate::{
     Engine,
     core::{self, context::ProjectContext},
     error::Result,
+    workspace,
 };
 
 /// Whose turn it is to measure.
@@ -136,7 +137,7 @@ pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
             }
             core::context::context(engine, &mut conn, project).await?
         };
-        let pool = super::pool::pool_folder(engine, &context);
+        let pool = workspace::folders::pool_folder(engine, &context);
         let slots = if pool.is_dir() {
             core::repository::repo(engine, &context).await?.slots(&pool).await?
         } else {

@@ -8,7 +8,7 @@ pub(crate) mod cleanup;
 pub(crate) mod command;
 pub(crate) mod diff_scope;
 pub(crate) mod disk;
-pub(crate) mod expiry;
+pub(crate) mod folders;
 pub(crate) mod guards;
 pub(crate) mod half_done;
 pub(crate) mod measure;
@@ -16,7 +16,9 @@ pub(crate) mod nested;
 pub(crate) mod orphans;
 pub(crate) mod pool;
 pub(crate) mod prepare;
+pub(crate) mod removal;
 pub(crate) mod reviewed;
+pub(crate) mod set_up;
 pub(crate) mod traces;
 pub(crate) mod unmerged;
 pub(crate) mod watch;
@@ -35,7 +37,10 @@ use crate::{
         context::{ProjectContext, backup_prefix_of, slug, task_branch},
     },
     error::Result,
-    workspace::pool::{Slots, slots_of},
+    workspace::{
+        folders::project_folder,
+        pool::{Slots, slots_of},
+    },
 };
 
 /// The first port that workspaces may use, how many each gets, and how many workspaces have their own.
@@ -197,7 +202,7 @@ pub(crate) async fn make(
     let taken = match slots_of(&context.settings) {
         Slots::None => false,
         Slots::Kept { keep, .. } => {
-            let taken = repo.take_slot(&pool::pool_folder(engine, context), &spec, keep).await?;
+            let taken = repo.take_slot(&folders::pool_folder(engine, context), &spec, keep).await?;
             engine.point("workspace.slot");
             taken
         }
@@ -218,9 +223,4 @@ pub(crate) fn is_present(workspace: &Workspace) -> bool {
 /// Whether a folder is there and not empty.
 fn holds_something(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
-}
-
-/// The name of the folder that a project's worktrees lie in.
-pub(crate) fn project_folder(context: &ProjectContext) -> String {
-    slug(&context.project.name, 40)
 }

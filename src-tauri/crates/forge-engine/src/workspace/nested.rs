@@ -7,10 +7,9 @@ use forge_model::event::EventType;
 use forge_model::execution::Execution;
 use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
-use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{tasks::TaskRow, workspaces};
+use forge_model::workspace::Workspace;
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
@@ -148,42 +147,6 @@ pub(crate) async fn unpushed(
     let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });
     trouble.details = json!({ "submodules": unpushed.iter().map(facts).collect::<Vec<_>>() });
     Ok(Some(trouble))
-}
-
-/// Holds up work with links that lead nowhere, where no check asks for them: at the merge, and at gates that run no
-/// checks. A worktree that is gone is made again when the commit has links that its target lacks.
-pub(crate) async fn refuse_dangling(
-    engine: &Engine,
-    s: &Stepping,
-    commit: &str,
-    seen: Option<&Uncommitted>,
-    cancel: &CancellationToken,
-) -> Result<Option<End>> {
-    let repo = core::repository::repo(engine, &s.context).await?;
-    let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
-    let is_there = last.is_some_and(|workspace| {
-        workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()
-    });
-    let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
-    if !is_there && !repo.has_new_links(&target, commit).await? {
-        return Ok(None);
-    }
-    let (workspace, _lock) = match super::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
-        Ok(found) => found,
-        Err(end) => return Ok(Some(end)),
-    };
-    let looked;
-    let seen = match seen {
-        Some(seen) => seen,
-        None => {
-            looked = repo.uncommitted(Path::new(&workspace.path)).await?;
-            &looked
-        }
-    };
-    if let Some(end) = refuse_embedded(engine, s, &repo, &workspace, seen, None).await? {
-        return Ok(Some(end));
-    }
-    Ok(unpushed(s, &repo, &workspace, seen).await?.map(End::Block))
 }
 
 fn named(paths: &[&str]) -> String {

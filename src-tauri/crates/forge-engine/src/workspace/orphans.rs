@@ -25,7 +25,7 @@ use crate::{
         worktree_lock::live_lock_in,
     },
     error::Result,
-    workspace::{backups::BACKUPS, cleanup::require_nobody_in, project_folder},
+    workspace::{self, backups::BACKUPS, folders::project_folder, removal::require_nobody_in},
 };
 
 /// A folder that belongs to no task, and what was found in it.
@@ -82,7 +82,7 @@ impl Engine {
         let prefix = format!("{BACKUPS}/orphan-{name}");
         let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
         let message = format!("Backup of the folder {name}, which belonged to no task");
-        super::cleanup::back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
+        workspace::removal::back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
         self.point("orphan.backed_up");
         let trash = repo.remove_worktree(withdrawn).await?;
         trash.delete().await?;
@@ -124,7 +124,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
         contexts.push(core::context::context(engine, &mut conn, &row.project.id).await?);
     }
     let mut orphans = Vec::new();
-    for folder in super::expiry::task_folders(&root) {
+    for folder in workspace::folders::task_folders(&root) {
         let hidden = folder.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
         if hidden || folder.is_symlink() || owned.contains(&folder) || holds_nothing(&folder) {
             continue;

@@ -1,8 +1,6 @@
 //! Slots: finished worktrees that wait for the next task, in `.pool/` beside the folders of the project's tasks.
 //! Whether there are any, and how many, is the project's setting; what git does about them is `forge-git`'s.
 
-use std::path::PathBuf;
-
 use forge_git::Keep;
 use forge_model::ids::ProjectId;
 use forge_model::settings::{ProjectSettings, WorkspaceReuse};
@@ -12,10 +10,8 @@ use crate::{
     Engine,
     core::{self, context::ProjectContext},
     error::Result,
-    workspace::project_folder,
+    workspace::folders::pool_folder,
 };
-
-const POOL_FOLDER: &str = ".pool";
 
 /// What a project's settings say about finished worktrees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +30,6 @@ pub(crate) fn slots_of(settings: &ProjectSettings) -> Slots {
         WorkspaceReuse::Tracked => Slots::Kept { keep: Keep::Tracked, most },
         WorkspaceReuse::WithIgnored => Slots::Kept { keep: Keep::WithIgnored, most },
     }
-}
-
-/// Where a project's slots lie.
-pub(crate) fn pool_folder(engine: &Engine, context: &ProjectContext) -> PathBuf {
-    engine.inner.config.workspace_root.join(project_folder(context)).join(POOL_FOLDER)
 }
 
 /// Drops the slots that a project's settings do not want any more, and what kills left among them.

@@ -1,0 +1,38 @@
+//! A task that is to be made.
+
+use std::collections::BTreeMap;
+
+use forge_model::ids::TaskId;
+use forge_model::inner_loop::TaskRace;
+use forge_model::review::ReviewConfig;
+use forge_model::settings::MergeConfig;
+use forge_model::task::{ExecutionMode, RoleHolder, TaskStateConfig};
+
+/// A task to be made.
+#[derive(Debug, Clone, Default)]
+pub struct NewTask {
+    /// One line.
+    pub title: String,
+    /// Markdown.
+    pub description: String,
+    /// Higher goes first.
+    pub priority: i32,
+    /// Checks on top of the project's.
+    pub review_config: Option<ReviewConfig>,
+    /// Merging on top of the project's.
+    pub merge_config: Option<MergeConfig>,
+    /// Its own limits.
+    pub task_state_config: Option<TaskStateConfig>,
+    /// Who holds which role.
+    pub roles: BTreeMap<String, Option<RoleHolder>>,
+    /// What must be done before it.
+    pub depends_on: Vec<TaskId>,
+    /// The task it is part of.
+    pub parent_id: Option<TaskId>,
+    /// Where it works, when it is a part.
+    pub execution_mode: Option<ExecutionMode>,
+    /// Its turn among its parent's ordered parts; the last one when absent.
+    pub subtask_order: Option<u32>,
+    /// Its race.
+    pub race: Option<TaskRace>,
+}

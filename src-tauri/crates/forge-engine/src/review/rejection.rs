@@ -1,0 +1,14 @@
+//! Work that is sent back.
+
+use forge_model::actor::Actor;
+use forge_model::prompt::Correction;
+use forge_model::task::Evidence;
+
+/// Why the task goes back to work.
+pub(crate) struct Rejection {
+    pub to: String,
+    pub actor: Actor,
+    pub reason: String,
+    pub correction: Correction,
+    pub evidence: Option<Evidence>,
+}

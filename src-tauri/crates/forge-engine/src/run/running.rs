@@ -1,0 +1,71 @@
+//! The runs of agents that go on in this process.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use forge_agents::{Handle, RunCommand};
+use forge_model::ids::{ExecutionId, TaskId};
+use tokio::sync::watch;
+
+use crate::{
+    Engine,
+    core::{redaction::redacted_command, sync::locked},
+};
+
+/// The runs of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    pub runs: Mutex<HashMap<TaskId, Run>>,
+    /// Those that draft fixes, beside the task's own.
+    pub drafts: Mutex<HashMap<ExecutionId, Handle>>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    pub execution: ExecutionId,
+    pub handle: Handle,
+    pub gone: watch::Receiver<bool>,
+}
+
+/// Whether an agent runs for a task in this process.
+pub(crate) fn is_running(engine: &Engine, task: &TaskId) -> bool {
+    locked(&engine.part::<Running>().runs).contains_key(task)
+}
+
+/// Ends the run of a task, if there is one, and waits until nothing of it is left.
+pub(crate) async fn stop_run(engine: &Engine, task: &TaskId) -> bool {
+    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
+    let Some(mut run) = run else { return false };
+    run.handle.cancel.cancel();
+    // An error means the run's sender is dropped: it is gone too.
+    let _ = run.gone.wait_for(|gone| *gone).await;
+    true
+}
+
+/// Tells the run of a task something; false when none runs, or it is over.
+pub(crate) fn tell_run(engine: &Engine, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
+    let command = redacted_command(&engine.redactor(), command);
+    if let Some(draft) = locked(&engine.part::<Running>().drafts).get(execution) {
+        return draft.tell(command);
+    }
+    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
+    run.is_some_and(|run| run.execution == *execution && run.handle.tell(command))
+}
+
+/// Lets a draft that runs be told something.
+pub(crate) fn keep_draft(engine: &Engine, execution: &ExecutionId, handle: Handle) {
+    locked(&engine.part::<Running>().drafts).insert(execution.clone(), handle);
+}
+
+/// The draft is over.
+pub(crate) fn forget_draft(engine: &Engine, execution: &ExecutionId) {
+    locked(&engine.part::<Running>().drafts).remove(execution);
+}
+
+/// What the agent of a task is doing now.
+pub(crate) fn activity_of(engine: &Engine, task: &TaskId) -> Option<(ExecutionId, String)> {
+    let running = engine.part::<Running>();
+    let runs = locked(&running.runs);
+    let redacted = |activity: &str| engine.redactor().text(activity).into_owned();
+    runs.get(task).map(|run| (run.execution.clone(), redacted(&run.handle.activity.borrow())))
+}
