@@ -1,4 +1,5 @@
-//! The UI's types, written by the contract's own program and compared with what is committed.
+//! What is generated, compared with what is committed: the UI's types, written by the contract's own program, and the
+//! table of the engine's modules in its document.
 
 use std::{fs, process::Command};
 
@@ -6,6 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     program::{program, run as run_program},
+    tidy::modules,
     workspace::Workspace,
 };
 
@@ -14,6 +16,7 @@ pub const GENERATED: &str = "ui/src/api/generated.ts";
 
 /// Writes the types, or with `check` fails when the committed ones are stale.
 pub fn run(workspace: &Workspace, check: bool) -> Result<()> {
+    write_document(workspace, check)?;
     // `--workspace` for its feature set alone: only this program and what it needs is built.
     let arguments = ["build", "--workspace", "--bin", "forge-codegen"];
     run_program(&mut program("cargo", arguments, &workspace.root))?;
@@ -41,6 +44,22 @@ pub fn run(workspace: &Workspace, check: bool) -> Result<()> {
         }
         fs::write(&committed_path, fresh).with_context(|| format!("failed to write {GENERATED}"))?;
         eprintln!("{GENERATED} is written.");
+    }
+    Ok(())
+}
+
+fn write_document(workspace: &Workspace, check: bool) -> Result<()> {
+    let path = workspace.root.join(modules::DOCUMENT);
+    let text = fs::read_to_string(&path).with_context(|| format!("failed to read {}", modules::DOCUMENT))?;
+    let fresh = modules::with_engine_table(&text).with_context(|| {
+        format!("{} has no place for the table of the engine's modules", modules::DOCUMENT)
+    })?;
+    if fresh != text {
+        if check {
+            bail!("{} is stale: run `cargo xtask codegen` and commit it", modules::DOCUMENT);
+        }
+        fs::write(&path, fresh).with_context(|| format!("failed to write {}", modules::DOCUMENT))?;
+        eprintln!("{} is written.", modules::DOCUMENT);
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! Each check is a function from what it looks at to findings, so that its tests read as data; only this
 //! file reads the disk. Looked at is what git tracks or would track, as it is in the work tree.
 
+pub mod modules;
 mod packages;
 mod text;
 mod tree;
@@ -59,6 +60,14 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let sources = read(workspace, &paths)?;
     let mut findings = packages::check(&workspace.root, &workspace.packages);
     findings.extend(tree::check(&paths));
+    findings
+        .extend(modules::check(sources.iter().map(|source| (source.path.as_str(), source.text.as_str()))));
+    findings.extend(
+        sources
+            .iter()
+            .find(|source| source.path == modules::DOCUMENT)
+            .and_then(|source| modules::check_document(&source.text)),
+    );
     for source in &sources {
         findings.extend(text::check(&source.path, &source.text));
         findings.extend(ui_imports::check(&source.path, &source.text));

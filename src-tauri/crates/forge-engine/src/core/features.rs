@@ -1,6 +1,11 @@
 //! What the core is given by the features above it: what runs each step and asks each guard, and what features add at
 //! the moments of a task. The core names no feature; `registry.rs` wires them.
 
+#![expect(
+    clippy::type_complexity,
+    reason = "the type of a moment is written once, where its arguments are explained"
+)]
+
 use std::sync::OnceLock;
 
 use forge_git::Repo;

@@ -79,7 +79,7 @@ pub(crate) async fn ask_to_pass(engine: &Engine, s: &Stepping, found: Arc<dyn At
     let by = match may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => return Ok(End::Found(found)),
         Leave::Aside(aside) => HeldBack::Aside(Box::new(aside.instead_of(&mv))),
-        Leave::Refused(trouble) => HeldBack::Refused(trouble),
+        Leave::Refused(trouble) => HeldBack::Refused(Box::new(trouble)),
     };
     found.held_back(engine, s, by).await
 }

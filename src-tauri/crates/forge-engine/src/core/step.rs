@@ -81,7 +81,7 @@ pub(crate) enum HeldBack {
     /// It goes somewhere else.
     Aside(Box<Move>),
     /// It stays, and why.
-    Refused(Trouble),
+    Refused(Box<Trouble>),
 }
 
 impl End {

@@ -29,10 +29,12 @@ const EXCLUDED: [&str; 2] = ["/.forge/*", "!/.forge/workflow.json"];
 /// When an export that failed is tried again.
 const RETRY_EVERY: Duration = Duration::from_secs(5 * 60);
 
+type Turn = Arc<tokio::sync::Mutex<()>>;
+
 #[derive(Default)]
 struct Exports {
     /// Whose turn it is to write a project's exports, and to read what goes into each of them.
-    turns: Mutex<HashMap<(ProjectId, &'static str), Arc<tokio::sync::Mutex<()>>>>,
+    turns: Mutex<HashMap<(ProjectId, &'static str), Turn>>,
     /// Told when something that is exported is about to be committed.
     unexported: tokio::sync::Notify,
 }

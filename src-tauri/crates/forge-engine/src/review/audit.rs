@@ -84,7 +84,7 @@ impl AtGate for Audited {
         Box::pin(async move {
             let instead = match by {
                 HeldBack::Aside(mv) => End::Go(mv),
-                HeldBack::Refused(trouble) => core::leaving::refused(engine, s, trouble).await?,
+                HeldBack::Refused(trouble) => core::leaving::refused(engine, s, *trouble).await?,
             };
             Ok(End::Found(Arc::new(Self { instead: Some(Box::new(instead)), ..self.as_ref().clone() })))
         })

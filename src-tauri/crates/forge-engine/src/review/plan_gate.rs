@@ -103,7 +103,7 @@ impl AtGate for PlanWritten {
                 HeldBack::Aside(mv) => Ok(End::Go(mv)),
                 HeldBack::Refused(trouble) => {
                     let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-                    send_back_in_place(engine, s, correction, "a guard refused", trouble).await
+                    send_back_in_place(engine, s, correction, "a guard refused", *trouble).await
                 }
             }
         })
