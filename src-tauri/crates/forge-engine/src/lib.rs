@@ -22,6 +22,7 @@ mod core;
 mod cost;
 mod error;
 mod export;
+mod face;
 mod fix;
 mod hook;
 mod instance;

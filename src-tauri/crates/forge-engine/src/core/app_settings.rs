@@ -5,23 +5,15 @@ use serde_json::Value;
 
 use crate::{Engine, error::Result};
 
-impl Engine {
-    /// A setting of Forge as a whole; none when nobody made it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn app_setting(&self, key: &str) -> Result<Option<Value>> {
-        Ok(app_settings::get(&mut *self.store().read().await?, key).await?)
-    }
+/// A setting of Forge as a whole; none when nobody made it.
+pub(crate) async fn app_setting(engine: &Engine, key: &str) -> Result<Option<Value>> {
+    Ok(app_settings::get(&mut *engine.store().read().await?, key).await?)
+}
 
-    /// Makes a setting of Forge as a whole.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn set_app_setting(&self, key: &str, value: &Value) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        app_settings::put(&mut tx, key, value).await?;
-        tx.commit().await?;
-        Ok(())
-    }
+/// Makes a setting of Forge as a whole.
+pub(crate) async fn set_app_setting(engine: &Engine, key: &str, value: &Value) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    app_settings::put(&mut tx, key, value).await?;
+    tx.commit().await?;
+    Ok(())
 }

@@ -82,91 +82,88 @@ impl Storage {
 }
 
 impl Engine {
-    /// How the database and its disk are, as last seen.
-    #[must_use]
-    pub fn storage_health(&self) -> StorageHealth {
-        self.part::<Storage>().health.borrow().clone()
-    }
-
-    /// Follows how the database and its disk are.
-    #[must_use]
-    pub fn follow_storage(&self) -> watch::Receiver<StorageHealth> {
-        self.part::<Storage>().health.subscribe()
-    }
-
-    /// The space of the disk of the data folder; none where the system does not say.
-    #[must_use]
-    pub fn disk_space(&self) -> Option<DiskSpace> {
-        let found = statvfs(&self.inner.config.data_dir).ok()?;
-        let size = found.fragment_size();
-        let bytes = |blocks: u64| blocks.saturating_mul(size);
-        Some(DiskSpace { free: bytes(found.blocks_available()), total: bytes(found.blocks()) })
-    }
-
-    /// Writes a probe, unless one was written a moment ago, and says how the database is.
-    pub async fn probe_storage(&self) -> StorageHealth {
-        let storage = self.part::<Storage>();
-        let mut probed = storage.probed.lock().await;
-        if probed.is_none_or(|at| at.elapsed() >= PROBE_HOLDS) {
-            let outcome = tokio::time::timeout(PROBE_PATIENCE, self.store().probe(self.now().0)).await;
-            *probed = Some(Instant::now());
-            match outcome {
-                Ok(Ok(())) => storage_works(self),
-                Ok(Err(error)) => storage_fails(self, &error),
-                // A long transaction is not a disk that refuses.
-                Err(_) => tracing::warn!("a probe of the database waited too long for its turn"),
-            }
-        }
-        drop(probed);
-        self.storage_health()
-    }
-
-    /// Refuses while the database takes no writes, after a look whether it does by now.
-    ///
-    /// # Errors
-    /// The reason for which writes fail.
-    pub async fn ensure_writable(&self) -> Result<()> {
-        if self.storage_health().failure.is_none() {
-            return Ok(());
-        }
-        match self.probe_storage().await.failure {
-            Some(failure) => Err(EngineError::Storage(failure)),
-            None => Ok(()),
-        }
-    }
-
-    /// Somebody's write was refused: finds out whether all are, and waits for the end of it.
-    pub fn suspect_storage(&self) {
-        if std::mem::replace(&mut *locked(&self.part::<Storage>().watched), true) {
-            return;
-        }
-        let engine = self.clone();
-        self.inner.tracker.spawn(async move {
-            let wait = async {
-                let mut pause = FIRST_PAUSE;
-                while engine.probe_storage().await.failure.is_some_and(|failure| failure.trouble.passes()) {
-                    tokio::select! {
-                        () = engine.inner.shutdown.cancelled() => break,
-                        () = tokio::time::sleep(pause.max(PROBE_HOLDS)) => {}
-                    }
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
-            };
-            // The next refused write asks again, also after a panic.
-            drop(guarded(wait).await);
-            *locked(&engine.part::<Storage>().watched) = false;
-        });
-    }
-
     /// The pause before a task's work is tried again for the first time.
     pub(crate) const fn first_pause() -> Duration {
         FIRST_PAUSE
     }
 }
 
+/// How the database and its disk are, as last seen.
+#[must_use]
+pub(crate) fn storage_health(engine: &Engine) -> StorageHealth {
+    engine.part::<Storage>().health.borrow().clone()
+}
+
+/// Follows how the database and its disk are.
+#[must_use]
+pub(crate) fn follow_storage(engine: &Engine) -> watch::Receiver<StorageHealth> {
+    engine.part::<Storage>().health.subscribe()
+}
+
+/// The space of the disk of the data folder; none where the system does not say.
+#[must_use]
+pub(crate) fn disk_space(engine: &Engine) -> Option<DiskSpace> {
+    let found = statvfs(&engine.inner.config.data_dir).ok()?;
+    let size = found.fragment_size();
+    let bytes = |blocks: u64| blocks.saturating_mul(size);
+    Some(DiskSpace { free: bytes(found.blocks_available()), total: bytes(found.blocks()) })
+}
+
+/// Writes a probe, unless one was written a moment ago, and says how the database is.
+pub(crate) async fn probe_storage(engine: &Engine) -> StorageHealth {
+    let storage = engine.part::<Storage>();
+    let mut probed = storage.probed.lock().await;
+    if probed.is_none_or(|at| at.elapsed() >= PROBE_HOLDS) {
+        let outcome = tokio::time::timeout(PROBE_PATIENCE, engine.store().probe(engine.now().0)).await;
+        *probed = Some(Instant::now());
+        match outcome {
+            Ok(Ok(())) => storage_works(engine),
+            Ok(Err(error)) => storage_fails(engine, &error),
+            // A long transaction is not a disk that refuses.
+            Err(_) => tracing::warn!("a probe of the database waited too long for its turn"),
+        }
+    }
+    drop(probed);
+    storage_health(engine)
+}
+
+/// Refuses while the database takes no writes, after a look whether it does by now.
+pub(crate) async fn ensure_writable(engine: &Engine) -> Result<()> {
+    if storage_health(engine).failure.is_none() {
+        return Ok(());
+    }
+    match probe_storage(engine).await.failure {
+        Some(failure) => Err(EngineError::Storage(failure)),
+        None => Ok(()),
+    }
+}
+
+/// Somebody's write was refused: finds out whether all are, and waits for the end of it.
+pub(crate) fn suspect_storage(engine: &Engine) {
+    if std::mem::replace(&mut *locked(&engine.part::<Storage>().watched), true) {
+        return;
+    }
+    let engine = engine.clone();
+    engine.clone().inner.tracker.spawn(async move {
+        let wait = async {
+            let mut pause = FIRST_PAUSE;
+            while probe_storage(&engine).await.failure.is_some_and(|failure| failure.trouble.passes()) {
+                tokio::select! {
+                    () = engine.inner.shutdown.cancelled() => break,
+                    () = tokio::time::sleep(pause.max(PROBE_HOLDS)) => {}
+                }
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        };
+        // The next refused write asks again, also after a panic.
+        drop(guarded(wait).await);
+        *locked(&engine.part::<Storage>().watched) = false;
+    });
+}
+
 fn storage_works(engine: &Engine) {
     let mut was_failing = false;
-    let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
+    let low = disk_space(engine).is_some_and(|space| is_low(space.free, space.total));
     engine.part::<Storage>().health.send_if_modified(|health| {
         was_failing = health.failure.take().is_some();
         std::mem::replace(&mut health.low, low) != low || was_failing
@@ -182,7 +179,7 @@ fn storage_fails(engine: &Engine, error: &StoreError) {
         tracing::error!(%error, "failed to probe the database");
         return;
     };
-    let out_of_space = engine.disk_space().is_some_and(|space| space.free < NOTHING_LEFT);
+    let out_of_space = disk_space(engine).is_some_and(|space| space.free < NOTHING_LEFT);
     let trouble = if trouble == StorageTrouble::Io && out_of_space { StorageTrouble::Full } else { trouble };
     let detail = error.to_string();
     engine.part::<Storage>().health.send_if_modified(|health| {
@@ -219,8 +216,8 @@ pub(crate) async fn passes_with_storage(engine: &Engine, error: &EngineError) ->
         // Where the disk of the data folder is in order, another one is the trouble: a person must see that.
         other => {
             other.storage_trouble().is_some()
-                && (engine.probe_storage().await.failure.is_some_and(|failure| failure.trouble.passes())
-                    || engine.disk_space().is_some_and(|space| space.free < NOTHING_LEFT))
+                && (probe_storage(engine).await.failure.is_some_and(|failure| failure.trouble.passes())
+                    || disk_space(engine).is_some_and(|space| space.free < NOTHING_LEFT))
         }
     }
 }
@@ -265,7 +262,7 @@ pub(crate) async fn wait_for_storage(
     cancel: &CancellationToken,
 ) -> bool {
     let mut health = engine.part::<Storage>().health.subscribe();
-    engine.suspect_storage();
+    suspect_storage(engine);
     let again = async {
         tokio::time::sleep(*pause).await;
         // The sender lives as long as the engine does.
@@ -284,7 +281,7 @@ pub(crate) async fn wait_for_storage(
 pub(crate) fn watch_space(engine: &Engine) {
     core::guarded::keep_going(engine, async |engine: Engine| {
         loop {
-            let low = engine.disk_space().is_some_and(|space| is_low(space.free, space.total));
+            let low = disk_space(&engine).is_some_and(|space| is_low(space.free, space.total));
             let changed = engine
                 .part::<Storage>()
                 .health

@@ -30,19 +30,14 @@ fn ms_between(from: Instant, to: Instant) -> i64 {
     i64::try_from(to.saturating_duration_since(from).as_millis()).unwrap_or(i64::MAX)
 }
 
-impl Engine {
-    /// How much observed time has surely passed, in milliseconds, since the wall clock showed this time; none before
-    /// anything was observed.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn observed_age(&self, made: Timestamp) -> Result<Option<i64>> {
-        let mut conn = self.store().read().await?;
-        let Some(last) = clock::last(&mut conn).await? else { return Ok(None) };
-        let now = last.observed_ms.saturating_add(ms_between(*locked(&self.inner.marked), Instant::now()));
-        let latest = clock::latest_moment_of(&mut conn, made).await?;
-        Ok(latest.map(|latest| now.saturating_sub(latest.min(now))))
-    }
+/// How much observed time has surely passed, in milliseconds, since the wall clock showed this time; none before
+/// anything was observed.
+pub(crate) async fn observed_age(engine: &Engine, made: Timestamp) -> Result<Option<i64>> {
+    let mut conn = engine.store().read().await?;
+    let Some(last) = clock::last(&mut conn).await? else { return Ok(None) };
+    let now = last.observed_ms.saturating_add(ms_between(*locked(&engine.inner.marked), Instant::now()));
+    let latest = clock::latest_moment_of(&mut conn, made).await?;
+    Ok(latest.map(|latest| now.saturating_sub(latest.min(now))))
 }
 
 /// Looks at both clocks, now and from now on: every half an hour, and at each jump of the wall clock, so that
@@ -55,7 +50,7 @@ pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
         Ok(()) => true,
         Err(error) if core::disk::passes_with_storage(engine, &error).await => {
             tracing::warn!(%error, "failed to record the time at start; trying again");
-            engine.suspect_storage();
+            core::disk::suspect_storage(engine);
             false
         }
         Err(error) => return Err(error),
@@ -171,9 +166,9 @@ mod tests {
         let engine = Engine::start(config).await.unwrap();
         disk.0.store(true, Ordering::Release);
         observe_time(&engine).await.expect("the start was refused");
-        assert_eq!(engine.observed_age(engine.now()).await.unwrap(), None);
+        assert_eq!(observed_age(&engine, engine.now()).await.unwrap(), None);
         disk.0.store(false, Ordering::Release);
-        until("a record", async || engine.observed_age(engine.now()).await.unwrap().is_some()).await;
+        until("a record", async || observed_age(&engine, engine.now()).await.unwrap().is_some()).await;
         engine.stop().await;
     }
 

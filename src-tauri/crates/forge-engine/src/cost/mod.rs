@@ -188,92 +188,75 @@ async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()>
     Ok(tx.commit().await?)
 }
 
-impl Engine {
-    /// A page of the ledger: every run of an agent that is over.
-    ///
-    /// # Errors
-    /// `Invalid` for a cursor that no page gave.
-    pub async fn cost_ledger(
-        &self,
-        filter: &CostFilter,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> Result<CostPage> {
-        let behind = cursor.map(parse_cursor).transpose()?;
-        let mut page =
-            ledger::page(&mut *self.store().read().await?, filter, behind, limit.saturating_add(1)).await?;
-        let is_more = page.len() > limit as usize;
-        page.truncate(limit as usize);
-        let next_cursor = page.last().filter(|_| is_more).map(|((at, seq), _)| format!("{at}:{seq}"));
-        Ok(CostPage { items: page.into_iter().map(|(_, row)| row).collect(), next_cursor })
-    }
+/// A page of the ledger: every run of an agent that is over.
+pub(crate) async fn cost_ledger(
+    engine: &Engine,
+    filter: &CostFilter,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<CostPage> {
+    let behind = cursor.map(parse_cursor).transpose()?;
+    let mut page =
+        ledger::page(&mut *engine.store().read().await?, filter, behind, limit.saturating_add(1)).await?;
+    let is_more = page.len() > limit as usize;
+    page.truncate(limit as usize);
+    let next_cursor = page.last().filter(|_| is_more).map(|((at, seq), _)| format!("{at}:{seq}"));
+    Ok(CostPage { items: page.into_iter().map(|(_, row)| row).collect(), next_cursor })
+}
 
-    /// A page of the ledger as lines of comma-separated values.
-    ///
-    /// # Errors
-    /// As [`Engine::cost_ledger`].
-    pub async fn cost_csv(
-        &self,
-        filter: &CostFilter,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> Result<CostCsvPage> {
-        let page = self.cost_ledger(filter, cursor, limit).await?;
-        let mut text = if cursor.is_none() { csv_head() } else { String::new() };
-        page.items.iter().for_each(|row| csv_line(row, &mut text));
-        Ok(CostCsvPage { text, next_cursor: page.next_cursor })
-    }
+/// A page of the ledger as lines of comma-separated values.
+pub(crate) async fn cost_csv(
+    engine: &Engine,
+    filter: &CostFilter,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<CostCsvPage> {
+    let page = cost_ledger(engine, filter, cursor, limit).await?;
+    let mut text = if cursor.is_none() { csv_head() } else { String::new() };
+    page.items.iter().for_each(|row| csv_line(row, &mut text));
+    Ok(CostCsvPage { text, next_cursor: page.next_cursor })
+}
 
-    /// Sums over the runs of a time.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn cost_totals(&self, filter: &CostFilter) -> Result<CostTotals> {
-        Ok(ledger::totals(&mut *self.store().read().await?, filter, MOST_SUMS).await?)
-    }
+/// Sums over the runs of a time.
+pub(crate) async fn cost_totals(engine: &Engine, filter: &CostFilter) -> Result<CostTotals> {
+    Ok(ledger::totals(&mut *engine.store().read().await?, filter, MOST_SUMS).await?)
+}
 
-    /// The course of what coder runs cost, with no more points than can be seen.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn cost_series(&self, filter: &CostFilter) -> Result<CostSeries> {
-        let mut conn = self.store().read().await?;
-        let mut rows = costs::lines(&mut conn, filter).await?;
-        let left_off = u32::try_from(rows.len().saturating_sub(MOST_LINES)).unwrap_or(u32::MAX);
-        rows.truncate(MOST_LINES);
-        let all: usize = rows.iter().map(|row| row.known as usize).sum();
-        let mut lines = Vec::with_capacity(rows.len());
-        for row in rows {
-            let points = costs::points(&mut conn, filter, &row).await?;
-            // Each line has its part of the points, the short ones all of theirs.
-            let part = MOST_POINTS.saturating_mul(points.len()).checked_div(all).unwrap_or(0).max(20);
-            let shown = if all > MOST_POINTS { thinned(points, part) } else { points };
-            let mut line = CostLine {
-                project_id: row.project_id.0,
-                project_name: row.project_name,
-                model: row.model,
-                samples: row.known,
-                unknown: row.unknown,
-                ..CostLine::default()
-            };
-            shown.iter().for_each(|point| line.push(point));
-            lines.push(line);
-        }
-        Ok(CostSeries { lines, left_off })
+/// The course of what coder runs cost, with no more points than can be seen.
+pub(crate) async fn cost_series(engine: &Engine, filter: &CostFilter) -> Result<CostSeries> {
+    let mut conn = engine.store().read().await?;
+    let mut rows = costs::lines(&mut conn, filter).await?;
+    let left_off = u32::try_from(rows.len().saturating_sub(MOST_LINES)).unwrap_or(u32::MAX);
+    rows.truncate(MOST_LINES);
+    let all: usize = rows.iter().map(|row| row.known as usize).sum();
+    let mut lines = Vec::with_capacity(rows.len());
+    for row in rows {
+        let points = costs::points(&mut conn, filter, &row).await?;
+        // Each line has its part of the points, the short ones all of theirs.
+        let part = MOST_POINTS.saturating_mul(points.len()).checked_div(all).unwrap_or(0).max(20);
+        let shown = if all > MOST_POINTS { thinned(points, part) } else { points };
+        let mut line = CostLine {
+            project_id: row.project_id.0,
+            project_name: row.project_name,
+            model: row.model,
+            samples: row.known,
+            unknown: row.unknown,
+            ..CostLine::default()
+        };
+        shown.iter().for_each(|point| line.push(point));
+        lines.push(line);
     }
+    Ok(CostSeries { lines, left_off })
+}
 
-    /// Anomalies, the latest first; of one task, if one is named.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn cost_anomalies(
-        &self,
-        filter: &CostFilter,
-        task: Option<&TaskId>,
-        limit: u32,
-    ) -> Result<Vec<CostAnomalyEntry>> {
-        Ok(costs::anomalies(&mut *self.store().read().await?, filter, task, limit).await?)
-    }
+/// Anomalies, the latest first; of one task, if one is named.
+pub(crate) async fn cost_anomalies(
+    engine: &Engine,
+    filter: &CostFilter,
+    task: Option<&TaskId>,
+    limit: u32,
+) -> Result<Vec<CostAnomalyEntry>> {
+    Ok(costs::anomalies(&mut *engine.store().read().await?, filter, task, limit).await?)
 }
 
 /// The task that a run's cost is counted to: of a race's entry, the raced one.

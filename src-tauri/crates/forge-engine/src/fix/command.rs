@@ -36,106 +36,88 @@ pub(crate) struct Fixing<'f> {
     pub workspace: &'f Workspace,
 }
 
-impl Engine {
-    /// What was drafted for a task.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn fixes(&self, id: &TaskId) -> Result<Fixes> {
-        // Somebody may have changed the file by hand since.
-        super::superseded::supersede_fixes(self, id).await;
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        Ok(Fixes {
-            proposals: fixes::of_task(&mut conn, id).await?,
-            drafts: fixes::drafts_of(&mut conn, id).await?,
-        })
-    }
+/// What was drafted for a task.
+pub(crate) async fn fixes(engine: &Engine, id: &TaskId) -> Result<Fixes> {
+    // Somebody may have changed the file by hand since.
+    super::superseded::supersede_fixes(engine, id).await;
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    Ok(Fixes {
+        proposals: fixes::of_task(&mut conn, id).await?,
+        drafts: fixes::drafts_of(&mut conn, id).await?,
+    })
+}
 
-    /// The proposals of a project, oldest first.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn fixes_of_project(&self, id: &ProjectId) -> Result<Vec<FixProposal>> {
-        let mut conn = self.store().read().await?;
-        core::context::context(self, &mut conn, id).await?;
-        Ok(fixes::of_project(&mut conn, id).await?)
-    }
+/// The proposals of a project, oldest first.
+pub(crate) async fn fixes_of_project(engine: &Engine, id: &ProjectId) -> Result<Vec<FixProposal>> {
+    let mut conn = engine.store().read().await?;
+    core::context::context(engine, &mut conn, id).await?;
+    Ok(fixes::of_project(&mut conn, id).await?)
+}
 
-    /// The task that a fix was drafted for. Tasks whose files were the same when the same was drafted share its name.
-    ///
-    /// # Errors
-    /// `NotFound`, or `Invalid` when several tasks have it and none is named.
-    pub async fn task_of_fix(&self, fix: &str, task: Option<&TaskId>) -> Result<TaskId> {
-        let tasks = fixes::tasks_of(&mut *self.store().read().await?, fix).await?;
-        match tasks.as_slice() {
-            all if task.is_some() => all
-                .iter()
-                .find(|id| Some(*id) == task)
-                .cloned()
-                .ok_or_else(|| EngineError::not_found("fix", fix)),
-            [] => Err(EngineError::not_found("fix", fix)),
-            [only] => Ok(only.clone()),
-            several => {
-                let names: Vec<&str> = several.iter().map(TaskId::as_str).collect();
-                let message = format!("several tasks have this fix: name one of {}", names.join(", "));
-                Err(EngineError::invalid("task_id", message))
-            }
+/// The task that a fix was drafted for. Tasks whose files were the same when the same was drafted share its name.
+pub(crate) async fn task_of_fix(engine: &Engine, fix: &str, task: Option<&TaskId>) -> Result<TaskId> {
+    let tasks = fixes::tasks_of(&mut *engine.store().read().await?, fix).await?;
+    match tasks.as_slice() {
+        all if task.is_some() => {
+            all.iter().find(|id| Some(*id) == task).cloned().ok_or_else(|| EngineError::not_found("fix", fix))
+        }
+        [] => Err(EngineError::not_found("fix", fix)),
+        [only] => Ok(only.clone()),
+        several => {
+            let names: Vec<&str> = several.iter().map(TaskId::as_str).collect();
+            let message = format!("several tasks have this fix: name one of {}", names.join(", "));
+            Err(EngineError::invalid("task_id", message))
         }
     }
+}
 
-    /// Applies a drafted fix as a commit of its own and has the failing step run again: green, it is verified; else it is
-    /// rolled back by itself. A fix of an entry of a race that nobody won makes that entry the winner first. What a reviewer at work on the task asks for is applied once they have sent the work back: the
-    /// files stay as they are while somebody judges them.
-    ///
-    /// # Errors
-    /// `NotFound`; `fix_decided`, `fix_outdated`, `fix_blocked` or `workspace_locked` with the reason.
-    pub async fn apply_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        if let Some(wanted) = want_fix(self, &actor, id, fix).await? {
-            return Ok(wanted);
+/// Applies a drafted fix as a commit of its own and has the failing step run again: green, it is verified; else it is
+/// rolled back by itself. A fix of an entry of a race that nobody won makes that entry the winner first. What a reviewer at work on the task asks for is applied once they have sent the work back: the
+/// files stay as they are while somebody judges them.
+pub(crate) async fn apply_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
+    if let Some(wanted) = want_fix(engine, &actor, id, fix).await? {
+        return Ok(wanted);
+    }
+    for take in features(engine).each(|feature| feature.takes_fix) {
+        if let Some(taken) = take(engine, &actor, id, fix).await? {
+            return Ok(taken);
         }
-        for take in features(self).each(|feature| feature.takes_fix) {
-            if let Some(taken) = take(self, &actor, id, fix).await? {
-                return Ok(taken);
-            }
-        }
-        let (task, context, workspace, fix, _lock) = take_up(self, id, fix, &[FixStatus::Drafted]).await?;
-        let of = Fixing { context: &context, task: &task, workspace: &workspace };
-        let fix = land_fix(self, &of, fix, actor, true).await?;
-        review::look_at_changed_work(self, id).await?;
-        self.kick(id);
-        Ok(fix)
     }
+    let (task, context, workspace, fix, _lock) = take_up(engine, id, fix, &[FixStatus::Drafted]).await?;
+    let of = Fixing { context: &context, task: &task, workspace: &workspace };
+    let fix = land_fix(engine, &of, fix, actor, true).await?;
+    review::look_at_changed_work(engine, id).await?;
+    engine.kick(id);
+    Ok(fix)
+}
 
-    /// Takes an applied fix back by a commit of its own.
-    ///
-    /// # Errors
-    /// As [`Engine::apply_fix`]; `fix_outdated` when its file moved on.
-    pub async fn rollback_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        let statuses = [FixStatus::Applied, FixStatus::Verified];
-        let (task, context, workspace, fix, _lock) = take_up(self, id, fix, &statuses).await?;
-        let of = Fixing { context: &context, task: &task, workspace: &workspace };
-        let fix = take_back_fix(self, &of, fix, Some(actor), "somebody took it back").await?;
-        review::look_at_changed_work(self, id).await?;
-        Ok(fix)
-    }
+/// Takes an applied fix back by a commit of its own.
+pub(crate) async fn rollback_fix(
+    engine: &Engine,
+    actor: Actor,
+    id: &TaskId,
+    fix: &str,
+) -> Result<FixProposal> {
+    let statuses = [FixStatus::Applied, FixStatus::Verified];
+    let (task, context, workspace, fix, _lock) = take_up(engine, id, fix, &statuses).await?;
+    let of = Fixing { context: &context, task: &task, workspace: &workspace };
+    let fix = take_back_fix(engine, &of, fix, Some(actor), "somebody took it back").await?;
+    review::look_at_changed_work(engine, id).await?;
+    Ok(fix)
+}
 
-    /// Puts a drafted fix aside.
-    ///
-    /// # Errors
-    /// `NotFound`, `fix_decided`.
-    pub async fn reject_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        let mut tx = self.store().write().await?;
-        let (task, context) = core::load::load_own(self, &mut tx, id, None).await?;
-        let mut fix =
-            fixes::get(&mut tx, id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
-        require(&fix, &[FixStatus::Drafted])?;
-        fix.decided_by = Some(actor);
-        write_fix(self, &mut tx, &task, &mut fix, FixStatus::Rejected).await?;
-        tx.commit().await?;
-        export_fixes(self, &context, None).await;
-        Ok(fix)
-    }
+/// Puts a drafted fix aside.
+pub(crate) async fn reject_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
+    let mut tx = engine.store().write().await?;
+    let (task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+    let mut fix = fixes::get(&mut tx, id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
+    require(&fix, &[FixStatus::Drafted])?;
+    fix.decided_by = Some(actor);
+    write_fix(engine, &mut tx, &task, &mut fix, FixStatus::Rejected).await?;
+    tx.commit().await?;
+    export_fixes(engine, &context, None).await;
+    Ok(fix)
 }
 
 /// Writes down that the reviewer of a task asks for a fix; nothing when the one who asks is not judging it now.

@@ -60,90 +60,86 @@ struct Trial {
     log_id: String,
 }
 
-impl Engine {
-    /// Runs a hook with the environment, the time limit and the capture of a real run. Nothing is moved and
-    /// no agent is started; a plugin says what it would do.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid`.
-    pub async fn test_hook(&self, project: &ProjectId, request: HookTestRequest) -> Result<HookTest> {
-        let index = request.index;
-        let trial = prepare_trial(self, project, request).await?;
-        let blank = HookRun {
-            event: trial.facts.event,
-            index,
-            kind: trial.hook.kind().to_owned(),
-            command: trial.hook.command().to_owned(),
-            status: HookStatus::Ok,
-            exit_code: None,
-            stdout: String::new(),
-            stderr: String::new(),
-            duration_ms: 0,
-            error: None,
-            at: self.now(),
-        };
-        if matches!(trial.hook, LifecycleHook::Script(_)) {
-            super::script::require_trust_of_script(
-                self,
-                &trial.context,
-                trial.task.as_ref(),
-                trial.workspace.as_ref(),
-            )
-            .await?;
-        }
-        let environment = super::script::hook_env(
-            self,
+/// Runs a hook with the environment, the time limit and the capture of a real run. Nothing is moved and
+/// no agent is started; a plugin says what it would do.
+pub(crate) async fn test_hook(
+    engine: &Engine,
+    project: &ProjectId,
+    request: HookTestRequest,
+) -> Result<HookTest> {
+    let index = request.index;
+    let trial = prepare_trial(engine, project, request).await?;
+    let blank = HookRun {
+        event: trial.facts.event,
+        index,
+        kind: trial.hook.kind().to_owned(),
+        command: trial.hook.command().to_owned(),
+        status: HookStatus::Ok,
+        exit_code: None,
+        stdout: String::new(),
+        stderr: String::new(),
+        duration_ms: 0,
+        error: None,
+        at: engine.now(),
+    };
+    if matches!(trial.hook, LifecycleHook::Script(_)) {
+        super::script::require_trust_of_script(
+            engine,
             &trial.context,
             trial.task.as_ref(),
             trial.workspace.as_ref(),
-            &trial.facts,
-        );
-        let cwd = working_dir(&trial.context, trial.workspace.as_ref());
-        let inherited = core::environment::command_environment(self, &trial.context).await?;
-        let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
-        let task = trial.task.as_ref().map(|task| &task.id);
-        let follow = program::log::follow_log(self, project, task, &trial.log_id, &log);
-        let run = match &trial.hook {
-            LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
-            LifecycleHook::Script(script) => {
-                let env = (inherited, environment.clone());
-                try_script(self, &trial, script, cwd.clone(), env, &log, blank).await
-            }
-        };
-        log.append(EntryKind::HookRun, "", record_of(&run)?);
-        drop(follow);
-        program::log::close_log(self, log).await?;
-        Ok(HookTest {
-            status: run.status,
-            exit_code: run.exit_code,
-            stdout: run.stdout,
-            stderr: run.stderr,
-            duration_ms: run.duration_ms,
-            timed_out: run.status == HookStatus::TimedOut,
-            working_dir: cwd.to_string_lossy().into_owned(),
-            environment,
-            log_path: trial.log_dir.join(format!("{}.jsonl", trial.log_id)).to_string_lossy().into_owned(),
-            log_id: trial.log_id,
-            error: run.error,
-        })
+        )
+        .await?;
     }
+    let environment = super::script::hook_env(
+        engine,
+        &trial.context,
+        trial.task.as_ref(),
+        trial.workspace.as_ref(),
+        &trial.facts,
+    );
+    let cwd = working_dir(&trial.context, trial.workspace.as_ref());
+    let inherited = core::environment::command_environment(engine, &trial.context).await?;
+    let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
+    let task = trial.task.as_ref().map(|task| &task.id);
+    let follow = program::log::follow_log(engine, project, task, &trial.log_id, &log);
+    let run = match &trial.hook {
+        LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
+        LifecycleHook::Script(script) => {
+            let env = (inherited, environment.clone());
+            try_script(engine, &trial, script, cwd.clone(), env, &log, blank).await
+        }
+    };
+    log.append(EntryKind::HookRun, "", record_of(&run)?);
+    drop(follow);
+    program::log::close_log(engine, log).await?;
+    Ok(HookTest {
+        status: run.status,
+        exit_code: run.exit_code,
+        stdout: run.stdout,
+        stderr: run.stderr,
+        duration_ms: run.duration_ms,
+        timed_out: run.status == HookStatus::TimedOut,
+        working_dir: cwd.to_string_lossy().into_owned(),
+        environment,
+        log_path: trial.log_dir.join(format!("{}.jsonl", trial.log_id)).to_string_lossy().into_owned(),
+        log_id: trial.log_id,
+        error: run.error,
+    })
+}
 
-    /// A stretch of the log of a hook that is tested, or was, in the repository itself; empty while it has none.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` for a name that no test's log has.
-    pub async fn hook_test_log(
-        &self,
-        project: &ProjectId,
-        log_id: String,
-        after: Option<u64>,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<LogPage> {
-        let log_id = checked_log_id(log_id)?;
-        core::context::context(self, &mut *self.store().read().await?, project).await?;
-        page_of(hook_test_dir(self, project), log_id, after, before, limit).await
-    }
+/// A stretch of the log of a hook that is tested, or was, in the repository itself; empty while it has none.
+pub(crate) async fn hook_test_log(
+    engine: &Engine,
+    project: &ProjectId,
+    log_id: String,
+    after: Option<u64>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<LogPage> {
+    let log_id = checked_log_id(log_id)?;
+    core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    page_of(hook_test_dir(engine, project), log_id, after, before, limit).await
 }
 
 /// The folder with the log of a test of a hook, of whichever task or project: the latest, where several were

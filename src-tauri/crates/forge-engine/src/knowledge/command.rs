@@ -59,121 +59,114 @@ enum Begin {
     File(Option<String>),
 }
 
-impl Engine {
-    /// Lessons of a project: those that wait for a person, newest first, then those that the branch keeps, by
-    /// file; with `status`, those alone.
-    ///
-    /// # Errors
-    /// `NotFound` for the project, `Invalid` for a cursor that is none.
-    pub async fn lessons(
-        &self,
-        project: &ProjectId,
-        status: Option<LessonStatus>,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> Result<LessonPage> {
-        let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
-        let mut from = match (cursor.map(parse_cursor).transpose()?, status) {
-            (Some(from), _) => from,
-            (None, Some(LessonStatus::Accepted)) => Begin::File(None),
-            (None, _) => Begin::Row(None),
-        };
-        let room = limit as usize;
-        let mut items = Vec::new();
-        if let Begin::Row(after) = &from {
-            let wanted = status.unwrap_or(LessonStatus::Proposed);
-            let after = after.as_ref().map(|(at, id)| (*at, id));
-            let mut conn = self.store().read().await?;
-            let mut rows = lessons::list(&mut conn, project, wanted, after, limit + 1).await?;
-            let more = rows.len() > room;
-            rows.truncate(room);
-            let last = rows.last().filter(|_| more);
-            let next = last.map(|last| format!("{OF_ROWS}{}:{}", last.created_at.0, last.id));
-            items.extend(rows.iter().map(shown));
-            if next.is_some() || status.is_some() {
-                return Ok(LessonPage { items, next_cursor: next });
-            }
-            from = Begin::File(None);
+/// Lessons of a project: those that wait for a person, newest first, then those that the branch keeps, by
+/// file; with `status`, those alone.
+pub(crate) async fn lessons(
+    engine: &Engine,
+    project: &ProjectId,
+    status: Option<LessonStatus>,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<LessonPage> {
+    let context = core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    let mut from = match (cursor.map(parse_cursor).transpose()?, status) {
+        (Some(from), _) => from,
+        (None, Some(LessonStatus::Accepted)) => Begin::File(None),
+        (None, _) => Begin::Row(None),
+    };
+    let room = limit as usize;
+    let mut items = Vec::new();
+    if let Begin::Row(after) = &from {
+        let wanted = status.unwrap_or(LessonStatus::Proposed);
+        let after = after.as_ref().map(|(at, id)| (*at, id));
+        let mut conn = engine.store().read().await?;
+        let mut rows = lessons::list(&mut conn, project, wanted, after, limit + 1).await?;
+        let more = rows.len() > room;
+        rows.truncate(room);
+        let last = rows.last().filter(|_| more);
+        let next = last.map(|last| format!("{OF_ROWS}{}:{}", last.created_at.0, last.id));
+        items.extend(rows.iter().map(shown));
+        if next.is_some() || status.is_some() {
+            return Ok(LessonPage { items, next_cursor: next });
         }
-        if let Begin::File(after) = from {
-            let (kept, next_cursor) = kept(self, &context, after.as_deref(), room - items.len()).await?;
-            items.extend(kept);
-            return Ok(LessonPage { items, next_cursor });
-        }
-        Ok(LessonPage { items, next_cursor: None })
+        from = Begin::File(None);
     }
+    if let Begin::File(after) = from {
+        let (kept, next_cursor) = kept(engine, &context, after.as_deref(), room - items.len()).await?;
+        items.extend(kept);
+        return Ok(LessonPage { items, next_cursor });
+    }
+    Ok(LessonPage { items, next_cursor: None })
+}
 
-    /// Proposes a lesson that no run proposed.
-    ///
-    /// # Errors
-    /// `Invalid` with what is wrong with it, `NameTaken` when the same was proposed before.
-    pub async fn propose_lesson(&self, project: &ProjectId, draft: LessonDraft) -> Result<LessonView> {
-        let draft = checked(draft)?;
-        let mut tx = self.store().write().await?;
-        let context = core::context::context(self, &mut tx, project).await?;
-        let row = LessonRow {
-            id: self.new_id(),
-            project_id: project.clone(),
-            task_id: None,
-            task_number: None,
-            execution_id: None,
-            draft,
-            status: LessonStatus::Proposed,
-            landing: None,
-            created_at: self.now(),
-            decided_at: None,
-        };
-        if !lessons::propose(&mut tx, &row).await? {
-            return Err(EngineError::conflict(ConflictCode::NameTaken, "the same was proposed before"));
-        }
-        super::step::knowledge_changed(self, &mut tx, &context, "proposed").await?;
-        tx.commit().await?;
-        Ok(shown(&row))
+/// Proposes a lesson that no run proposed.
+pub(crate) async fn propose_lesson(
+    engine: &Engine,
+    project: &ProjectId,
+    draft: LessonDraft,
+) -> Result<LessonView> {
+    let draft = checked(draft)?;
+    let mut tx = engine.store().write().await?;
+    let context = core::context::context(engine, &mut tx, project).await?;
+    let row = LessonRow {
+        id: engine.new_id(),
+        project_id: project.clone(),
+        task_id: None,
+        task_number: None,
+        execution_id: None,
+        draft,
+        status: LessonStatus::Proposed,
+        landing: None,
+        created_at: engine.now(),
+        decided_at: None,
+    };
+    if !lessons::propose(&mut tx, &row).await? {
+        return Err(EngineError::conflict(ConflictCode::NameTaken, "the same was proposed before"));
     }
+    super::step::knowledge_changed(engine, &mut tx, &context, "proposed").await?;
+    tx.commit().await?;
+    Ok(shown(&row))
+}
 
-    /// Adds a lesson to the repository, as it was proposed or as a person has edited it. One that was
-    /// dismissed may be accepted after all; one that is accepted stays as it is.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` with what is wrong with the text, `TargetCheckoutDirty` with the files when local
-    /// changes are in the way, `LessonNeedsPullRequest` with its file where work goes by pull requests.
-    pub async fn accept_lesson(
-        &self,
-        project: &ProjectId,
-        id: &LessonId,
-        edit: LessonEdit,
-    ) -> Result<LessonView> {
-        let (engine, project, id) = (self.clone(), project.clone(), id.clone());
-        // To the end, also when nobody waits for the answer.
-        let work =
-            self.inner.tracker.spawn(async move { accept_to_the_end(&engine, &project, &id, edit).await });
-        work.await.map_err(|error| EngineError::io("accept a lesson")(std::io::Error::other(error)))?
-    }
+/// Adds a lesson to the repository, as it was proposed or as a person has edited it. One that was
+/// dismissed may be accepted after all; one that is accepted stays as it is.
+pub(crate) async fn accept_lesson(
+    engine: &Engine,
+    project: &ProjectId,
+    id: &LessonId,
+    edit: LessonEdit,
+) -> Result<LessonView> {
+    let (beside, project, id) = (engine.clone(), project.clone(), id.clone());
+    // To the end, also when nobody waits for the answer.
+    let work =
+        engine.inner.tracker.spawn(async move { accept_to_the_end(&beside, &project, &id, edit).await });
+    work.await.map_err(|error| EngineError::io("accept a lesson")(std::io::Error::other(error)))?
+}
 
-    /// Leaves a lesson out. One that was dismissed already stays so.
-    ///
-    /// # Errors
-    /// `NotFound`, `LessonDecided` when the repository keeps it.
-    pub async fn dismiss_lesson(&self, project: &ProjectId, id: &LessonId) -> Result<LessonView> {
-        let (_, context) = lesson(self, project, id).await?;
-        let (repo, target) = (core::repository::repo(self, &context).await?, context.usual_target());
-        let _turn = turn_at(&repo, &target).await;
-        let mut row = settled_lesson(self, &repo, project, id).await?;
-        match row.status {
-            LessonStatus::Dismissed => {}
-            LessonStatus::Proposed => {
-                row.status = LessonStatus::Dismissed;
-                row.decided_at = Some(self.now());
-                write_lesson(self, &row, Some((&context, "dismissed"))).await?;
-            }
-            LessonStatus::Accepted => {
-                let file = row.landing.as_ref().map(|landing| landing.file.as_str()).unwrap_or_default();
-                let message = format!("the lesson is accepted: to drop it, delete {file}");
-                return Err(EngineError::conflict(ConflictCode::LessonDecided, message));
-            }
+/// Leaves a lesson out. One that was dismissed already stays so.
+pub(crate) async fn dismiss_lesson(
+    engine: &Engine,
+    project: &ProjectId,
+    id: &LessonId,
+) -> Result<LessonView> {
+    let (_, context) = lesson(engine, project, id).await?;
+    let (repo, target) = (core::repository::repo(engine, &context).await?, context.usual_target());
+    let _turn = turn_at(&repo, &target).await;
+    let mut row = settled_lesson(engine, &repo, project, id).await?;
+    match row.status {
+        LessonStatus::Dismissed => {}
+        LessonStatus::Proposed => {
+            row.status = LessonStatus::Dismissed;
+            row.decided_at = Some(engine.now());
+            write_lesson(engine, &row, Some((&context, "dismissed"))).await?;
         }
-        Ok(shown(&row))
+        LessonStatus::Accepted => {
+            let file = row.landing.as_ref().map(|landing| landing.file.as_str()).unwrap_or_default();
+            let message = format!("the lesson is accepted: to drop it, delete {file}");
+            return Err(EngineError::conflict(ConflictCode::LessonDecided, message));
+        }
     }
+    Ok(shown(&row))
 }
 
 /// The lessons that the branch keeps, by file.

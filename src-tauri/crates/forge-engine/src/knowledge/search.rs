@@ -15,21 +15,21 @@ use crate::{
 /// The longest text that people search with, in characters.
 const MAX_TEXT: usize = 500;
 
-impl Engine {
-    /// The lessons of a project that a text finds, the best first.
-    ///
-    /// # Errors
-    /// `NotFound`; `Invalid` for a text without a word to search for.
-    pub async fn search_lessons(&self, id: &ProjectId, text: &str, limit: u32) -> Result<Vec<Lesson>> {
-        if text.chars().count() > MAX_TEXT {
-            return Err(EngineError::invalid("q", format!("must be at most {MAX_TEXT} characters")));
-        }
-        if query(text).is_none() {
-            return Err(EngineError::invalid("q", "needs a word of three letters or more"));
-        }
-        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        find_lessons(self, &context, &context.usual_target(), text, limit).await
+/// The lessons of a project that a text finds, the best first.
+pub(crate) async fn search_lessons(
+    engine: &Engine,
+    id: &ProjectId,
+    text: &str,
+    limit: u32,
+) -> Result<Vec<Lesson>> {
+    if text.chars().count() > MAX_TEXT {
+        return Err(EngineError::invalid("q", format!("must be at most {MAX_TEXT} characters")));
     }
+    if query(text).is_none() {
+        return Err(EngineError::invalid("q", "needs a word of three letters or more"));
+    }
+    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    find_lessons(engine, &context, &context.usual_target(), text, limit).await
 }
 
 /// The lessons of a branch that a text finds, the best first.

@@ -26,17 +26,12 @@ const NOTES: &str = "trajectories";
 /// Where it keeps the postmortems.
 const POSTMORTEMS: &str = "postmortems";
 
-impl Engine {
-    /// What a task left behind.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn debrief(&self, id: &TaskId) -> Result<Debrief> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        let note = trajectories::get(&mut conn, id).await?;
-        Ok(Debrief { note, postmortems: postmortems::of_task(&mut conn, id).await? })
-    }
+/// What a task left behind.
+pub(crate) async fn debrief(engine: &Engine, id: &TaskId) -> Result<Debrief> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    let note = trajectories::get(&mut conn, id).await?;
+    Ok(Debrief { note, postmortems: postmortems::of_task(&mut conn, id).await? })
 }
 
 /// Writes down what a run that begins is told of earlier ones.

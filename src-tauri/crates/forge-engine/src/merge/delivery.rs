@@ -25,173 +25,154 @@ const MAX_COMMITS: u32 = 200;
 /// How many tasks of a queue are listed.
 const MAX_QUEUE: u32 = 500;
 
-impl Engine {
-    /// A task's merges, oldest first.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn merges(&self, id: &TaskId) -> Result<Vec<Merge>> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        Ok(merges::list(&mut conn, id).await?)
-    }
+/// A task's merges, oldest first.
+pub(crate) async fn merges(engine: &Engine, id: &TaskId) -> Result<Vec<Merge>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    Ok(merges::list(&mut conn, id).await?)
+}
 
-    /// The tasks of a project that are being merged or stand in line, per target in their order.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn merge_queue(&self, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
-        let mut conn = self.store().read().await?;
-        let context = core::context::context(self, &mut conn, id).await?;
-        let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
-        let states = vec![state.name.clone()];
-        let filter = Filter { project: Some(id.clone()), states, text: None, after: None };
-        let mut rows = tasks::list(&mut conn, &filter, MAX_QUEUE).await?;
-        // Who waits for a turn stands behind who has it; the rest is the order of their coming.
-        let stands = |reason: Option<WaitReason>| u8::from(reason == Some(WaitReason::MergeQueue));
-        rows.sort_by_key(|task| {
-            let waiting = task.waiting.as_ref().map(|waiting| waiting.reason);
-            (context.target_branch(task), stands(waiting), task.status_since)
+/// The tasks of a project that are being merged or stand in line, per target in their order.
+pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
+    let mut conn = engine.store().read().await?;
+    let context = core::context::context(engine, &mut conn, id).await?;
+    let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
+    let states = vec![state.name.clone()];
+    let filter = Filter { project: Some(id.clone()), states, text: None, after: None };
+    let mut rows = tasks::list(&mut conn, &filter, MAX_QUEUE).await?;
+    // Who waits for a turn stands behind who has it; the rest is the order of their coming.
+    let stands = |reason: Option<WaitReason>| u8::from(reason == Some(WaitReason::MergeQueue));
+    rows.sort_by_key(|task| {
+        let waiting = task.waiting.as_ref().map(|waiting| waiting.reason);
+        (context.target_branch(task), stands(waiting), task.status_since)
+    });
+    let mut queue: Vec<MergeQueueEntry> = Vec::with_capacity(rows.len());
+    for task in rows {
+        let target = context.target_branch(&task);
+        let place = queue.last().filter(|last| last.target == target).map_or(0, |last| last.place + 1);
+        queue.push(MergeQueueEntry {
+            task_id: task.id,
+            number: task.number,
+            title: task.title,
+            target,
+            place,
+            waiting: task.waiting,
+            since: task.status_since,
         });
-        let mut queue: Vec<MergeQueueEntry> = Vec::with_capacity(rows.len());
-        for task in rows {
-            let target = context.target_branch(&task);
-            let place = queue.last().filter(|last| last.target == target).map_or(0, |last| last.place + 1);
-            queue.push(MergeQueueEntry {
-                task_id: task.id,
-                number: task.number,
-                title: task.title,
-                target,
-                place,
-                waiting: task.waiting,
-                since: task.status_since,
-            });
-        }
-        Ok(queue)
     }
+    Ok(queue)
+}
 
-    /// What a task's last merge conflicts in; `None` when none did.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn conflict(&self, id: &TaskId) -> Result<Option<Conflict>> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        let runs = executions::list(&mut conn, id).await?;
-        Ok(runs.into_iter().rev().find_map(|row| row.execution.conflict))
-    }
+/// What a task's last merge conflicts in; `None` when none did.
+pub(crate) async fn conflict(engine: &Engine, id: &TaskId) -> Result<Option<Conflict>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    let runs = executions::list(&mut conn, id).await?;
+    Ok(runs.into_iter().rev().find_map(|row| row.execution.conflict))
+}
 
-    /// What became of a task's last conflict.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn conflict_standing(&self, id: &TaskId, conflict: &Conflict) -> Result<ConflictStanding> {
-        let mut conn = self.store().read().await?;
-        let (_, context) = core::load::load(self, &mut conn, id, None).await?;
-        let last = merges::last(&mut conn, id).await?;
-        let workspace = workspaces::last(&mut conn, id).await?;
-        drop(conn);
-        if last.is_some_and(|merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing)) {
-            return Ok(ConflictStanding::Merged);
-        }
-        let Some(workspace) = workspace else { return Ok(ConflictStanding::Open) };
-        let repo = core::repository::repo(self, &context).await?;
-        // The branch moves when the rebase, or the merge of the target, is finished.
-        let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
-        let resolved = match tip {
-            Some(tip) => repo.is_ancestor(&conflict.target_commit, &tip).await?,
-            None => false,
-        };
-        Ok(if resolved { ConflictStanding::Resolved } else { ConflictStanding::Open })
+/// What became of a task's last conflict.
+pub(crate) async fn conflict_standing(
+    engine: &Engine,
+    id: &TaskId,
+    conflict: &Conflict,
+) -> Result<ConflictStanding> {
+    let mut conn = engine.store().read().await?;
+    let (_, context) = core::load::load(engine, &mut conn, id, None).await?;
+    let last = merges::last(&mut conn, id).await?;
+    let workspace = workspaces::last(&mut conn, id).await?;
+    drop(conn);
+    if last.is_some_and(|merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing)) {
+        return Ok(ConflictStanding::Merged);
     }
+    let Some(workspace) = workspace else { return Ok(ConflictStanding::Open) };
+    let repo = core::repository::repo(engine, &context).await?;
+    // The branch moves when the rebase, or the merge of the target, is finished.
+    let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
+    let resolved = match tip {
+        Some(tip) => repo.is_ancestor(&conflict.target_commit, &tip).await?,
+        None => false,
+    };
+    Ok(if resolved { ConflictStanding::Resolved } else { ConflictStanding::Open })
+}
 
-    /// One file in conflict with its three sides.
-    ///
-    /// # Errors
-    /// `NotFound` for the task, or a file that is not in conflict.
-    pub async fn conflict_file(&self, id: &TaskId, path: &str) -> Result<ConflictFile> {
-        let conflict = self.conflict(id).await?;
-        let found = conflict.and_then(|conflict| conflict.paths.into_iter().find(|known| known.path == path));
-        let conflict: ConflictPath = found.ok_or_else(|| EngineError::not_found("file in conflict", path))?;
-        let context = {
-            let mut conn = self.store().read().await?;
-            core::load::load(self, &mut conn, id, None).await?.1
-        };
-        let repo = core::repository::repo(self, &context).await?;
-        Ok(ConflictFile {
-            base: side_text(&repo, conflict.base.as_ref()).await?,
-            ours: side_text(&repo, conflict.ours.as_ref()).await?,
-            theirs: side_text(&repo, conflict.theirs.as_ref()).await?,
-            conflict,
-        })
-    }
+/// One file in conflict with its three sides.
+pub(crate) async fn conflict_file(engine: &Engine, id: &TaskId, path: &str) -> Result<ConflictFile> {
+    let conflict = conflict(engine, id).await?;
+    let found = conflict.and_then(|conflict| conflict.paths.into_iter().find(|known| known.path == path));
+    let conflict: ConflictPath = found.ok_or_else(|| EngineError::not_found("file in conflict", path))?;
+    let context = {
+        let mut conn = engine.store().read().await?;
+        core::load::load(engine, &mut conn, id, None).await?.1
+    };
+    let repo = core::repository::repo(engine, &context).await?;
+    Ok(ConflictFile {
+        base: side_text(&repo, conflict.base.as_ref()).await?,
+        ours: side_text(&repo, conflict.ours.as_ref()).await?,
+        theirs: side_text(&repo, conflict.theirs.as_ref()).await?,
+        conflict,
+    })
+}
 
-    /// What a closed task delivered.
-    ///
-    /// # Errors
-    /// `NotFound`, `TaskOpen`.
-    pub async fn delivery(&self, id: &TaskId) -> Result<Delivery> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = core::load::load(self, &mut conn, id, None).await?;
-        if !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
-            let message = "the task is still open: what it delivers is known when it is closed";
-            return Err(EngineError::conflict(ConflictCode::TaskOpen, message));
-        }
-        let merge = merges::last(&mut conn, id).await?;
-        let merge = merge.filter(|merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing));
-        let reviews = reviews::list(&mut conn, id).await?;
-        let runs = executions::list(&mut conn, id).await?;
-        let workspace = workspaces::last(&mut conn, id).await?;
-        let pull_request = pull_requests::get(&mut conn, id).await?.and_then(|row| row.pull_request);
-        drop(conn);
-        let commits = match (&merge, &workspace) {
-            (Some(merge), Some(workspace)) if !merge.source_commit.is_empty() => {
-                let repo = core::repository::repo(self, &context).await?;
-                let base = merge.target_before.clone().unwrap_or_else(|| workspace.base_commit.clone());
-                delivered(&repo, &base, &merge.source_commit).await?
-            }
-            _ => Vec::new(),
-        };
-        let mut usage = Usage::default();
-        let mut agent_ms = 0;
-        for row in &runs {
-            usage.add(&row.execution.usage);
-            agent_ms += row.execution.finished_at.map_or(0, |end| end.since(row.execution.started_at));
-        }
-        // The checks that count are those of the work itself, not of a plan or a gate that had none.
-        let passed = reviews.iter().rev().find(|review| review.status == ReviewStatus::Passed);
-        let judged = reviews.iter().rev().find(|review| {
-            review.status == ReviewStatus::Passed
-                && context
-                    .workflow
-                    .state(&review.state)
-                    .is_some_and(|state| context.workflow.judges_work(state))
-        });
-        let passed = judged.or(passed);
-        let last_work = runs.iter().rev().find(|row| row.execution.role == ExecutionRole::Coder);
-        Ok(Delivery {
-            summary: last_work.and_then(|row| row.execution.summary.clone()),
-            pull_request: pull_request.map(|pull| PullRequestLink {
-                number: pull.number,
-                url: pull.url,
-                state: pull.state,
-            }),
-            commits,
-            diff_stat: task.diff_stat,
-            checks: passed.map(|review| review.steps.clone()).unwrap_or_default(),
-            audit: reviews.iter().rev().find_map(|review| {
-                review.audits.iter().rev().find(|report| report.audit.verdict.is_some()).cloned()
-            }),
-            decided_by: passed.and_then(|review| review.decided_by.clone()),
-            attempts: u32::try_from(reviews.len()).unwrap_or(u32::MAX),
-            runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
-            usage,
-            started_at: runs.first().map(|row| row.execution.started_at),
-            finished_at: task.status_since,
-            agent_ms,
-            merge,
-        })
+/// What a closed task delivered.
+pub(crate) async fn delivery(engine: &Engine, id: &TaskId) -> Result<Delivery> {
+    let mut conn = engine.store().read().await?;
+    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+    if !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
+        let message = "the task is still open: what it delivers is known when it is closed";
+        return Err(EngineError::conflict(ConflictCode::TaskOpen, message));
     }
+    let merge = merges::last(&mut conn, id).await?;
+    let merge = merge.filter(|merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing));
+    let reviews = reviews::list(&mut conn, id).await?;
+    let runs = executions::list(&mut conn, id).await?;
+    let workspace = workspaces::last(&mut conn, id).await?;
+    let pull_request = pull_requests::get(&mut conn, id).await?.and_then(|row| row.pull_request);
+    drop(conn);
+    let commits = match (&merge, &workspace) {
+        (Some(merge), Some(workspace)) if !merge.source_commit.is_empty() => {
+            let repo = core::repository::repo(engine, &context).await?;
+            let base = merge.target_before.clone().unwrap_or_else(|| workspace.base_commit.clone());
+            delivered(&repo, &base, &merge.source_commit).await?
+        }
+        _ => Vec::new(),
+    };
+    let mut usage = Usage::default();
+    let mut agent_ms = 0;
+    for row in &runs {
+        usage.add(&row.execution.usage);
+        agent_ms += row.execution.finished_at.map_or(0, |end| end.since(row.execution.started_at));
+    }
+    // The checks that count are those of the work itself, not of a plan or a gate that had none.
+    let passed = reviews.iter().rev().find(|review| review.status == ReviewStatus::Passed);
+    let judged = reviews.iter().rev().find(|review| {
+        review.status == ReviewStatus::Passed
+            && context.workflow.state(&review.state).is_some_and(|state| context.workflow.judges_work(state))
+    });
+    let passed = judged.or(passed);
+    let last_work = runs.iter().rev().find(|row| row.execution.role == ExecutionRole::Coder);
+    Ok(Delivery {
+        summary: last_work.and_then(|row| row.execution.summary.clone()),
+        pull_request: pull_request.map(|pull| PullRequestLink {
+            number: pull.number,
+            url: pull.url,
+            state: pull.state,
+        }),
+        commits,
+        diff_stat: task.diff_stat,
+        checks: passed.map(|review| review.steps.clone()).unwrap_or_default(),
+        audit: reviews.iter().rev().find_map(|review| {
+            review.audits.iter().rev().find(|report| report.audit.verdict.is_some()).cloned()
+        }),
+        decided_by: passed.and_then(|review| review.decided_by.clone()),
+        attempts: u32::try_from(reviews.len()).unwrap_or(u32::MAX),
+        runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+        usage,
+        started_at: runs.first().map(|row| row.execution.started_at),
+        finished_at: task.status_since,
+        agent_ms,
+        merge,
+    })
 }
 
 async fn delivered(repo: &Repo, base: &str, source: &str) -> Result<Vec<DeliveredCommit>> {

@@ -51,12 +51,10 @@ impl Default for LogGrowths {
     }
 }
 
-impl Engine {
-    /// Listens to the growth of logs from now on.
-    #[must_use]
-    pub fn log_growth(&self) -> Growths {
-        Growths::new(self.part::<LogGrowths>().0.subscribe())
-    }
+/// Listens to the growth of logs from now on.
+#[must_use]
+pub(crate) fn log_growth(engine: &Engine) -> Growths {
+    Growths::new(engine.part::<LogGrowths>().0.subscribe())
 }
 
 impl Growths {

@@ -10,7 +10,7 @@ use forge_model::ids::{ProjectId, TaskId};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    Engine, EngineError,
+    Engine, EngineError, core,
     error::Result,
     program::growth::{LogGrowth, LogGrowths},
 };
@@ -68,8 +68,8 @@ pub(crate) async fn close_log(engine: &Engine, log: LogWriter) -> Result<()> {
             break;
         }
         // A disk that takes everything else refuses this log for a reason that does not pass.
-        let full = engine.disk_space().is_some_and(|space| space.free < LOG_NEEDS);
-        tries = if full || engine.probe_storage().await.failure.is_some() { 0 } else { tries + 1 };
+        let full = core::disk::disk_space(engine).is_some_and(|space| space.free < LOG_NEEDS);
+        tries = if full || core::disk::probe_storage(engine).await.failure.is_some() { 0 } else { tries + 1 };
         if tries > LOG_TRIES {
             break;
         }

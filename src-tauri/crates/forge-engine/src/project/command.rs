@@ -60,263 +60,233 @@ pub struct ProjectChange {
     pub paused: Option<bool>,
 }
 
-impl Engine {
-    /// Adds a repository as a project.
-    ///
-    /// # Errors
-    /// `Invalid` with the fields that are wrong, `NameTaken`.
-    pub async fn create_project(&self, new: NewProject) -> Result<Project> {
-        let path = expand_home(&new.repo_path);
-        let repo = Repo::open(self.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
-        let root = repo.root().to_owned();
-        let Some(repo_path) = root.to_str().map(str::to_owned) else {
-            return Err(EngineError::invalid(
-                "repo_path",
-                format!("the path {} is not UTF-8: rename the folder", root.display()),
-            ));
-        };
-        let branch = match new.default_branch {
-            Some(branch) => checked_branch(&branch)?,
-            None => repo
-                .default_branch()
-                .await
-                .map_err(|error| EngineError::invalid("default_branch", error.to_string()))?,
-        };
+/// Adds a repository as a project.
+pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<Project> {
+    let path = expand_home(&new.repo_path);
+    let repo = Repo::open(engine.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
+    let root = repo.root().to_owned();
+    let Some(repo_path) = root.to_str().map(str::to_owned) else {
+        return Err(EngineError::invalid(
+            "repo_path",
+            format!("the path {} is not UTF-8: rename the folder", root.display()),
+        ));
+    };
+    let branch = match new.default_branch {
+        Some(branch) => checked_branch(&branch)?,
+        None => repo
+            .default_branch()
+            .await
+            .map_err(|error| EngineError::invalid("default_branch", error.to_string()))?,
+    };
+    if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
+        return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
+    }
+    let name = new.name.unwrap_or_else(|| {
+        root.file_name().map_or_else(|| "project".into(), |n| n.to_string_lossy().into_owned())
+    });
+    let workflow = match new.workflow {
+        Some(value) => parse_value(value).map_err(|findings| prefixed("workflow", findings))?.workflow,
+        None => serde_json::from_str(default_workflow_json())
+            .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
+    };
+    let mut settings = new.settings.unwrap_or_else(|| json!({}));
+    tidy_settings(&mut settings);
+    let parsed = parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
+    let now = engine.now();
+    let mut row = ProjectRow {
+        project: Project {
+            id: engine.new_id(),
+            name: checked_name(&name)?,
+            repo_path,
+            default_branch: branch,
+            work_mode: new.work_mode.unwrap_or(WorkMode::DirectCommit),
+            paused: false,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        },
+        settings,
+        workflow: serde_json::to_string(&workflow)
+            .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
+        workflow_origin: None,
+        repository_config: None,
+    };
+    super::repository::read_repository_config(&repo, &mut row).await?;
+    let mut tx = engine.store().write().await?;
+    require_free_name(&mut tx, &row.project.name, None).await?;
+    if parsed.workflow_source == WorkflowSource::Repository {
+        super::workflows::adopt_repository_workflow(engine, &mut tx, &mut row).await?;
+    }
+    projects::insert(&mut tx, &row).await?;
+    project_changed(engine, &mut tx, &row.project, "created").await?;
+    tx.commit().await?;
+    super::repository::watch_repository(engine, &row.project.id);
+    Ok(row.project)
+}
+
+/// All projects, by name.
+pub(crate) async fn projects(engine: &Engine) -> Result<Vec<Project>> {
+    let mut conn = engine.store().read().await?;
+    Ok(projects::list(&mut conn).await?.into_iter().map(|row| row.project).collect())
+}
+
+/// Whether a project's repository is where the project says.
+pub(crate) async fn has_repository(engine: &Engine, id: &ProjectId) -> Result<bool> {
+    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    Ok(core::repository::present_repo(engine, &context).await?.is_some())
+}
+
+/// One project, by id or name.
+pub(crate) async fn project(engine: &Engine, id_or_name: &str) -> Result<Project> {
+    let mut conn = engine.store().read().await?;
+    if let Some(row) = projects::get(&mut conn, &ProjectId::from(id_or_name)).await? {
+        return Ok(row.project);
+    }
+    let named = projects::by_name(&mut conn, id_or_name).await?;
+    named.map(|row| row.project).ok_or_else(|| EngineError::not_found("project", id_or_name))
+}
+
+/// Changes what a project is called, where and how it is merged, or whether it is paused.
+pub(crate) async fn update_project(
+    engine: &Engine,
+    id: &ProjectId,
+    change: ProjectChange,
+) -> Result<Project> {
+    let ProjectChange { name, default_branch, work_mode, paused } = change;
+    let mut tx = engine.store().write().await?;
+    let mut row = projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    if let Some(name) = name {
+        row.project.name = checked_name(&name)?;
+        require_free_name(&mut tx, &row.project.name, Some(id)).await?;
+    }
+    let default_branch = default_branch.map(|branch| checked_branch(&branch)).transpose()?;
+    let moved = default_branch.is_some();
+    if let Some(branch) = default_branch {
+        let repo = Repo::open(engine.git(), Path::new(&row.project.repo_path)).await?;
         if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
             return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
         }
-        let name = new.name.unwrap_or_else(|| {
-            root.file_name().map_or_else(|| "project".into(), |n| n.to_string_lossy().into_owned())
-        });
-        let workflow = match new.workflow {
-            Some(value) => parse_value(value).map_err(|findings| prefixed("workflow", findings))?.workflow,
-            None => serde_json::from_str(default_workflow_json())
-                .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
-        };
-        let mut settings = new.settings.unwrap_or_else(|| json!({}));
-        tidy_settings(&mut settings);
-        let parsed = parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
-        let now = self.now();
-        let mut row = ProjectRow {
-            project: Project {
-                id: self.new_id(),
-                name: checked_name(&name)?,
-                repo_path,
-                default_branch: branch,
-                work_mode: new.work_mode.unwrap_or(WorkMode::DirectCommit),
-                paused: false,
-                version: 1,
-                created_at: now,
-                updated_at: now,
-            },
-            settings,
-            workflow: serde_json::to_string(&workflow)
-                .map_err(|error| EngineError::invalid("workflow", error.to_string()))?,
-            workflow_origin: None,
-            repository_config: None,
-        };
+        row.project.default_branch = branch;
         super::repository::read_repository_config(&repo, &mut row).await?;
-        let mut tx = self.store().write().await?;
-        require_free_name(&mut tx, &row.project.name, None).await?;
-        if parsed.workflow_source == WorkflowSource::Repository {
-            super::workflows::adopt_repository_workflow(self, &mut tx, &mut row).await?;
-        }
-        projects::insert(&mut tx, &row).await?;
-        project_changed(self, &mut tx, &row.project, "created").await?;
-        tx.commit().await?;
-        super::repository::watch_repository(self, &row.project.id);
-        Ok(row.project)
     }
-
-    /// All projects, by name.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn projects(&self) -> Result<Vec<Project>> {
-        let mut conn = self.store().read().await?;
-        Ok(projects::list(&mut conn).await?.into_iter().map(|row| row.project).collect())
+    row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
+    row.project.paused = paused.unwrap_or(row.project.paused);
+    projects::update(&mut tx, &mut row, engine.now()).await?;
+    project_changed(engine, &mut tx, &row.project, "updated").await?;
+    tx.commit().await?;
+    if moved {
+        super::repository::watch_repository(engine, id);
     }
+    core::scheduler::wake_waiting(engine);
+    Ok(row.project)
+}
 
-    /// Whether a project's repository is where the project says.
-    ///
-    /// # Errors
-    /// `NotFound`, git's errors other than that there is none.
-    pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
-        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        Ok(core::repository::present_repo(self, &context).await?.is_some())
-    }
-
-    /// One project, by id or name.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn project(&self, id_or_name: &str) -> Result<Project> {
-        let mut conn = self.store().read().await?;
-        if let Some(row) = projects::get(&mut conn, &ProjectId::from(id_or_name)).await? {
-            return Ok(row.project);
-        }
-        let named = projects::by_name(&mut conn, id_or_name).await?;
-        named.map(|row| row.project).ok_or_else(|| EngineError::not_found("project", id_or_name))
-    }
-
-    /// Changes what a project is called, where and how it is merged, or whether it is paused.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid`, `NameTaken`.
-    pub async fn update_project(&self, id: &ProjectId, change: ProjectChange) -> Result<Project> {
-        let ProjectChange { name, default_branch, work_mode, paused } = change;
-        let mut tx = self.store().write().await?;
-        let mut row =
-            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        if let Some(name) = name {
-            row.project.name = checked_name(&name)?;
-            require_free_name(&mut tx, &row.project.name, Some(id)).await?;
-        }
-        let default_branch = default_branch.map(|branch| checked_branch(&branch)).transpose()?;
-        let moved = default_branch.is_some();
-        if let Some(branch) = default_branch {
-            let repo = Repo::open(self.git(), Path::new(&row.project.repo_path)).await?;
-            if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
-                return Err(EngineError::invalid(
-                    "default_branch",
-                    format!("no branch is called `{branch}`"),
-                ));
-            }
-            row.project.default_branch = branch;
-            super::repository::read_repository_config(&repo, &mut row).await?;
-        }
-        row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
-        row.project.paused = paused.unwrap_or(row.project.paused);
-        projects::update(&mut tx, &mut row, self.now()).await?;
-        project_changed(self, &mut tx, &row.project, "updated").await?;
-        tx.commit().await?;
-        if moved {
-            super::repository::watch_repository(self, id);
-        }
-        core::scheduler::wake_waiting(self);
-        Ok(row.project)
-    }
-
-    /// Removes a project with its worktrees, after backing them up. The repository stays as it is. Where there is none any
-    /// more, nothing can be backed up: the worktrees stay and are listed as folders that belong to no task.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` when the name is not repeated, `TaskOpen` while an agent runs in it.
-    pub async fn delete_project(&self, id: &ProjectId, confirm: &str) -> Result<()> {
-        let (row, all) = {
-            let mut conn = self.store().read().await?;
-            let row =
-                projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-            let all = tasks::of_project(&mut conn, id).await?;
-            (row, all)
-        };
-        if confirm != row.project.name {
-            return Err(EngineError::invalid(
-                "confirm",
-                format!("must repeat the project's name, `{}`", row.project.name),
-            ));
-        }
-        if let Some(busy) = all.iter().find(|task| run::running::is_running(self, &task.id)) {
-            return Err(EngineError::conflict(
-                ConflictCode::TaskOpen,
-                format!("an agent works on #{}: stop it first", busy.number),
-            ));
-        }
-        let context = ProjectContext::read(&row)?;
-        let has_repository = core::repository::present_repo(self, &context).await?.is_some();
-        let mut holds = Vec::with_capacity(all.len());
-        let mut folders = Vec::new();
-        for task in &all {
-            holds.push(core::workers::hold(self, &task.id).await);
-            if !has_repository {
-                continue;
-            }
-            let workspace = workspaces::last(&mut *self.store().read().await?, &task.id).await?;
-            folders.extend(workspace.as_ref().map(task_folder));
-            if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-                && let Err(reason) =
-                    workspace::removal::remove_workspace(self, &context, task, workspace, Goes::Away).await?
-            {
-                return Err(EngineError::conflict(
-                    ConflictCode::InUse,
-                    format!("the worktree of #{} cannot go: {reason}", task.number),
-                ));
-            }
-        }
-        if has_repository {
-            workspace::pool::drop_slots(self, &context, 0).await?;
-        }
-        let mut tx = self.store().write().await?;
-        projects::delete(&mut tx, id).await?;
-        project_changed(self, &mut tx, &row.project, "deleted").await?;
-        tx.commit().await?;
-        core::context::forget_context(self, id);
-        locked(&self.part::<RepositoryWatches>().0).remove(id);
-        folders.iter().for_each(|folder| clear_own_files(folder));
-        remove_folder(&self.data_dir().join("attachments").join(id.as_str())).await?;
-        remove_folder(&self.data_dir().join("logs").join(id.as_str())).await
-    }
-
-    /// A project's settings, complete, and what of them is its own.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn settings(&self, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
-        let mut conn = self.store().read().await?;
+/// Removes a project with its worktrees, after backing them up. The repository stays as it is. Where there is none any
+/// more, nothing can be backed up: the worktrees stay and are listed as folders that belong to no task.
+pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &str) -> Result<()> {
+    let (row, all) = {
+        let mut conn = engine.store().read().await?;
         let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let context = core::context::context(self, &mut conn, id).await?;
-        Ok((context.settings.clone(), row.settings))
+        let all = tasks::of_project(&mut conn, id).await?;
+        (row, all)
+    };
+    if confirm != row.project.name {
+        return Err(EngineError::invalid(
+            "confirm",
+            format!("must repeat the project's name, `{}`", row.project.name),
+        ));
     }
-
-    /// Changes settings by a JSON merge patch: objects merge, arrays and scalars replace, null returns to
-    /// the default. Nothing is written unless the whole is valid.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` with the fields.
-    pub async fn patch_settings(&self, id: &ProjectId, patch: &Value) -> Result<(ProjectSettings, Value)> {
-        if !patch.is_object() {
-            return Err(EngineError::invalid("settings", "must be an object"));
+    if let Some(busy) = all.iter().find(|task| run::running::is_running(engine, &task.id)) {
+        return Err(EngineError::conflict(
+            ConflictCode::TaskOpen,
+            format!("an agent works on #{}: stop it first", busy.number),
+        ));
+    }
+    let context = ProjectContext::read(&row)?;
+    let has_repository = core::repository::present_repo(engine, &context).await?.is_some();
+    let mut holds = Vec::with_capacity(all.len());
+    let mut folders = Vec::new();
+    for task in &all {
+        holds.push(core::workers::hold(engine, &task.id).await);
+        if !has_repository {
+            continue;
         }
-        let mut tx = self.store().write().await?;
-        let mut row =
-            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let source_before = core::context::context(self, &mut tx, id).await?.settings.workflow_source;
-        merge_patch(&mut row.settings, patch);
-        tidy_settings(&mut row.settings);
-        // What is written now is refused where what was written once is mended.
-        let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
-        let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
-        match moved_to {
-            Some(WorkflowSource::Repository) => {
-                super::workflows::adopt_repository_workflow(self, &mut tx, &mut row).await?;
-            }
-            Some(WorkflowSource::Project) => row.workflow_origin = None,
-            None => {}
+        let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+        folders.extend(workspace.as_ref().map(task_folder));
+        if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+            && let Err(reason) =
+                workspace::removal::remove_workspace(engine, &context, task, workspace, Goes::Away).await?
+        {
+            return Err(EngineError::conflict(
+                ConflictCode::InUse,
+                format!("the worktree of #{} cannot go: {reason}", task.number),
+            ));
         }
-        projects::update(&mut tx, &mut row, self.now()).await?;
-        project_changed(self, &mut tx, &row.project, "settings").await?;
-        tx.commit().await?;
-        workspace::pool::trim_pool_later(self, id);
-        core::scheduler::wake_waiting(self);
-        Ok((ProjectContext::read(&row)?.settings, row.settings))
     }
+    if has_repository {
+        workspace::pool::drop_slots(engine, &context, 0).await?;
+    }
+    let mut tx = engine.store().write().await?;
+    projects::delete(&mut tx, id).await?;
+    project_changed(engine, &mut tx, &row.project, "deleted").await?;
+    tx.commit().await?;
+    core::context::forget_context(engine, id);
+    locked(&engine.part::<RepositoryWatches>().0).remove(id);
+    folders.iter().for_each(|folder| clear_own_files(folder));
+    remove_folder(&engine.data_dir().join("attachments").join(id.as_str())).await?;
+    remove_folder(&engine.data_dir().join("logs").join(id.as_str())).await
+}
 
-    /// A project's workflow.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn workflow(&self, id: &ProjectId) -> Result<Workflow> {
-        let mut conn = self.store().read().await?;
-        Ok(core::context::context(self, &mut conn, id).await?.workflow.clone())
-    }
+/// A project's settings, complete, and what of them is its own.
+pub(crate) async fn settings(engine: &Engine, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
+    let mut conn = engine.store().read().await?;
+    let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let context = core::context::context(engine, &mut conn, id).await?;
+    Ok((context.settings.clone(), row.settings))
+}
 
-    /// How many tasks of a project are in each state.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    pub async fn state_counts(&self, id: &ProjectId) -> Result<Vec<(String, u32)>> {
-        Ok(tasks::counts(&mut *self.store().read().await?, id).await?)
+/// Changes settings by a JSON merge patch: objects merge, arrays and scalars replace, null returns to
+/// the default. Nothing is written unless the whole is valid.
+pub(crate) async fn patch_settings(
+    engine: &Engine,
+    id: &ProjectId,
+    patch: &Value,
+) -> Result<(ProjectSettings, Value)> {
+    if !patch.is_object() {
+        return Err(EngineError::invalid("settings", "must be an object"));
     }
+    let mut tx = engine.store().write().await?;
+    let mut row = projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let source_before = core::context::context(engine, &mut tx, id).await?.settings.workflow_source;
+    merge_patch(&mut row.settings, patch);
+    tidy_settings(&mut row.settings);
+    // What is written now is refused where what was written once is mended.
+    let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
+    let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
+    match moved_to {
+        Some(WorkflowSource::Repository) => {
+            super::workflows::adopt_repository_workflow(engine, &mut tx, &mut row).await?;
+        }
+        Some(WorkflowSource::Project) => row.workflow_origin = None,
+        None => {}
+    }
+    projects::update(&mut tx, &mut row, engine.now()).await?;
+    project_changed(engine, &mut tx, &row.project, "settings").await?;
+    tx.commit().await?;
+    workspace::pool::trim_pool_later(engine, id);
+    core::scheduler::wake_waiting(engine);
+    Ok((ProjectContext::read(&row)?.settings, row.settings))
+}
+
+/// A project's workflow.
+pub(crate) async fn workflow(engine: &Engine, id: &ProjectId) -> Result<Workflow> {
+    let mut conn = engine.store().read().await?;
+    Ok(core::context::context(engine, &mut conn, id).await?.workflow.clone())
+}
+
+/// How many tasks of a project are in each state.
+pub(crate) async fn state_counts(engine: &Engine, id: &ProjectId) -> Result<Vec<(String, u32)>> {
+    Ok(tasks::counts(&mut *engine.store().read().await?, id).await?)
 }
 
 async fn require_free_name(tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {

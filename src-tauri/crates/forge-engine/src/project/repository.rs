@@ -32,19 +32,14 @@ pub(crate) const CONFIG_FILE: &str = ".forge.json";
 /// A fetch or a rebase moves many refs in a moment: they are looked at together.
 const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
 
-impl Engine {
-    /// A project's inner loop with where each value comes from.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn inner_loop(&self, id: &ProjectId) -> Result<InnerLoopState> {
-        let mut conn = self.store().read().await?;
-        let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let config = core::context::context(self, &mut conn, id).await?.settings.inner_loop.clone();
-        let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
-        let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
-        Ok(InnerLoopState { config, sources, repository: row.repository_config })
-    }
+/// A project's inner loop with where each value comes from.
+pub(crate) async fn inner_loop(engine: &Engine, id: &ProjectId) -> Result<InnerLoopState> {
+    let mut conn = engine.store().read().await?;
+    let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let config = core::context::context(engine, &mut conn, id).await?.settings.inner_loop.clone();
+    let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
+    let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
+    Ok(InnerLoopState { config, sources, repository: row.repository_config })
 }
 
 /// Reads what the repository says, for a row that is about to be written.

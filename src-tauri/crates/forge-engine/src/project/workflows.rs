@@ -65,71 +65,61 @@ pub struct WorkflowState {
     pub version: u32,
 }
 
-impl Engine {
-    /// A project's workflow, and where it comes from.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn workflow_state(&self, id: &ProjectId) -> Result<WorkflowState> {
-        let mut conn = self.store().read().await?;
-        let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let context = core::context::context(self, &mut conn, id).await?;
-        Ok(WorkflowState {
-            workflow: context.workflow.clone(),
-            source: context.settings.workflow_source,
-            origin: row.workflow_origin,
-            version: row.project.version,
-        })
-    }
+/// A project's workflow, and where it comes from.
+pub(crate) async fn workflow_state(engine: &Engine, id: &ProjectId) -> Result<WorkflowState> {
+    let mut conn = engine.store().read().await?;
+    let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let context = core::context::context(engine, &mut conn, id).await?;
+    Ok(WorkflowState {
+        workflow: context.workflow.clone(),
+        source: context.settings.workflow_source,
+        origin: row.workflow_origin,
+        version: row.project.version,
+    })
+}
 
-    /// Looks a definition over without using it.
-    #[must_use]
-    pub fn check_workflow(&self, definition: NewDefinition) -> WorkflowCheck {
-        match definition.parse() {
-            Ok(parsed) => {
-                WorkflowCheck { findings: Vec::new(), notes: parsed.notes, workflow: Some(parsed.workflow) }
-            }
-            Err(findings) => WorkflowCheck { findings, notes: Vec::new(), workflow: None },
+/// Looks a definition over without using it.
+#[must_use]
+pub(crate) fn check_workflow(_engine: &Engine, definition: NewDefinition) -> WorkflowCheck {
+    match definition.parse() {
+        Ok(parsed) => {
+            WorkflowCheck { findings: Vec::new(), notes: parsed.notes, workflow: Some(parsed.workflow) }
         }
+        Err(findings) => WorkflowCheck { findings, notes: Vec::new(), workflow: None },
     }
+}
 
-    /// Puts a definition in force.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `Invalid` with all findings, `StatesInUse` with the tasks,
-    /// `WorkflowInRepository`.
-    pub async fn put_workflow(
-        &self,
-        id: &ProjectId,
-        version: Option<u32>,
-        definition: NewDefinition,
-    ) -> Result<WorkflowState> {
-        let parsed = definition.parse().map_err(EngineError::Invalid)?;
-        let mut tx = self.store().write().await?;
-        let mut row =
-            projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        if let Some(expected) = version
-            && expected != row.project.version
-        {
-            return Err(EngineError::VersionConflict { expected, actual: row.project.version });
-        }
-        let context = core::context::context(self, &mut tx, id).await?;
-        if context.settings.workflow_source == WorkflowSource::Repository {
-            return Err(EngineError::conflict(
-                ConflictCode::WorkflowInRepository,
-                format!(
-                    "the workflow is kept in {WORKFLOW_FILE}: change it there, on {}",
-                    row.project.default_branch
-                ),
-            ));
-        }
-        replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
-        projects::update(&mut tx, &mut row, self.now()).await?;
-        core::context::project_changed(self, &mut tx, &row.project, "workflow").await?;
-        tx.commit().await?;
-        core::scheduler::wake_waiting(self);
-        self.workflow_state(id).await
+/// Puts a definition in force.
+pub(crate) async fn put_workflow(
+    engine: &Engine,
+    id: &ProjectId,
+    version: Option<u32>,
+    definition: NewDefinition,
+) -> Result<WorkflowState> {
+    let parsed = definition.parse().map_err(EngineError::Invalid)?;
+    let mut tx = engine.store().write().await?;
+    let mut row = projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    if let Some(expected) = version
+        && expected != row.project.version
+    {
+        return Err(EngineError::VersionConflict { expected, actual: row.project.version });
     }
+    let context = core::context::context(engine, &mut tx, id).await?;
+    if context.settings.workflow_source == WorkflowSource::Repository {
+        return Err(EngineError::conflict(
+            ConflictCode::WorkflowInRepository,
+            format!(
+                "the workflow is kept in {WORKFLOW_FILE}: change it there, on {}",
+                row.project.default_branch
+            ),
+        ));
+    }
+    replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
+    projects::update(&mut tx, &mut row, engine.now()).await?;
+    core::context::project_changed(engine, &mut tx, &row.project, "workflow").await?;
+    tx.commit().await?;
+    core::scheduler::wake_waiting(engine);
+    workflow_state(engine, id).await
 }
 
 /// Sets the definition of a row, unless a task would be left in a state that is gone.

@@ -37,181 +37,163 @@ use crate::{
     retry, review, run,
 };
 
-impl Engine {
-    /// A task's pull request; `None` when it has none.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn pull_request(&self, id: &TaskId) -> Result<Option<TaskPullRequest>> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        Ok(pull_requests::get(&mut conn, id).await?.map(|row| TaskPullRequest {
-            task_id: row.task_id,
-            host: row.host,
-            head: row.head,
-            pushed_commit: row.pushed_commit,
-            pull_request: row.pull_request,
-            told: row.told,
-            checked_at: row.checked_at,
-            next_check_at: row.next_check_at,
-            trouble: row.trouble,
-            remedy: row.remedy,
-        }))
-    }
+/// A task's pull request; `None` when it has none.
+pub(crate) async fn pull_request(engine: &Engine, id: &TaskId) -> Result<Option<TaskPullRequest>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    Ok(pull_requests::get(&mut conn, id).await?.map(|row| TaskPullRequest {
+        task_id: row.task_id,
+        host: row.host,
+        head: row.head,
+        pushed_commit: row.pushed_commit,
+        pull_request: row.pull_request,
+        told: row.told,
+        checked_at: row.checked_at,
+        next_check_at: row.next_check_at,
+        trouble: row.trouble,
+        remedy: row.remedy,
+    }))
+}
 
-    /// Asks the code host now. While the task waits for its pull request, what follows from the answer is done
-    /// before this returns; otherwise it is only recorded.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn refresh_pull_request(&self, id: &TaskId) -> Result<Option<TaskPullRequest>> {
-        let (row, waits) = {
-            let mut conn = self.store().read().await?;
-            let (task, _) = core::load::load(self, &mut conn, id, None).await?;
-            let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
-            let waits = matches!(reason, Some(WaitReason::AwaitingMerge | WaitReason::HostUnreachable));
-            (pull_requests::get(&mut conn, id).await?, waits && core::workers::works_on_named(self, id))
-        };
-        let Some(row) = row else { return Ok(None) };
-        if waits {
-            let mut tx = self.store().write().await?;
-            pull_requests::set_due(&mut tx, id, self.now()).await?;
-            tx.commit().await?;
-            self.kick(id);
-            self.settle(id).await?;
-        } else {
-            look_aside(self, id, row).await?;
-        }
-        self.pull_request(id).await
-    }
-
-    /// Sends what was said at the code host to the agent, as a follow-up. The task goes back to work; no retry
-    /// is spent, and what the agent makes of it comes to the same pull request.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` for what the pull request does not have, `NothingToContinue` without an agent or once
-    /// the task is closed.
-    pub async fn send_pull_request_news(
-        &self,
-        actor: Actor,
-        id: &TaskId,
-        news: PullRequestNews,
-    ) -> Result<()> {
-        let row = {
-            let mut conn = self.store().read().await?;
-            core::load::load(self, &mut conn, id, None).await?;
-            pull_requests::get(&mut conn, id).await?
-        };
-        let pull = row.and_then(|row| row.pull_request);
-        let pull = pull.ok_or_else(|| EngineError::not_found("pull request of task", id))?;
-        let correction = correction_of(self, id, &pull, &news).await?;
-        let _hold = core::workers::hold(self, id).await;
-        let running = run::running::is_running(self, id);
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load(self, &mut tx, id, None).await?;
-        require_agent(&mut tx, &context, &task).await?;
-        if let Some(mut row) = pull_requests::get(&mut tx, id).await? {
-            let new = news.comments.iter().filter(|id| !row.told.contains(id)).cloned().collect::<Vec<_>>();
-            row.told.extend(new);
-            pull_requests::put(&mut tx, &row, self.now()).await?;
-            tell_of_pull_request(self, &mut tx, &task, &row).await?;
-        }
-        if running {
-            run::follow_up::queue_follow_up(self, &mut tx, &task, correction).await?;
-        } else {
-            let reason = format!("news from pull request {}", pull.number);
-            retry::back_to_work(
-                self,
-                &mut tx,
-                &context,
-                &mut task,
-                actor,
-                Verb::SendBack,
-                correction,
-                Some(reason),
-            )
-            .await?;
-        }
+/// Asks the code host now. While the task waits for its pull request, what follows from the answer is done
+/// before this returns; otherwise it is only recorded.
+pub(crate) async fn refresh_pull_request(engine: &Engine, id: &TaskId) -> Result<Option<TaskPullRequest>> {
+    let (row, waits) = {
+        let mut conn = engine.store().read().await?;
+        let (task, _) = core::load::load(engine, &mut conn, id, None).await?;
+        let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
+        let waits = matches!(reason, Some(WaitReason::AwaitingMerge | WaitReason::HostUnreachable));
+        (pull_requests::get(&mut conn, id).await?, waits && core::workers::works_on_named(engine, id))
+    };
+    let Some(row) = row else { return Ok(None) };
+    if waits {
+        let mut tx = engine.store().write().await?;
+        pull_requests::set_due(&mut tx, id, engine.now()).await?;
         tx.commit().await?;
-        core::scheduler::wake_waiting(self);
-        Ok(())
+        engine.kick(id);
+        run::idle::settle(engine, id).await?;
+    } else {
+        look_aside(engine, id, row).await?;
     }
+    pull_request(engine, id).await
+}
 
-    /// Whether a project's code host can be used: one request finds out.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn host_standing(&self, id: &ProjectId) -> Result<HostStanding> {
-        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        let mut standing = HostStanding {
-            host: None,
-            configured: context.settings.code_host.is_some(),
-            token: None,
-            reachable: false,
-            problem: None,
-            remedy: None,
-        };
-        let repo = core::repository::repo(self, &context).await?;
-        let config = match hosts::code_host(&context, &repo).await? {
-            Ok(config) => config,
-            Err(NoHost { problem, remedy }) => {
-                (standing.problem, standing.remedy) = (Some(problem), Some(remedy));
-                return Ok(standing);
-            }
-        };
-        standing.host = Some(config.clone());
-        if repo.remote_address(&config.remote).await?.is_none() {
-            standing.problem = Some(format!("the repository has no git remote `{}`", config.remote));
-            standing.remedy =
-                Some("add it with `git remote add`, or name another one in the settings".to_owned());
-        }
-        // Whatever was found before, this asks what holds now.
-        hosts::forget_host(self, &config);
-        let asked = async {
-            standing.token = Some(source_name(&hosts::host_token(self, &context, &config).await?.source));
-            // Any answer about a branch that is not there shows that the host knows us and the repository.
-            hosts::host(self, &context, &config).await?.find("forge/none", &context.usual_target()).await
-        };
-        match asked.await {
-            Ok(_) => standing.reachable = true,
-            Err(error) => {
-                (standing.problem, standing.remedy) = (Some(error.to_string()), Some(remedy(&error)));
-            }
-        }
-        Ok(standing)
+/// Sends what was said at the code host to the agent, as a follow-up. The task goes back to work; no retry
+/// is spent, and what the agent makes of it comes to the same pull request.
+pub(crate) async fn send_pull_request_news(
+    engine: &Engine,
+    actor: Actor,
+    id: &TaskId,
+    news: PullRequestNews,
+) -> Result<()> {
+    let row = {
+        let mut conn = engine.store().read().await?;
+        core::load::load(engine, &mut conn, id, None).await?;
+        pull_requests::get(&mut conn, id).await?
+    };
+    let pull = row.and_then(|row| row.pull_request);
+    let pull = pull.ok_or_else(|| EngineError::not_found("pull request of task", id))?;
+    let correction = correction_of(engine, id, &pull, &news).await?;
+    let _hold = core::workers::hold(engine, id).await;
+    let running = run::running::is_running(engine, id);
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load(engine, &mut tx, id, None).await?;
+    require_agent(&mut tx, &context, &task).await?;
+    if let Some(mut row) = pull_requests::get(&mut tx, id).await? {
+        let new = news.comments.iter().filter(|id| !row.told.contains(id)).cloned().collect::<Vec<_>>();
+        row.told.extend(new);
+        pull_requests::put(&mut tx, &row, engine.now()).await?;
+        tell_of_pull_request(engine, &mut tx, &task, &row).await?;
     }
+    if running {
+        run::follow_up::queue_follow_up(engine, &mut tx, &task, correction).await?;
+    } else {
+        let reason = format!("news from pull request {}", pull.number);
+        retry::back_to_work(
+            engine,
+            &mut tx,
+            &context,
+            &mut task,
+            actor,
+            Verb::SendBack,
+            correction,
+            Some(reason),
+        )
+        .await?;
+    }
+    tx.commit().await?;
+    core::scheduler::wake_waiting(engine);
+    Ok(())
+}
 
-    /// Keeps a token for a project's code host in the system's keychain; `None` forgets it.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` for an empty token, `NoCodeHost`, `KeychainUnavailable`.
-    pub async fn put_host_token(&self, id: &ProjectId, token: Option<&str>) -> Result<()> {
-        let token = token.map(|text| Token::new(text).ok_or(text)).transpose();
-        let token = token.map_err(|_| EngineError::invalid("token", "must not be empty"))?;
-        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        let repo = core::repository::repo(self, &context).await?;
-        let config = hosts::code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
-            EngineError::conflict(ConflictCode::NoCodeHost, format!("{problem}: {remedy}"))
-        })?;
-        let host = host_name(&config)
-            .map_err(|error| EngineError::conflict(ConflictCode::NoCodeHost, error.to_string()))?;
-        self.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
-        let keychain = &self.inner.config.keychain;
-        let kept = match &token {
-            Some(token) => keychain.write(config.kind, &host, token).await,
-            None => keychain.forget(config.kind, &host).await,
-        };
-        kept.map_err(|error: KeychainError| {
-            let variable = format!("FORGE_{}_TOKEN", config.kind.as_str().to_uppercase());
-            let message = format!("{}; set the variable {variable} instead", whole(&error));
-            EngineError::conflict(ConflictCode::KeychainUnavailable, message)
-        })?;
-        hosts::forget_host(self, &config);
-        let mut tx = self.store().write().await?;
-        core::context::project_changed(self, &mut tx, &context.project, "host_token").await?;
-        tx.commit().await?;
-        Ok(())
+/// Whether a project's code host can be used: one request finds out.
+pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<HostStanding> {
+    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let mut standing = HostStanding {
+        host: None,
+        configured: context.settings.code_host.is_some(),
+        token: None,
+        reachable: false,
+        problem: None,
+        remedy: None,
+    };
+    let repo = core::repository::repo(engine, &context).await?;
+    let config = match hosts::code_host(&context, &repo).await? {
+        Ok(config) => config,
+        Err(NoHost { problem, remedy }) => {
+            (standing.problem, standing.remedy) = (Some(problem), Some(remedy));
+            return Ok(standing);
+        }
+    };
+    standing.host = Some(config.clone());
+    if repo.remote_address(&config.remote).await?.is_none() {
+        standing.problem = Some(format!("the repository has no git remote `{}`", config.remote));
+        standing.remedy =
+            Some("add it with `git remote add`, or name another one in the settings".to_owned());
     }
+    // Whatever was found before, this asks what holds now.
+    hosts::forget_host(engine, &config);
+    let asked = async {
+        standing.token = Some(source_name(&hosts::host_token(engine, &context, &config).await?.source));
+        // Any answer about a branch that is not there shows that the host knows us and the repository.
+        hosts::host(engine, &context, &config).await?.find("forge/none", &context.usual_target()).await
+    };
+    match asked.await {
+        Ok(_) => standing.reachable = true,
+        Err(error) => {
+            (standing.problem, standing.remedy) = (Some(error.to_string()), Some(remedy(&error)));
+        }
+    }
+    Ok(standing)
+}
+
+/// Keeps a token for a project's code host in the system's keychain; `None` forgets it.
+pub(crate) async fn put_host_token(engine: &Engine, id: &ProjectId, token: Option<&str>) -> Result<()> {
+    let token = token.map(|text| Token::new(text).ok_or(text)).transpose();
+    let token = token.map_err(|_| EngineError::invalid("token", "must not be empty"))?;
+    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let repo = core::repository::repo(engine, &context).await?;
+    let config = hosts::code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
+        EngineError::conflict(ConflictCode::NoCodeHost, format!("{problem}: {remedy}"))
+    })?;
+    let host = host_name(&config)
+        .map_err(|error| EngineError::conflict(ConflictCode::NoCodeHost, error.to_string()))?;
+    engine.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+    let keychain = &engine.inner.config.keychain;
+    let kept = match &token {
+        Some(token) => keychain.write(config.kind, &host, token).await,
+        None => keychain.forget(config.kind, &host).await,
+    };
+    kept.map_err(|error: KeychainError| {
+        let variable = format!("FORGE_{}_TOKEN", config.kind.as_str().to_uppercase());
+        let message = format!("{}; set the variable {variable} instead", whole(&error));
+        EngineError::conflict(ConflictCode::KeychainUnavailable, message)
+    })?;
+    hosts::forget_host(engine, &config);
+    let mut tx = engine.store().write().await?;
+    core::context::project_changed(engine, &mut tx, &context.project, "host_token").await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 /// Looks at a pull request that nothing waits for.

@@ -9,48 +9,44 @@ use sqlx::SqliteConnection;
 
 use crate::{Engine, EngineError, core, error::Result, race::tell_apart};
 
-impl Engine {
-    /// What a race of a task is likely to cost. `names` says which strategies; else all that would race.
-    ///
-    /// # Errors
-    /// `NotFound`; `Invalid` for a name that no strategy has.
-    pub async fn race_estimate(&self, id: &TaskId, names: Option<&[String]>) -> Result<RaceEstimate> {
-        let mut conn = self.store().read().await?;
-        let (task, context) = core::load::load(self, &mut conn, id, None).await?;
-        let settings = &context.settings.inner_loop;
-        let race: Competitive =
-            task.race.as_ref().map_or_else(|| settings.competitive.clone(), |own| settings.race_of(own));
-        let mut strategies = tell_apart(super::strategies_of(&mut conn, &race).await?);
-        if let Some(names) = names {
-            if let Some(unknown) =
-                names.iter().find(|name| strategies.iter().all(|strategy| strategy.name != **name))
-            {
-                return Err(EngineError::invalid("strategies", format!("there is no strategy `{unknown}`")));
-            }
-            strategies.retain(|strategy| names.contains(&strategy.name));
+/// What a race of a task is likely to cost. `names` says which strategies; else all that would race.
+pub(crate) async fn race_estimate(
+    engine: &Engine,
+    id: &TaskId,
+    names: Option<&[String]>,
+) -> Result<RaceEstimate> {
+    let mut conn = engine.store().read().await?;
+    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+    let settings = &context.settings.inner_loop;
+    let race: Competitive =
+        task.race.as_ref().map_or_else(|| settings.competitive.clone(), |own| settings.race_of(own));
+    let mut strategies = tell_apart(super::strategies_of(&mut conn, &race).await?);
+    if let Some(names) = names {
+        if let Some(unknown) =
+            names.iter().find(|name| strategies.iter().all(|strategy| strategy.name != **name))
+        {
+            return Err(EngineError::invalid("strategies", format!("there is no strategy `{unknown}`")));
         }
-        estimate(&mut conn, &task.project_id, settings, strategies).await
+        strategies.retain(|strategy| names.contains(&strategy.name));
     }
+    estimate(&mut conn, &task.project_id, settings, strategies).await
+}
 
-    /// The same for a task that is not made yet: with these strategies, or as the project says.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn project_race_estimate(
-        &self,
-        id: &ProjectId,
-        strategies: Option<Vec<Strategy>>,
-    ) -> Result<RaceEstimate> {
-        let mut conn = self.store().read().await?;
-        let context = core::context::context(self, &mut conn, id).await?;
-        let settings = &context.settings.inner_loop;
-        let mut race = settings.competitive.clone();
-        if let Some(own) = strategies {
-            race.strategies = own;
-        }
-        let strategies = tell_apart(super::strategies_of(&mut conn, &race).await?);
-        estimate(&mut conn, id, settings, strategies).await
+/// The same for a task that is not made yet: with these strategies, or as the project says.
+pub(crate) async fn project_race_estimate(
+    engine: &Engine,
+    id: &ProjectId,
+    strategies: Option<Vec<Strategy>>,
+) -> Result<RaceEstimate> {
+    let mut conn = engine.store().read().await?;
+    let context = core::context::context(engine, &mut conn, id).await?;
+    let settings = &context.settings.inner_loop;
+    let mut race = settings.competitive.clone();
+    if let Some(own) = strategies {
+        race.strategies = own;
     }
+    let strategies = tell_apart(super::strategies_of(&mut conn, &race).await?);
+    estimate(&mut conn, id, settings, strategies).await
 }
 
 async fn estimate(

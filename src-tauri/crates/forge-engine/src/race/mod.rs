@@ -48,24 +48,19 @@ impl ProjectContext {
     }
 }
 
-impl Engine {
-    /// Every race of a task, oldest first; of one that runs, entries are told as they are now.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn races(&self, id: &TaskId) -> Result<Vec<Race>> {
-        let mut conn = self.store().read().await?;
-        let (_, context) = core::load::load(self, &mut conn, id, None).await?;
-        let mut all = races::list(&mut conn, id).await?;
-        if let Some(race) = all.last_mut().filter(|race| race.status == RaceStatus::Running) {
-            let context = context.for_entries()?;
-            for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
-                look_at_entry(&mut conn, &context, &race.base_commit, entry).await?;
-                entry.duration_ms = entry.started_at.map(|at| self.now().since(at));
-            }
+/// Every race of a task, oldest first; of one that runs, entries are told as they are now.
+pub(crate) async fn races(engine: &Engine, id: &TaskId) -> Result<Vec<Race>> {
+    let mut conn = engine.store().read().await?;
+    let (_, context) = core::load::load(engine, &mut conn, id, None).await?;
+    let mut all = races::list(&mut conn, id).await?;
+    if let Some(race) = all.last_mut().filter(|race| race.status == RaceStatus::Running) {
+        let context = context.for_entries()?;
+        for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
+            look_at_entry(&mut conn, &context, &race.base_commit, entry).await?;
+            entry.duration_ms = entry.started_at.map(|at| engine.now().since(at));
         }
-        Ok(all)
     }
+    Ok(all)
 }
 
 /// Whether entering `state` starts a race instead of an agent.

@@ -13,7 +13,7 @@ use forge_store::table::{
 };
 use sqlx::SqliteConnection;
 
-use crate::{Engine, error::Result};
+use crate::{Engine, error::Result, project, review};
 
 /// Among how many of a project's latest races one with scores is looked for.
 const LATEST_RACES: u32 = 20;
@@ -32,53 +32,48 @@ impl Known {
     }
 }
 
-impl Engine {
-    /// Each part of a project's inner loop: on or off and who says so, what it did last, what of it is open.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn inner_loop_status(&self, id: &ProjectId) -> Result<Vec<SubsystemStatus>> {
-        let state = self.inner_loop(id).await?;
-        // A repository that cannot be read just now keeps nobody from seeing the rest.
-        let offers = self.check_offers(id).await.unwrap_or_else(|error| {
-            tracing::warn!(project = %id, %error, "failed to see which checks the files imply");
-            Vec::new()
+/// Each part of a project's inner loop: on or off and who says so, what it did last, what of it is open.
+pub(crate) async fn inner_loop_status(engine: &Engine, id: &ProjectId) -> Result<Vec<SubsystemStatus>> {
+    let state = project::repository::inner_loop(engine, id).await?;
+    // A repository that cannot be read just now keeps nobody from seeing the rest.
+    let offers = review::check_offers::offered_checks(engine, id).await.unwrap_or_else(|error| {
+        tracing::warn!(project = %id, %error, "failed to see which checks the files imply");
+        Vec::new()
+    });
+    let offers = u32::try_from(offers.len()).unwrap_or(u32::MAX);
+    let mut conn = engine.store().read().await?;
+    let latest = races::of_project(&mut conn, id, LATEST_RACES).await?;
+    let mut all = Vec::with_capacity(Subsystem::ALL.len());
+    for &name in Subsystem::ALL {
+        let known = match name {
+            Subsystem::Reviewer => {
+                let scored = latest.iter().find(|race| race.reviewer_enabled && !scores(race).is_empty());
+                Known::of(effect_of(&mut conn, scored, scores).await?, 0)
+            }
+            Subsystem::Competitive => {
+                let open = races::open_in(&mut conn, id).await?;
+                Known::of(effect_of(&mut conn, latest.first(), outcome).await?, open)
+            }
+            Subsystem::Knowledge => taught(&mut conn, id).await?,
+            Subsystem::CostAnomaly => above(&mut conn, id).await?,
+            Subsystem::AutoFix => drafted(&mut conn, id).await?,
+            Subsystem::Reflexion => Known::of(kept_effect(&mut conn, id, name).await?, 0),
+            Subsystem::Trajectory => noted(&mut conn, id).await?,
+            Subsystem::Postmortem => analysed(&mut conn, id).await?,
+            Subsystem::GateSuggestions => Known::of(kept_effect(&mut conn, id, name).await?, offers),
+            Subsystem::Validate => Known::of(kept_effect(&mut conn, id, name).await?, 0),
+        };
+        all.push(SubsystemStatus {
+            name,
+            setting: name.setting().to_owned(),
+            enabled: name.is_on(&state.config),
+            source: state.sources.get(name.setting()).copied().unwrap_or(ValueSource::Default),
+            recorded: known.recorded,
+            last: known.last,
+            open: known.open,
         });
-        let offers = u32::try_from(offers.len()).unwrap_or(u32::MAX);
-        let mut conn = self.store().read().await?;
-        let latest = races::of_project(&mut conn, id, LATEST_RACES).await?;
-        let mut all = Vec::with_capacity(Subsystem::ALL.len());
-        for &name in Subsystem::ALL {
-            let known = match name {
-                Subsystem::Reviewer => {
-                    let scored = latest.iter().find(|race| race.reviewer_enabled && !scores(race).is_empty());
-                    Known::of(effect_of(&mut conn, scored, scores).await?, 0)
-                }
-                Subsystem::Competitive => {
-                    let open = races::open_in(&mut conn, id).await?;
-                    Known::of(effect_of(&mut conn, latest.first(), outcome).await?, open)
-                }
-                Subsystem::Knowledge => taught(&mut conn, id).await?,
-                Subsystem::CostAnomaly => above(&mut conn, id).await?,
-                Subsystem::AutoFix => drafted(&mut conn, id).await?,
-                Subsystem::Reflexion => Known::of(kept_effect(&mut conn, id, name).await?, 0),
-                Subsystem::Trajectory => noted(&mut conn, id).await?,
-                Subsystem::Postmortem => analysed(&mut conn, id).await?,
-                Subsystem::GateSuggestions => Known::of(kept_effect(&mut conn, id, name).await?, offers),
-                Subsystem::Validate => Known::of(kept_effect(&mut conn, id, name).await?, 0),
-            };
-            all.push(SubsystemStatus {
-                name,
-                setting: name.setting().to_owned(),
-                enabled: name.is_on(&state.config),
-                source: state.sources.get(name.setting()).copied().unwrap_or(ValueSource::Default),
-                recorded: known.recorded,
-                last: known.last,
-                open: known.open,
-            });
-        }
-        Ok(all)
     }
+    Ok(all)
 }
 
 async fn effect_of(

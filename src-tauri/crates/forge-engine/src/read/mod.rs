@@ -39,285 +39,225 @@ use crate::{
     workspace::diff_scope::{DiffRequest, check_inside, diff_scope, review_in_view, without_secrets},
 };
 
-impl Engine {
-    /// A page of a project's tasks in board order.
-    ///
-    /// # Errors
-    /// `NotFound` for the project, `Invalid` for a cursor that is none.
-    pub async fn tasks(
-        &self,
-        project: &ProjectId,
-        states: Vec<String>,
-        text: Option<String>,
-        cursor: Option<&str>,
-        limit: u32,
-    ) -> Result<TaskPage> {
-        let filter = Filter { project: Some(project.clone()), states, text, after: None };
-        tasks_in(self, &mut *self.store().read().await?, project, filter, cursor, limit).await
-    }
+/// A page of a project's tasks in board order.
+pub(crate) async fn tasks(
+    engine: &Engine,
+    project: &ProjectId,
+    states: Vec<String>,
+    text: Option<String>,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<TaskPage> {
+    let filter = Filter { project: Some(project.clone()), states, text, after: None };
+    tasks_in(engine, &mut *engine.store().read().await?, project, filter, cursor, limit).await
+}
 
-    /// A task by its number.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn task_by_number(&self, project: &ProjectId, number: u32) -> Result<Task> {
-        let mut conn = self.store().read().await?;
-        let row = tasks::by_number(&mut conn, project, number).await?;
-        let row = row.ok_or_else(|| EngineError::not_found("task", format!("#{number}")))?;
-        view::view_one(self, &mut conn, row).await
-    }
+/// A task by its number.
+pub(crate) async fn task_by_number(engine: &Engine, project: &ProjectId, number: u32) -> Result<Task> {
+    let mut conn = engine.store().read().await?;
+    let row = tasks::by_number(&mut conn, project, number).await?;
+    let row = row.ok_or_else(|| EngineError::not_found("task", format!("#{number}")))?;
+    view::view_one(engine, &mut conn, row).await
+}
 
-    /// Tasks that need the person, oldest first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn attention(&self, limit: u32) -> Result<Vec<Task>> {
-        let mut conn = self.store().read().await?;
-        let rows = tasks::attention(&mut conn, limit).await?;
-        view::view(self, &mut conn, rows).await
-    }
+/// Tasks that need the person, oldest first.
+pub(crate) async fn attention(engine: &Engine, limit: u32) -> Result<Vec<Task>> {
+    let mut conn = engine.store().read().await?;
+    let rows = tasks::attention(&mut conn, limit).await?;
+    view::view(engine, &mut conn, rows).await
+}
 
-    /// A task's reviews, oldest first.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn reviews(&self, id: &TaskId) -> Result<Vec<Review>> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        Ok(reviews::list(&mut conn, id).await?)
-    }
+/// A task's reviews, oldest first.
+pub(crate) async fn reviews(engine: &Engine, id: &TaskId) -> Result<Vec<Review>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    Ok(reviews::list(&mut conn, id).await?)
+}
 
-    /// A task's latest review.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn last_review(&self, id: &TaskId) -> Result<Option<Review>> {
-        Ok(reviews::last(&mut *self.store().read().await?, id).await?)
-    }
+/// A task's latest review.
+pub(crate) async fn last_review(engine: &Engine, id: &TaskId) -> Result<Option<Review>> {
+    Ok(reviews::last(&mut *engine.store().read().await?, id).await?)
+}
 
-    /// A task's executions, oldest first. Those of the entry that won its race come first: its work is the task's.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        let mut rows = match core::lineage::winner_of(&mut conn, id).await? {
-            Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
-            None => Vec::new(),
+/// A task's executions, oldest first. Those of the entry that won its race come first: its work is the task's.
+pub(crate) async fn executions(engine: &Engine, id: &TaskId) -> Result<Vec<Execution>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    let mut rows = match core::lineage::winner_of(&mut conn, id).await? {
+        Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
+        None => Vec::new(),
+    };
+    rows.extend(executions::list(&mut conn, id).await?);
+    Ok(rows.into_iter().map(|row| with_activity(engine, row.execution)).collect())
+}
+
+/// One execution.
+pub(crate) async fn execution(engine: &Engine, id: &ExecutionId) -> Result<Execution> {
+    let mut conn = engine.store().read().await?;
+    let row = executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
+    Ok(with_activity(engine, row.execution))
+}
+
+/// A task's moves with what ran after each, oldest first.
+pub(crate) async fn transitions(engine: &Engine, id: &TaskId) -> Result<Vec<Transition>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    let moves = transitions::list(&mut conn, id).await?;
+    let all = steps::list(&mut conn, id).await?;
+    Ok(moves
+        .into_iter()
+        .map(|row| Transition {
+            steps: all.iter().filter(|step| step.transition_seq == Some(row.seq)).map(shown).collect(),
+            id: row.id,
+            from: row.from,
+            to: row.to,
+            trigger: row.trigger,
+            actor: row.actor,
+            reason: row.reason,
+            rejection: row.rejection,
+            at: row.at,
+        })
+        .collect())
+}
+
+/// What the next run of a task's agent would be told.
+pub(crate) async fn prompt_preview(engine: &Engine, id: &TaskId) -> Result<Vec<Layer>> {
+    let (task, context, last, agent) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        let holder = roles::holder(&mut conn, id, context.work_role().unwrap_or_default()).await?;
+        let agent = match holder.and_then(|holder| holder.id) {
+            Some(agent) => agents::get(&mut conn, &agent).await?,
+            None => None,
         };
-        rows.extend(executions::list(&mut conn, id).await?);
-        Ok(rows.into_iter().map(|row| with_activity(self, row.execution)).collect())
-    }
+        (task, context, executions::last(&mut conn, id).await?, agent)
+    };
+    // What comes next: the plan while that is made, or was not begun; else the work.
+    let state = context.workflow.state(&task.status);
+    let begins = state.is_some_and(|state| state.kind == StateKind::Initial)
+        && context.workflow.claim_target(&task.status).is_some_and(State::plans);
+    let plans = begins || state.is_some_and(State::plans);
+    let role = if plans { ExecutionRole::Planner } else { ExecutionRole::Coder };
+    let corrections = last.filter(|row| row.execution.role == role).map(|row| row.corrections);
+    run::plan::layers_of(engine, &context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default())
+        .await
+}
 
-    /// One execution.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn execution(&self, id: &ExecutionId) -> Result<Execution> {
-        let mut conn = self.store().read().await?;
-        let row =
-            executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
-        Ok(with_activity(self, row.execution))
+/// A stretch of any log, by the id of a run or the name that a check, a hook, its test or a set-up gave.
+pub(crate) async fn any_log_page(
+    engine: &Engine,
+    id: &str,
+    after: Option<u64>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<LogPage> {
+    if let Some(dir) = hook::command::dir_of_test_log(engine, id).await? {
+        return page_of(dir, id.to_owned(), after, before, limit).await;
     }
+    let (task, log) = find_log(engine, id).await?;
+    log_page(engine, &task, &log, after, before, limit).await
+}
 
-    /// A task's moves with what ran after each, oldest first.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn transitions(&self, id: &TaskId) -> Result<Vec<Transition>> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        let moves = transitions::list(&mut conn, id).await?;
-        let all = steps::list(&mut conn, id).await?;
-        Ok(moves
-            .into_iter()
-            .map(|row| Transition {
-                steps: all.iter().filter(|step| step.transition_seq == Some(row.seq)).map(shown).collect(),
-                id: row.id,
-                from: row.from,
-                to: row.to,
-                trigger: row.trigger,
-                actor: row.actor,
-                reason: row.reason,
-                rejection: row.rejection,
-                at: row.at,
-            })
-            .collect())
-    }
+/// A stretch of a log of a task: an execution's, a check's or a set-up's.
+pub(crate) async fn log_page(
+    engine: &Engine,
+    task: &TaskId,
+    log_id: &str,
+    after: Option<u64>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<LogPage> {
+    page_of(log_dir_of(engine, task, log_id).await?, log_id.to_owned(), after, before, limit).await
+}
 
-    /// What the next run of a task's agent would be told.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn prompt_preview(&self, id: &TaskId) -> Result<Vec<Layer>> {
-        let (task, context, last, agent) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = core::load::load(self, &mut conn, id, None).await?;
-            let holder = roles::holder(&mut conn, id, context.work_role().unwrap_or_default()).await?;
-            let agent = match holder.and_then(|holder| holder.id) {
-                Some(agent) => agents::get(&mut conn, &agent).await?,
-                None => None,
-            };
-            (task, context, executions::last(&mut conn, id).await?, agent)
-        };
-        // What comes next: the plan while that is made, or was not begun; else the work.
-        let state = context.workflow.state(&task.status);
-        let begins = state.is_some_and(|state| state.kind == StateKind::Initial)
-            && context.workflow.claim_target(&task.status).is_some_and(State::plans);
-        let plans = begins || state.is_some_and(State::plans);
-        let role = if plans { ExecutionRole::Planner } else { ExecutionRole::Coder };
-        let corrections = last.filter(|row| row.execution.role == role).map(|row| row.corrections);
-        run::plan::layers_of(self, &context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default())
-            .await
-    }
-
-    /// A stretch of any log, by the id of a run or the name that a check, a hook, its test or a set-up gave.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn any_log_page(
-        &self,
-        id: &str,
-        after: Option<u64>,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<LogPage> {
-        if let Some(dir) = hook::command::dir_of_test_log(self, id).await? {
-            return page_of(dir, id.to_owned(), after, before, limit).await;
+/// The whole of a text that a log keeps apart.
+pub(crate) async fn log_blob(engine: &Engine, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
+    let dir = log_dir_of(engine, task, log_id).await?;
+    let log = log_id.to_owned();
+    let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
+    match blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))? {
+        Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
+        Err(forge_agents::LogError::NoBlob { .. } | forge_agents::LogError::NotFound(_)) => {
+            Err(EngineError::not_found("text in log", log_id))
         }
-        let (task, log) = find_log(self, id).await?;
-        self.log_page(&task, &log, after, before, limit).await
+        other => Ok(other?),
     }
+}
 
-    /// A stretch of a log of a task: an execution's, a check's or a set-up's.
-    ///
-    /// # Errors
-    /// `NotFound` when there is no such log.
-    pub async fn log_page(
-        &self,
-        task: &TaskId,
-        log_id: &str,
-        after: Option<u64>,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<LogPage> {
-        page_of(log_dir_of(self, task, log_id).await?, log_id.to_owned(), after, before, limit).await
+/// The changed files of a task.
+pub(crate) async fn diff(engine: &Engine, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
+    let (repo, scope) = diff_scope(engine, id, request).await?;
+    let mut diff = repo.diff_files(&scope).await?;
+    let shown = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        let review = review_in_view(&mut conn, &context, &task).await?;
+        review.map(|review| (task, context, review))
+    };
+    if let Some((task, context, review)) = shown.filter(|_| request == DiffRequest::Task)
+        && diff.head == review.reviewed_commit
+    {
+        diff.outside_review = review::work_changed(engine, &context, &task, &review).await?;
     }
+    Ok(diff)
+}
 
-    /// The whole of a text that a log keeps apart.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub async fn log_blob(&self, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
-        let dir = log_dir_of(self, task, log_id).await?;
-        let log = log_id.to_owned();
-        let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
-        match blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))? {
-            Err(error @ forge_agents::LogError::BadId(_)) => Err(bad_log_id(&error)),
-            Err(forge_agents::LogError::NoBlob { .. } | forge_agents::LogError::NotFound(_)) => {
-                Err(EngineError::not_found("text in log", log_id))
-            }
-            other => Ok(other?),
-        }
+/// A page of one changed file.
+pub(crate) async fn diff_file(
+    engine: &Engine,
+    id: &TaskId,
+    request: DiffRequest,
+    path: &str,
+    page: DiffPage,
+) -> Result<FileDiff> {
+    let (repo, scope) = diff_scope(engine, id, request).await?;
+    let inside = match &scope {
+        DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
+        DiffScope::Commits { .. } => repo.root(),
+    };
+    check_inside(inside, path, "path")?;
+    match repo.diff_file(&scope, path, page).await {
+        Err(forge_git::GitError::NotInDiff { path }) => Err(EngineError::not_found("changed file", path)),
+        other => Ok(other?),
     }
+}
 
-    /// The changed files of a task.
-    ///
-    /// # Errors
-    /// `NotFound`, `WorkspaceMissing` when work never started.
-    pub async fn diff(&self, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
-        let (repo, scope) = diff_scope(self, id, request).await?;
-        let mut diff = repo.diff_files(&scope).await?;
-        let shown = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = core::load::load(self, &mut conn, id, None).await?;
-            let review = review_in_view(&mut conn, &context, &task).await?;
-            review.map(|review| (task, context, review))
-        };
-        if let Some((task, context, review)) = shown.filter(|_| request == DiffRequest::Task)
-            && diff.head == review.reviewed_commit
-        {
-            diff.outside_review = review::work_changed(self, &context, &task, &review).await?;
-        }
-        Ok(diff)
-    }
+/// Notifications, newest first.
+pub(crate) async fn notifications(engine: &Engine, limit: u32) -> Result<Vec<Notification>> {
+    let all = notifications::list(&mut *engine.store().read().await?, limit).await?;
+    Ok(all.into_iter().map(|it| without_secrets(engine, it)).collect())
+}
 
-    /// A page of one changed file.
-    ///
-    /// # Errors
-    /// `NotFound`, `WorkspaceMissing` when work never started.
-    pub async fn diff_file(
-        &self,
-        id: &TaskId,
-        request: DiffRequest,
-        path: &str,
-        page: DiffPage,
-    ) -> Result<FileDiff> {
-        let (repo, scope) = diff_scope(self, id, request).await?;
-        let inside = match &scope {
-            DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
-            DiffScope::Commits { .. } => repo.root(),
-        };
-        check_inside(inside, path, "path")?;
-        match repo.diff_file(&scope, path, page).await {
-            Err(forge_git::GitError::NotInDiff { path }) => Err(EngineError::not_found("changed file", path)),
-            other => Ok(other?),
-        }
-    }
+/// One notification.
+pub(crate) async fn notification(engine: &Engine, id: &NotificationId) -> Result<Notification> {
+    let found = notifications::get(&mut *engine.store().read().await?, id).await?;
+    let found = found.ok_or_else(|| EngineError::not_found("notification", id))?;
+    Ok(without_secrets(engine, found))
+}
 
-    /// Notifications, newest first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn notifications(&self, limit: u32) -> Result<Vec<Notification>> {
-        let all = notifications::list(&mut *self.store().read().await?, limit).await?;
-        Ok(all.into_iter().map(|it| without_secrets(self, it)).collect())
-    }
+/// Marks notifications as seen; all of them when none is named.
+pub(crate) async fn mark_read(engine: &Engine, ids: Option<&[NotificationId]>) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    notifications::mark_read(&mut tx, ids).await?;
+    tx.commit().await?;
+    Ok(())
+}
 
-    /// One notification.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn notification(&self, id: &NotificationId) -> Result<Notification> {
-        let found = notifications::get(&mut *self.store().read().await?, id).await?;
-        let found = found.ok_or_else(|| EngineError::not_found("notification", id))?;
-        Ok(without_secrets(self, found))
-    }
+/// At most `limit` events after `after`, oldest first; none when events after it are no longer kept.
+pub(crate) async fn events_after(engine: &Engine, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
+    let mut conn = engine.store().read().await?;
+    let first = events::first_seq(&mut conn).await?;
+    let pruned = after > 0 && first.is_some_and(|first| after < first - 1);
+    if pruned { Ok(None) } else { Ok(Some(events::after(&mut conn, after, limit).await?)) }
+}
 
-    /// Marks notifications as seen; all of them when none is named.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn mark_read(&self, ids: Option<&[NotificationId]>) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        notifications::mark_read(&mut tx, ids).await?;
-        tx.commit().await?;
-        Ok(())
+/// Worktrees that exist, with the task each belongs to.
+pub(crate) async fn workspaces(engine: &Engine) -> Result<Vec<Workspace>> {
+    let mut all = workspaces::present(&mut *engine.store().read().await?).await?;
+    for workspace in &mut all {
+        workspace.lock = read_lock(workspace);
     }
-
-    /// At most `limit` events after `after`, oldest first; none when events after it are no longer kept.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn events_after(&self, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
-        let mut conn = self.store().read().await?;
-        let first = events::first_seq(&mut conn).await?;
-        let pruned = after > 0 && first.is_some_and(|first| after < first - 1);
-        if pruned { Ok(None) } else { Ok(Some(events::after(&mut conn, after, limit).await?)) }
-    }
-
-    /// Worktrees that exist, with the task each belongs to.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
-        let mut all = workspaces::present(&mut *self.store().read().await?).await?;
-        for workspace in &mut all {
-            workspace.lock = read_lock(workspace);
-        }
-        Ok(all)
-    }
+    Ok(all)
 }
 
 /// [`Engine::tasks`] by this connection.

@@ -20,38 +20,33 @@ pub struct Preview {
     pub content: Option<Vec<u8>>,
 }
 
-impl Engine {
-    /// One side of a changed file as a picture. No more than [`MAX_PREVIEW_BYTES`] are ever read.
-    ///
-    /// # Errors
-    /// `NotFound` for the task or a file that did not change, `Escape`, `WorkspaceMissing` when work never started.
-    pub async fn preview(
-        &self,
-        id: &TaskId,
-        request: DiffRequest,
-        path: &str,
-        side: DiffSide,
-    ) -> Result<Preview> {
-        let (repo, scope) = workspace::diff_scope::diff_scope(self, id, request).await?;
-        let inside = match &scope {
-            DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
-            DiffScope::Commits { .. } => repo.root(),
-        };
-        check_inside(inside, path, "path")?;
-        let found = match repo.diff_side(&scope, path, side, MAX_PREVIEW_BYTES.into()).await {
-            Err(GitError::NotInDiff { path }) => return Err(EngineError::not_found("changed file", path)),
-            other => other?,
-        };
-        let bare = |kind, size| Preview { told: FilePreview::bare(kind, size), content: None };
-        Ok(match found {
-            FileSide::Absent => bare(PreviewKind::Absent, None),
-            FileSide::NoFile => bare(PreviewKind::Other, None),
-            FileSide::TooLarge(size) => bare(PreviewKind::TooLarge, Some(size)),
-            FileSide::Content(content) => {
-                let told = FilePreview::of(&content);
-                let content = (told.kind == PreviewKind::Image).then_some(content);
-                Preview { told, content }
-            }
-        })
-    }
+/// One side of a changed file as a picture. No more than [`MAX_PREVIEW_BYTES`] are ever read.
+pub(crate) async fn preview(
+    engine: &Engine,
+    id: &TaskId,
+    request: DiffRequest,
+    path: &str,
+    side: DiffSide,
+) -> Result<Preview> {
+    let (repo, scope) = workspace::diff_scope::diff_scope(engine, id, request).await?;
+    let inside = match &scope {
+        DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
+        DiffScope::Commits { .. } => repo.root(),
+    };
+    check_inside(inside, path, "path")?;
+    let found = match repo.diff_side(&scope, path, side, MAX_PREVIEW_BYTES.into()).await {
+        Err(GitError::NotInDiff { path }) => return Err(EngineError::not_found("changed file", path)),
+        other => other?,
+    };
+    let bare = |kind, size| Preview { told: FilePreview::bare(kind, size), content: None };
+    Ok(match found {
+        FileSide::Absent => bare(PreviewKind::Absent, None),
+        FileSide::NoFile => bare(PreviewKind::Other, None),
+        FileSide::TooLarge(size) => bare(PreviewKind::TooLarge, Some(size)),
+        FileSide::Content(content) => {
+            let told = FilePreview::of(&content);
+            let content = (told.kind == PreviewKind::Image).then_some(content);
+            Preview { told, content }
+        }
+    })
 }

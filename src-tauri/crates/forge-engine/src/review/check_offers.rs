@@ -12,57 +12,51 @@ use crate::{
     Engine, EngineError,
     core::{self, context::ProjectContext},
     error::Result,
-    project::command::expand_home,
+    project::{self, command::expand_home},
 };
 
 /// The largest file that is read.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
-impl Engine {
-    /// The checks that a project is offered: nothing where that is off, or where it has checks.
-    ///
-    /// # Errors
-    /// `NotFound`, and when the repository cannot be read.
-    pub async fn check_offers(&self, id: &ProjectId) -> Result<Vec<CheckOffer>> {
-        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        offers_for(self, &context).await
-    }
+/// The checks that a project is offered: nothing where that is off, or where it has checks.
+pub(crate) async fn offered_checks(engine: &Engine, id: &ProjectId) -> Result<Vec<CheckOffer>> {
+    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    offers_for(engine, &context).await
+}
 
-    /// The checks that the files of a folder's repository imply, before there is a project.
-    ///
-    /// # Errors
-    /// `Invalid` when there is no repository, or no such branch.
-    pub async fn check_offers_of_folder(&self, path: &str, branch: Option<&str>) -> Result<Vec<CheckOffer>> {
-        let wrong = |error: GitError| EngineError::invalid("repo_path", error.to_string());
-        let repo = Repo::open(self.git(), Path::new(&expand_home(path))).await.map_err(wrong)?;
-        let branch = match branch {
-            Some(branch) => branch.to_owned(),
-            None => repo.default_branch().await.map_err(wrong)?,
-        };
-        offers_of(&repo, &branch).await
-    }
+/// The checks that the files of a folder's repository imply, before there is a project.
+pub(crate) async fn check_offers_of_folder(
+    engine: &Engine,
+    path: &str,
+    branch: Option<&str>,
+) -> Result<Vec<CheckOffer>> {
+    let wrong = |error: GitError| EngineError::invalid("repo_path", error.to_string());
+    let repo = Repo::open(engine.git(), Path::new(&expand_home(path))).await.map_err(wrong)?;
+    let branch = match branch {
+        Some(branch) => branch.to_owned(),
+        None => repo.default_branch().await.map_err(wrong)?,
+    };
+    offers_of(&repo, &branch).await
+}
 
-    /// Makes offered checks the project's own.
-    ///
-    /// # Errors
-    /// `NotFound`; `Invalid` for a command that is not offered.
-    pub async fn take_checks(&self, id: &ProjectId, commands: &[String]) -> Result<()> {
-        let offered = self.check_offers(id).await?;
-        let is_offered = |command: &&String| offered.iter().any(|offer| offer.command == **command);
-        if let Some(unknown) = commands.iter().find(|command| !is_offered(command)) {
-            return Err(EngineError::invalid("commands", format!("`{unknown}` is not offered")));
-        }
-        if commands.is_empty() {
-            return Err(EngineError::invalid("commands", "names no check"));
-        }
-        self.patch_settings(id, &json!({ "review_config": { "ci_steps": commands } })).await?;
-        let context = core::context::context(self, &mut *self.store().read().await?, id).await?;
-        let mut tx = self.store().write().await?;
-        let effect = format!("checks were taken: {}", commands.join(", "));
-        core::effects::record_effect(self, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
-        core::context::project_changed(self, &mut tx, &context.project, "settings").await?;
-        Ok(tx.commit().await?)
+/// Makes offered checks the project's own.
+pub(crate) async fn take_checks(engine: &Engine, id: &ProjectId, commands: &[String]) -> Result<()> {
+    let offered = offered_checks(engine, id).await?;
+    let is_offered = |command: &&String| offered.iter().any(|offer| offer.command == **command);
+    if let Some(unknown) = commands.iter().find(|command| !is_offered(command)) {
+        return Err(EngineError::invalid("commands", format!("`{unknown}` is not offered")));
     }
+    if commands.is_empty() {
+        return Err(EngineError::invalid("commands", "names no check"));
+    }
+    project::command::patch_settings(engine, id, &json!({ "review_config": { "ci_steps": commands } }))
+        .await?;
+    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let mut tx = engine.store().write().await?;
+    let effect = format!("checks were taken: {}", commands.join(", "));
+    core::effects::record_effect(engine, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
+    core::context::project_changed(engine, &mut tx, &context.project, "settings").await?;
+    Ok(tx.commit().await?)
 }
 
 pub(crate) async fn offers_for(engine: &Engine, context: &ProjectContext) -> Result<Vec<CheckOffer>> {

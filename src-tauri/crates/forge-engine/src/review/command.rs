@@ -46,93 +46,89 @@ pub struct DecisionRequest {
     pub comments: Vec<NewComment>,
 }
 
-impl Engine {
-    /// Decides the review that waits for a person.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `NotAwaiting`, `ReviewerRunning`, `WorkChangedSinceReview` for an approval of other
-    /// work than what was reviewed.
-    pub async fn decide(&self, actor: Actor, id: &TaskId, request: DecisionRequest) -> Result<()> {
-        let DecisionRequest { gate, decision, version, reason, commit, comments } = request;
-        let gate = gate.as_deref();
-        let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-        let notes = match decision {
-            Decision::Approve => Vec::new(),
-            Decision::Reject => super::comments::notes(self, id, comments).await?,
+/// Decides the review that waits for a person.
+pub(crate) async fn decide(
+    engine: &Engine,
+    actor: Actor,
+    id: &TaskId,
+    request: DecisionRequest,
+) -> Result<()> {
+    let DecisionRequest { gate, decision, version, reason, commit, comments } = request;
+    let gate = gate.as_deref();
+    let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+    let notes = match decision {
+        Decision::Approve => Vec::new(),
+        Decision::Reject => super::comments::notes(engine, id, comments).await?,
+    };
+    let _hold = core::workers::hold(engine, id).await;
+    let mut aside = None;
+    if decision == Decision::Approve {
+        let (task, context, review) = {
+            let mut conn = engine.store().read().await?;
+            let (task, context) = core::load::load_own(engine, &mut conn, id, version).await?;
+            let review = awaited_review(&mut conn, &task, gate).await?;
+            (task, context, review)
         };
-        let _hold = core::workers::hold(self, id).await;
-        let mut aside = None;
-        if decision == Decision::Approve {
-            let (task, context, review) = {
-                let mut conn = self.store().read().await?;
-                let (task, context) = core::load::load_own(self, &mut conn, id, version).await?;
-                let review = awaited_review(&mut conn, &task, gate).await?;
-                (task, context, review)
-            };
-            super::require_reviewed_work(self, &context, &task, &review, commit.as_deref()).await?;
-            aside = core::guards::ask_guards(self, &context, &task, actor.audience()).await?;
-        }
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load_own(self, &mut tx, id, version).await?;
-        let review = awaited_review(&mut tx, &task, gate).await?;
-        match (decision, aside) {
-            (Decision::Approve, Some(aside)) => {
-                let mv = aside.instead_of(&Move::by(&task.status, "accept", actor));
-                core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
-            }
-            (Decision::Approve, None) => {
-                approve(self, &mut tx, &context, &mut task, review, actor, reason).await?;
-            }
-            (Decision::Reject, _) => {
-                let comments = super::comments::send_drafts(self, &mut tx, &task, notes).await?;
-                let reason = reason.unwrap_or_else(|| match comments.len() {
-                    0 => "no reason was given".to_owned(),
-                    1 => "one comment on the diff".to_owned(),
-                    count => format!("{count} comments on the diff"),
-                });
-                let correction = Correction::Rejected { reason: reason.clone(), comments };
-                reject_by_hand(self, &mut tx, &context, &mut task, review, actor, reason, correction).await?;
-            }
-        }
-        tx.commit().await?;
-        self.point("decision.committed");
-        core::scheduler::wake_waiting(self);
-        Ok(())
+        super::require_reviewed_work(engine, &context, &task, &review, commit.as_deref()).await?;
+        aside = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
     }
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, version).await?;
+    let review = awaited_review(&mut tx, &task, gate).await?;
+    match (decision, aside) {
+        (Decision::Approve, Some(aside)) => {
+            let mv = aside.instead_of(&Move::by(&task.status, "accept", actor));
+            core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+        }
+        (Decision::Approve, None) => {
+            approve(engine, &mut tx, &context, &mut task, review, actor, reason).await?;
+        }
+        (Decision::Reject, _) => {
+            let comments = super::comments::send_drafts(engine, &mut tx, &task, notes).await?;
+            let reason = reason.unwrap_or_else(|| match comments.len() {
+                0 => "no reason was given".to_owned(),
+                1 => "one comment on the diff".to_owned(),
+                count => format!("{count} comments on the diff"),
+            });
+            let correction = Correction::Rejected { reason: reason.clone(), comments };
+            reject_by_hand(engine, &mut tx, &context, &mut task, review, actor, reason, correction).await?;
+        }
+    }
+    tx.commit().await?;
+    engine.point("decision.committed");
+    core::scheduler::wake_waiting(engine);
+    Ok(())
+}
 
-    /// Stops the checks or the auditor of the review that runs. The review ends undecided; the task stays
-    /// where it is and says so.
-    ///
-    /// # Errors
-    /// `NotFound`, `NothingRunning`.
-    pub async fn cancel_review(&self, actor: Actor, id: &TaskId) -> Result<()> {
-        let _hold = core::workers::hold(self, id).await;
-        run::running::stop_run(self, id).await;
-        let mut tx = self.store().write().await?;
-        let (mut task, _) = core::load::load_own(self, &mut tx, id, None).await?;
-        let running = reviews::last(&mut tx, id).await?;
-        let running =
-            running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
-        let Some(mut review) = running else {
-            return Err(EngineError::conflict(ConflictCode::NothingRunning, "no review runs for this task"));
-        };
-        let now = self.now();
-        review.status = ReviewStatus::Cancelled;
-        review.decided_by = Some(actor);
-        review.finished_at = Some(now);
-        reviews::update(&mut tx, &review).await?;
-        core::entry::skip_open(self, &mut tx, &task, "the review was stopped").await?;
-        slots::release(&mut tx, id).await?;
-        let trouble = Trouble::new(AnnotationType::Manual, "You stopped the review.");
-        task.error_annotation = Some(trouble.annotation(&task.status, now));
-        task.entry_barrier = None;
-        task.waiting = None;
-        tasks::update(&mut tx, &mut task, now).await?;
-        self.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
-        tx.commit().await?;
-        core::scheduler::wake_waiting(self);
-        Ok(())
-    }
+/// Stops the checks or the auditor of the review that runs. The review ends undecided; the task stays
+/// where it is and says so.
+pub(crate) async fn cancel_review(engine: &Engine, actor: Actor, id: &TaskId) -> Result<()> {
+    let _hold = core::workers::hold(engine, id).await;
+    run::running::stop_run(engine, id).await;
+    let mut tx = engine.store().write().await?;
+    let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
+    let running = reviews::last(&mut tx, id).await?;
+    let running =
+        running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
+    let Some(mut review) = running else {
+        return Err(EngineError::conflict(ConflictCode::NothingRunning, "no review runs for this task"));
+    };
+    let now = engine.now();
+    review.status = ReviewStatus::Cancelled;
+    review.decided_by = Some(actor);
+    review.finished_at = Some(now);
+    reviews::update(&mut tx, &review).await?;
+    core::entry::skip_open(engine, &mut tx, &task, "the review was stopped").await?;
+    slots::release(&mut tx, id).await?;
+    let trouble = Trouble::new(AnnotationType::Manual, "You stopped the review.");
+    task.error_annotation = Some(trouble.annotation(&task.status, now));
+    task.entry_barrier = None;
+    task.waiting = None;
+    tasks::update(&mut tx, &mut task, now).await?;
+    engine.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
+    tx.commit().await?;
+    core::scheduler::wake_waiting(engine);
+    Ok(())
 }
 
 async fn awaited_review(tx: &mut SqliteConnection, task: &TaskRow, gate: Option<&str>) -> Result<Review> {

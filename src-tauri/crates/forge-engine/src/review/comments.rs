@@ -43,85 +43,75 @@ pub struct CommentChange {
     pub resolved: Option<bool>,
 }
 
-impl Engine {
-    /// A task's comments, oldest first, each with where its lines are now.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn comments(&self, id: &TaskId) -> Result<Vec<Comment>> {
-        let rows = {
-            let mut conn = self.store().read().await?;
-            core::load::load(self, &mut conn, id, None).await?;
-            comments::list(&mut conn, id).await?
-        };
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut versions = file_versions(self, id).await?;
-        let mut shown = Vec::with_capacity(rows.len());
-        for row in rows {
-            shown.push(versions.place(row).await?);
-        }
-        Ok(shown)
+/// A task's comments, oldest first, each with where its lines are now.
+pub(crate) async fn comments(engine: &Engine, id: &TaskId) -> Result<Vec<Comment>> {
+    let rows = {
+        let mut conn = engine.store().read().await?;
+        core::load::load(engine, &mut conn, id, None).await?;
+        comments::list(&mut conn, id).await?
+    };
+    if rows.is_empty() {
+        return Ok(Vec::new());
     }
-
-    /// Makes a draft.
-    ///
-    /// # Errors
-    /// `NotFound`, `WorkspaceMissing`, `Escape`, `Invalid` for lines that are not there.
-    pub async fn create_comment(&self, id: &TaskId, new: NewComment) -> Result<Comment> {
-        let mut versions = file_versions(self, id).await?;
-        let row = draft(self, id, new, "", &mut versions).await?;
-        let mut tx = self.store().write().await?;
-        let (task, _) = core::load::load(self, &mut tx, id, None).await?;
-        comments::insert(&mut tx, &row).await?;
-        mark_told(self, &mut tx, &task).await?;
-        tx.commit().await?;
-        versions.place(row).await
+    let mut versions = file_versions(engine, id).await?;
+    let mut shown = Vec::with_capacity(rows.len());
+    for row in rows {
+        shown.push(versions.place(row).await?);
     }
+    Ok(shown)
+}
 
-    /// Rewrites a draft, or says whether a comment is settled.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid`, `AlreadySent` for another text of one that was sent.
-    pub async fn update_comment(&self, id: &CommentId, change: CommentChange) -> Result<Comment> {
-        let mut tx = self.store().write().await?;
-        let mut row = comment(&mut tx, id).await?;
-        let (task, _) = core::load::load(self, &mut tx, &row.task_id, None).await?;
-        if let Some(text) = change.text {
-            require_draft(&row)?;
-            row.text = checked_text(&text, "")?;
-        }
-        match change.resolved {
-            Some(true) => row.status = CommentStatus::Resolved,
-            Some(false) if row.status == CommentStatus::Resolved => {
-                // One that nobody was told goes back to where it was.
-                let told = row.review_id.is_some() || row.source != CommentSource::Person;
-                row.status = if told { CommentStatus::Sent } else { CommentStatus::Draft };
-            }
-            Some(false) | None => {}
-        }
-        row.updated_at = self.now();
-        comments::update(&mut tx, &row).await?;
-        mark_told(self, &mut tx, &task).await?;
-        tx.commit().await?;
-        file_versions(self, &row.task_id.clone()).await?.place(row).await
-    }
+/// Makes a draft.
+pub(crate) async fn create_comment(engine: &Engine, id: &TaskId, new: NewComment) -> Result<Comment> {
+    let mut versions = file_versions(engine, id).await?;
+    let row = draft(engine, id, new, "", &mut versions).await?;
+    let mut tx = engine.store().write().await?;
+    let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
+    comments::insert(&mut tx, &row).await?;
+    mark_told(engine, &mut tx, &task).await?;
+    tx.commit().await?;
+    versions.place(row).await
+}
 
-    /// Removes a draft.
-    ///
-    /// # Errors
-    /// `NotFound`, `AlreadySent`.
-    pub async fn delete_comment(&self, id: &CommentId) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let row = comment(&mut tx, id).await?;
+/// Rewrites a draft, or says whether a comment is settled.
+pub(crate) async fn update_comment(
+    engine: &Engine,
+    id: &CommentId,
+    change: CommentChange,
+) -> Result<Comment> {
+    let mut tx = engine.store().write().await?;
+    let mut row = comment(&mut tx, id).await?;
+    let (task, _) = core::load::load(engine, &mut tx, &row.task_id, None).await?;
+    if let Some(text) = change.text {
         require_draft(&row)?;
-        let (task, _) = core::load::load(self, &mut tx, &row.task_id, None).await?;
-        comments::delete(&mut tx, id).await?;
-        mark_told(self, &mut tx, &task).await?;
-        tx.commit().await?;
-        Ok(())
+        row.text = checked_text(&text, "")?;
     }
+    match change.resolved {
+        Some(true) => row.status = CommentStatus::Resolved,
+        Some(false) if row.status == CommentStatus::Resolved => {
+            // One that nobody was told goes back to where it was.
+            let told = row.review_id.is_some() || row.source != CommentSource::Person;
+            row.status = if told { CommentStatus::Sent } else { CommentStatus::Draft };
+        }
+        Some(false) | None => {}
+    }
+    row.updated_at = engine.now();
+    comments::update(&mut tx, &row).await?;
+    mark_told(engine, &mut tx, &task).await?;
+    tx.commit().await?;
+    file_versions(engine, &row.task_id.clone()).await?.place(row).await
+}
+
+/// Removes a draft.
+pub(crate) async fn delete_comment(engine: &Engine, id: &CommentId) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let row = comment(&mut tx, id).await?;
+    require_draft(&row)?;
+    let (task, _) = core::load::load(engine, &mut tx, &row.task_id, None).await?;
+    comments::delete(&mut tx, id).await?;
+    mark_told(engine, &mut tx, &task).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 async fn comment(tx: &mut Tx, id: &CommentId) -> Result<CommentRow> {

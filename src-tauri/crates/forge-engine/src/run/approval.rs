@@ -10,60 +10,55 @@ use crate::{ConflictCode, Engine, EngineError, error::Result};
 /// The longest note that goes with an answer, in bytes.
 const MAX_NOTE_BYTES: usize = 16 * 1024;
 
-impl Engine {
-    /// What agents ask: of one task or of all, all of it or what waits for an answer; oldest first.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn approvals(&self, task: Option<&TaskId>, pending_only: bool) -> Result<Vec<Approval>> {
-        let mut conn = self.store().read().await?;
-        Ok(approvals::list(&mut conn, task, pending_only).await?)
-    }
+/// What agents ask: of one task or of all, all of it or what waits for an answer; oldest first.
+pub(crate) async fn approvals(
+    engine: &Engine,
+    task: Option<&TaskId>,
+    pending_only: bool,
+) -> Result<Vec<Approval>> {
+    let mut conn = engine.store().read().await?;
+    Ok(approvals::list(&mut conn, task, pending_only).await?)
+}
 
-    /// Answers a question of a run. The answer is stored before it is passed on.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` for an option that is none of the question's, `NotAwaiting` when it was answered already
-    /// or its run is over.
-    pub async fn answer_approval(
-        &self,
-        actor: Actor,
-        execution: &ExecutionId,
-        id: &ApprovalId,
-        option: &str,
-        note: Option<String>,
-    ) -> Result<Approval> {
-        let mut tx = self.store().write().await?;
-        let found = approvals::get(&mut tx, id).await?.filter(|found| found.execution_id == *execution);
-        let mut approval = found.ok_or_else(|| EngineError::not_found("approval", id))?;
-        let known: Vec<_> = approval.options.iter().map(|option| option.id.as_str()).collect();
-        if !known.contains(&option) {
-            let message = format!("must be one of {}", known.join(", "));
-            return Err(EngineError::invalid("option", message));
-        }
-        if note.as_ref().is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
-            return Err(EngineError::invalid("note", format!("must be at most {MAX_NOTE_BYTES} bytes")));
-        }
-        if approval.status != ApprovalStatus::Pending {
-            return Err(EngineError::conflict(
-                ConflictCode::NotAwaiting,
-                format!("the question is {} already", approval.status),
-            ));
-        }
-        approval.status = ApprovalStatus::Answered;
-        approval.answer = Some(option.to_owned());
-        approval.note = note.filter(|note| !note.trim().is_empty());
-        approval.answered_by = Some(actor.to_string());
-        approval.answered_at = Some(self.now());
-        approvals::answer(&mut tx, &approval).await?;
-        super::events::question_settled(self, &mut tx, &approval.task_id, execution).await?;
-        tx.commit().await?;
-        if !super::events::pass_on(self, &approval) {
-            return Err(EngineError::conflict(
-                ConflictCode::NotAwaiting,
-                "the run that asked is over: it asks again when it is resumed",
-            ));
-        }
-        Ok(approval)
+/// Answers a question of a run. The answer is stored before it is passed on.
+pub(crate) async fn answer_approval(
+    engine: &Engine,
+    actor: Actor,
+    execution: &ExecutionId,
+    id: &ApprovalId,
+    option: &str,
+    note: Option<String>,
+) -> Result<Approval> {
+    let mut tx = engine.store().write().await?;
+    let found = approvals::get(&mut tx, id).await?.filter(|found| found.execution_id == *execution);
+    let mut approval = found.ok_or_else(|| EngineError::not_found("approval", id))?;
+    let known: Vec<_> = approval.options.iter().map(|option| option.id.as_str()).collect();
+    if !known.contains(&option) {
+        let message = format!("must be one of {}", known.join(", "));
+        return Err(EngineError::invalid("option", message));
     }
+    if note.as_ref().is_some_and(|note| note.len() > MAX_NOTE_BYTES) {
+        return Err(EngineError::invalid("note", format!("must be at most {MAX_NOTE_BYTES} bytes")));
+    }
+    if approval.status != ApprovalStatus::Pending {
+        return Err(EngineError::conflict(
+            ConflictCode::NotAwaiting,
+            format!("the question is {} already", approval.status),
+        ));
+    }
+    approval.status = ApprovalStatus::Answered;
+    approval.answer = Some(option.to_owned());
+    approval.note = note.filter(|note| !note.trim().is_empty());
+    approval.answered_by = Some(actor.to_string());
+    approval.answered_at = Some(engine.now());
+    approvals::answer(&mut tx, &approval).await?;
+    super::events::question_settled(engine, &mut tx, &approval.task_id, execution).await?;
+    tx.commit().await?;
+    if !super::events::pass_on(engine, &approval) {
+        return Err(EngineError::conflict(
+            ConflictCode::NotAwaiting,
+            "the run that asked is over: it asks again when it is resumed",
+        ));
+    }
+    Ok(approval)
 }

@@ -24,69 +24,63 @@ pub enum FileSource {
     Path(PathBuf),
 }
 
-impl Engine {
-    /// A task's files that wait for their message, oldest first.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn attachments(&self, task: &TaskId) -> Result<Vec<Attachment>> {
-        let mut conn = self.store().read().await?;
-        core::load::load_own(self, &mut conn, task, None).await?;
-        Ok(attachments::list(&mut conn, task, true).await?)
-    }
+/// A task's files that wait for their message, oldest first.
+pub(crate) async fn attachments(engine: &Engine, task: &TaskId) -> Result<Vec<Attachment>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load_own(engine, &mut conn, task, None).await?;
+    Ok(attachments::list(&mut conn, task, true).await?)
+}
 
-    /// Keeps a file for the next message to a task's agent.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` for what is no file, too large, or too many.
-    pub async fn attach(&self, task: &TaskId, name: &str, source: FileSource) -> Result<Attachment> {
-        let name = attachment_name(name).map_err(|why| EngineError::invalid("name", why))?;
-        let (row, content) = {
-            let mut conn = self.store().read().await?;
-            let (row, _) = core::load::load_own(self, &mut conn, task, None).await?;
-            refuse_too_many(attachments::list(&mut conn, task, true).await?.len())?;
-            (row, content_of(source).await?)
-        };
-        let attachment = Attachment {
-            id: self.new_id(),
-            task_id: task.clone(),
-            name,
-            bytes: size_of(content.len() as u64)?,
-            added_at: self.now(),
-            sent_at: None,
-        };
-        let path = path_of(self, &row, &attachment);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).await.map_err(EngineError::io("keep a file"))?;
-        }
-        let kept = match private_data::write(&path, &content).await {
-            Ok(()) => keep_attachment(self, &attachment).await,
-            Err(error) => Err(EngineError::io("keep a file")(error)),
-        };
-        if kept.is_err() {
-            remove_folder(path.parent().unwrap_or(&path)).await?;
-        }
-        kept.map(|()| attachment)
+/// Keeps a file for the next message to a task's agent.
+pub(crate) async fn attach(
+    engine: &Engine,
+    task: &TaskId,
+    name: &str,
+    source: FileSource,
+) -> Result<Attachment> {
+    let name = attachment_name(name).map_err(|why| EngineError::invalid("name", why))?;
+    let (row, content) = {
+        let mut conn = engine.store().read().await?;
+        let (row, _) = core::load::load_own(engine, &mut conn, task, None).await?;
+        refuse_too_many(attachments::list(&mut conn, task, true).await?.len())?;
+        (row, content_of(source).await?)
+    };
+    let attachment = Attachment {
+        id: engine.new_id(),
+        task_id: task.clone(),
+        name,
+        bytes: size_of(content.len() as u64)?,
+        added_at: engine.now(),
+        sent_at: None,
+    };
+    let path = path_of(engine, &row, &attachment);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).await.map_err(EngineError::io("keep a file"))?;
     }
+    let kept = match private_data::write(&path, &content).await {
+        Ok(()) => keep_attachment(engine, &attachment).await,
+        Err(error) => Err(EngineError::io("keep a file")(error)),
+    };
+    if kept.is_err() {
+        remove_folder(path.parent().unwrap_or(&path)).await?;
+    }
+    kept.map(|()| attachment)
+}
 
-    /// Takes a file back that waits for its message.
-    ///
-    /// # Errors
-    /// `NotFound`, `AlreadySent`.
-    pub async fn detach(&self, id: &AttachmentId) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        let found = attachments::get(&mut tx, id).await?;
-        let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
-        if attachment.sent_at.is_some() {
-            return Err(EngineError::conflict(ConflictCode::AlreadySent, "the agent was told of the file"));
-        }
-        let (row, _) = core::load::load_own(self, &mut tx, &attachment.task_id, None).await?;
-        attachments::delete(&mut tx, id).await?;
-        queue_changed(self, &mut tx, &row.id).await?;
-        tx.commit().await?;
-        let path = path_of(self, &row, &attachment);
-        remove_folder(path.parent().unwrap_or(&path)).await
+/// Takes a file back that waits for its message.
+pub(crate) async fn detach(engine: &Engine, id: &AttachmentId) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    let found = attachments::get(&mut tx, id).await?;
+    let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
+    if attachment.sent_at.is_some() {
+        return Err(EngineError::conflict(ConflictCode::AlreadySent, "the agent was told of the file"));
     }
+    let (row, _) = core::load::load_own(engine, &mut tx, &attachment.task_id, None).await?;
+    attachments::delete(&mut tx, id).await?;
+    queue_changed(engine, &mut tx, &row.id).await?;
+    tx.commit().await?;
+    let path = path_of(engine, &row, &attachment);
+    remove_folder(path.parent().unwrap_or(&path)).await
 }
 
 /// Where a task's files lie.

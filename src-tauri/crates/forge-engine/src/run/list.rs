@@ -13,46 +13,41 @@ use crate::{Engine, EngineError, error::Result, run};
 /// How the marker of an agent's processes begins, see [`forge_agents::marker_of`].
 const AGENT: &str = "execution-";
 
-impl Engine {
-    /// Everything that runs on behalf of tasks, the longest first.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn runs(&self) -> Result<Vec<RunInfo>> {
-        let seen = tokio::task::spawn_blocking(look).await;
-        let mut seen =
-            seen.map_err(|error| EngineError::io("look at the processes")(std::io::Error::other(error)))?;
-        let mut conn = self.store().read().await?;
-        let mut runs = Vec::new();
-        for row in processes::list(&mut conn).await? {
-            let execution = match row.marker.strip_prefix(AGENT) {
-                Some(id) => executions::get(&mut conn, &ExecutionId(id.to_owned())).await?,
-                None => None,
-            };
-            let task = tasks::get(&mut conn, &row.task_id).await?;
-            let found = seen.remove(&row.marker).unwrap_or_default();
-            let execution = execution.map(|row| row.execution);
-            let activity = execution.as_ref().and_then(|_| run::running::activity_of(self, &row.task_id));
-            runs.push(RunInfo {
-                kind: if execution.is_some() { RunKind::Agent } else { RunKind::Script },
-                project_id: task.as_ref().map(|task| task.project_id.clone()),
-                task_number: task.as_ref().map(|task| task.number),
-                task_title: task.as_ref().map(|task| task.title.clone()),
-                task_id: task.map(|task| task.id),
-                agent_id: execution.as_ref().map(|execution| execution.agent_id.clone()),
-                execution_id: execution.map(|execution| execution.id),
-                activity: activity
-                    .map(|(_, line)| line)
-                    .or_else(|| found.first().map(|process| process.command.clone()))
-                    .unwrap_or_default(),
-                started_at: row.started_at,
-                processes: tree(found),
-                id: row.marker,
-            });
-        }
-        runs.sort_by_key(|run| run.started_at);
-        Ok(runs)
+/// Everything that runs on behalf of tasks, the longest first.
+pub(crate) async fn runs(engine: &Engine) -> Result<Vec<RunInfo>> {
+    let seen = tokio::task::spawn_blocking(look).await;
+    let mut seen =
+        seen.map_err(|error| EngineError::io("look at the processes")(std::io::Error::other(error)))?;
+    let mut conn = engine.store().read().await?;
+    let mut runs = Vec::new();
+    for row in processes::list(&mut conn).await? {
+        let execution = match row.marker.strip_prefix(AGENT) {
+            Some(id) => executions::get(&mut conn, &ExecutionId(id.to_owned())).await?,
+            None => None,
+        };
+        let task = tasks::get(&mut conn, &row.task_id).await?;
+        let found = seen.remove(&row.marker).unwrap_or_default();
+        let execution = execution.map(|row| row.execution);
+        let activity = execution.as_ref().and_then(|_| run::running::activity_of(engine, &row.task_id));
+        runs.push(RunInfo {
+            kind: if execution.is_some() { RunKind::Agent } else { RunKind::Script },
+            project_id: task.as_ref().map(|task| task.project_id.clone()),
+            task_number: task.as_ref().map(|task| task.number),
+            task_title: task.as_ref().map(|task| task.title.clone()),
+            task_id: task.map(|task| task.id),
+            agent_id: execution.as_ref().map(|execution| execution.agent_id.clone()),
+            execution_id: execution.map(|execution| execution.id),
+            activity: activity
+                .map(|(_, line)| line)
+                .or_else(|| found.first().map(|process| process.command.clone()))
+                .unwrap_or_default(),
+            started_at: row.started_at,
+            processes: tree(found),
+            id: row.marker,
+        });
     }
+    runs.sort_by_key(|run| run.started_at);
+    Ok(runs)
 }
 
 /// Processes with their parents before them, children in the order in which they were started.

@@ -10,6 +10,7 @@ pub(crate) mod events;
 pub(crate) mod finish;
 pub(crate) mod follow_up;
 pub(crate) mod given;
+pub(crate) mod idle;
 pub(crate) mod list;
 pub(crate) mod lost;
 pub(crate) mod panicked;

@@ -24,6 +24,7 @@ use crate::{
         features::Objection,
     },
     error::Result,
+    workspace,
 };
 
 const PLAN_FILE: &str = "plan.md";
@@ -95,45 +96,39 @@ fn head(text: &str, most: usize) -> &str {
     text.get(..cut).unwrap_or(text)
 }
 
-impl Engine {
-    /// A task's plan.
-    ///
-    /// # Errors
-    /// `NotFound`, also when the task never had a worktree.
-    pub async fn plan(&self, id: &TaskId) -> Result<Plan> {
-        let workspace = self.workspace(id).await?;
-        let path = plan_file(&workspace);
-        let written_at = match tokio::fs::symlink_metadata(&path).await.and_then(|facts| facts.modified()) {
-            Ok(time) => {
-                let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-                Some(Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
-            }
-            Err(_) => None,
-        };
-        let text = read_plan(&workspace).await?.unwrap_or_default();
-        let text = core::redaction::redactor_of_task(self, id).await?.string(text);
-        Ok(Plan { text, path: path.to_string_lossy().into_owned(), written_at })
-    }
+/// A task's plan.
+pub(crate) async fn plan(engine: &Engine, id: &TaskId) -> Result<Plan> {
+    let workspace = workspace::command::workspace_of(engine, id).await?;
+    let path = plan_file(&workspace);
+    let written_at = match tokio::fs::symlink_metadata(&path).await.and_then(|facts| facts.modified()) {
+        Ok(time) => {
+            let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            Some(Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+        }
+        Err(_) => None,
+    };
+    let text = read_plan(&workspace).await?.unwrap_or_default();
+    let text = core::redaction::redactor_of_task(engine, id).await?.string(text);
+    Ok(Plan { text, path: path.to_string_lossy().into_owned(), written_at })
+}
 
-    /// Writes a task's plan by a person's hand.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` for a text that is too long, `WorkspaceMissing`.
-    pub async fn put_plan(&self, id: &TaskId, text: &str) -> Result<Plan> {
-        if text.len() > MAX_PLAN_BYTES {
-            return Err(EngineError::invalid("text", format!("must be at most {MAX_PLAN_BYTES} bytes")));
-        }
-        let workspace = self.workspace(id).await?;
-        if !Path::new(&workspace.path).is_dir() {
-            return Err(EngineError::conflict(
-                ConflictCode::WorkspaceMissing,
-                "the task has no worktree: start it first",
-            ));
-        }
-        write_plan(&workspace, text).await?;
-        let mut tx = self.store().write().await?;
-        let (task, _) = core::load::load(self, &mut tx, id, None).await?;
-        self.emit(
+/// Writes a task's plan by a person's hand.
+pub(crate) async fn put_plan(engine: &Engine, id: &TaskId, text: &str) -> Result<Plan> {
+    if text.len() > MAX_PLAN_BYTES {
+        return Err(EngineError::invalid("text", format!("must be at most {MAX_PLAN_BYTES} bytes")));
+    }
+    let workspace = workspace::command::workspace_of(engine, id).await?;
+    if !Path::new(&workspace.path).is_dir() {
+        return Err(EngineError::conflict(
+            ConflictCode::WorkspaceMissing,
+            "the task has no worktree: start it first",
+        ));
+    }
+    write_plan(&workspace, text).await?;
+    let mut tx = engine.store().write().await?;
+    let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
+    engine
+        .emit(
             &mut tx,
             forge_model::event::EventType::TaskUpdated,
             &task,
@@ -141,9 +136,8 @@ impl Engine {
             &serde_json::json!({ "plan": true }),
         )
         .await?;
-        tx.commit().await?;
-        self.plan(id).await
-    }
+    tx.commit().await?;
+    plan(engine, id).await
 }
 
 /// The prompt of a run of `agent` for a task, in layers.
@@ -244,7 +238,7 @@ pub(crate) async fn missing_plan(engine: &Engine, task: &TaskRow) -> Result<Opti
     if read_plan(&workspace).await?.is_none() {
         return Ok(none());
     }
-    let written_at = engine.plan(&task.id).await?.written_at;
+    let written_at = plan(engine, &task.id).await?.written_at;
     Ok(written_at.filter(|at| task.status_since.since(*at) > CLOCK_GRAIN_MS).map(|at| {
         let reason = "the plan is from before the task came here: write it anew".to_owned();
         (reason, json!({ "written_at": at, "since": task.status_since }))

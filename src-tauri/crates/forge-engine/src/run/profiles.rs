@@ -32,99 +32,79 @@ pub struct NewAgent {
     pub paused: Option<bool>,
 }
 
-impl Engine {
-    /// Adds an agent profile.
-    ///
-    /// # Errors
-    /// `Invalid`, `NameTaken`.
-    pub async fn create_agent(&self, new: NewAgent) -> Result<Agent> {
-        let now = self.now();
-        let agent = Agent {
-            id: self.new_id(),
-            name: String::new(),
-            adapter: new.adapter.unwrap_or(AdapterKind::Shell),
-            config: Value::Null,
-            model: None,
-            max_concurrent: 1,
-            paused: false,
-            running: 0,
-            created_at: now,
-            updated_at: now,
-        };
-        write_agent(self, agent, new).await
-    }
+/// Adds an agent profile.
+pub(crate) async fn create_agent(engine: &Engine, new: NewAgent) -> Result<Agent> {
+    let now = engine.now();
+    let agent = Agent {
+        id: engine.new_id(),
+        name: String::new(),
+        adapter: new.adapter.unwrap_or(AdapterKind::Shell),
+        config: Value::Null,
+        model: None,
+        max_concurrent: 1,
+        paused: false,
+        running: 0,
+        created_at: now,
+        updated_at: now,
+    };
+    write_agent(engine, agent, new).await
+}
 
-    /// Changes an agent profile.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid`, `NameTaken`.
-    pub async fn update_agent(&self, id: &AgentId, change: NewAgent) -> Result<Agent> {
-        let agent = self.agent(id).await?;
-        write_agent(self, agent, change).await
-    }
+/// Changes an agent profile.
+pub(crate) async fn update_agent(engine: &Engine, id: &AgentId, change: NewAgent) -> Result<Agent> {
+    let agent = agent(engine, id).await?;
+    write_agent(engine, agent, change).await
+}
 
-    /// Removes an agent profile.
-    ///
-    /// # Errors
-    /// `NotFound`, `InUse` while tasks or their history name it.
-    pub async fn delete_agent(&self, id: &AgentId) -> Result<()> {
-        let agent = self.agent(id).await?;
-        let mut tx = self.store().write().await?;
-        let uses = agents::uses(&mut tx, id).await?;
-        if uses > 0 {
-            let message = format!(
-                "{} is named by {}: pause it instead",
-                agent.name,
-                counted(uses.into(), "task or run", "tasks and runs")
-            );
-            return Err(EngineError::conflict(ConflictCode::InUse, message));
-        }
-        agents::delete(&mut tx, id).await?;
-        agent_changed(self, &mut tx, id).await?;
-        tx.commit().await?;
-        Ok(())
+/// Removes an agent profile.
+pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
+    let agent = agent(engine, id).await?;
+    let mut tx = engine.store().write().await?;
+    let uses = agents::uses(&mut tx, id).await?;
+    if uses > 0 {
+        let message = format!(
+            "{} is named by {}: pause it instead",
+            agent.name,
+            counted(uses.into(), "task or run", "tasks and runs")
+        );
+        return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
+    agents::delete(&mut tx, id).await?;
+    agent_changed(engine, &mut tx, id).await?;
+    tx.commit().await?;
+    Ok(())
+}
 
-    /// One agent profile.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn agent(&self, id: &AgentId) -> Result<Agent> {
-        let mut conn = self.store().read().await?;
-        agents::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("agent", id))
-    }
+/// One agent profile.
+pub(crate) async fn agent(engine: &Engine, id: &AgentId) -> Result<Agent> {
+    let mut conn = engine.store().read().await?;
+    agents::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("agent", id))
+}
 
-    /// All agent profiles, by name.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn agents(&self) -> Result<Vec<Agent>> {
-        Ok(agents::list(&mut *self.store().read().await?).await?)
-    }
+/// All agent profiles, by name.
+pub(crate) async fn agents(engine: &Engine) -> Result<Vec<Agent>> {
+    Ok(agents::list(&mut *engine.store().read().await?).await?)
+}
 
-    /// Looks for an agent's program on the login shell's path. The error is for people to read.
-    ///
-    /// # Errors
-    /// `NotFound` when there is no such profile.
-    pub async fn detect_agent(&self, id: &AgentId) -> Result<Result<Detected, forge_agents::AgentError>> {
-        let agent = self.agent(id).await?;
-        self.probe_program(agent.adapter, &agent.config).await
-    }
+/// Looks for an agent's program on the login shell's path. The error is for people to read.
+pub(crate) async fn detect_agent(
+    engine: &Engine,
+    id: &AgentId,
+) -> Result<Result<Detected, forge_agents::AgentError>> {
+    let agent = agent(engine, id).await?;
+    probe_program(engine, agent.adapter, &agent.config).await
+}
 
-    /// Looks for the program of a profile that need not be stored. The inner error is for people to read.
-    ///
-    /// # Errors
-    /// Never today; the outer error is that of its siblings.
-    pub async fn probe_program(
-        &self,
-        kind: AdapterKind,
-        config: &Value,
-    ) -> Result<Result<Detected, forge_agents::AgentError>> {
-        Ok(match super::programs::refreshed_login(self).await {
-            Ok(()) => super::programs::detect_program(self, kind, config).await,
-            Err(error) => Err(error),
-        })
-    }
+/// Looks for the program of a profile that need not be stored. The inner error is for people to read.
+pub(crate) async fn probe_program(
+    engine: &Engine,
+    kind: AdapterKind,
+    config: &Value,
+) -> Result<Result<Detected, forge_agents::AgentError>> {
+    Ok(match super::programs::refreshed_login(engine).await {
+        Ok(()) => super::programs::detect_program(engine, kind, config).await,
+        Err(error) => Err(error),
+    })
 }
 
 async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Result<Agent> {

@@ -73,74 +73,62 @@ pub struct Trial {
     pub cost_micro_usd: Option<u64>,
 }
 
-impl Engine {
-    /// Looks for the programs that Forge knows.
-    ///
-    /// # Errors
-    /// When the profiles cannot be read.
-    pub async fn known_programs(&self) -> Result<Vec<KnownProgram>> {
-        let agents = agents::list(&mut *self.store().read().await?).await?;
-        let refreshed = refreshed_login(self).await;
-        let looks = KNOWN.iter().map(|known| {
-            let (agents, refreshed) = (&agents, &refreshed);
-            async move {
-                let mut config = json!({ "program": known.program });
-                if !known.args.is_empty() {
-                    config = json!({ "program": known.program, "args": known.args });
-                }
-                let found = match refreshed {
-                    Ok(()) => detect_program(self, known.adapter, &config).await,
-                    Err(error) => Err(error.clone()),
-                };
-                let uses = |agent: &&Agent| {
-                    agent.adapter == known.adapter
-                        && program_of(agent).is_none_or(|program| {
-                            program.rsplit('/').next().unwrap_or_default() == known.program
-                        })
-                };
-                let profiles = agents.iter().filter(uses).map(|agent| agent.name.clone()).collect();
-                KnownProgram { name: known.name, adapter: known.adapter, config, found, profiles }
+/// Looks for the programs that Forge knows.
+pub(crate) async fn known_programs(engine: &Engine) -> Result<Vec<KnownProgram>> {
+    let agents = agents::list(&mut *engine.store().read().await?).await?;
+    let refreshed = refreshed_login(engine).await;
+    let looks = KNOWN.iter().map(|known| {
+        let (agents, refreshed) = (&agents, &refreshed);
+        async move {
+            let mut config = json!({ "program": known.program });
+            if !known.args.is_empty() {
+                config = json!({ "program": known.program, "args": known.args });
             }
-        });
-        Ok(futures::future::join_all(looks).await)
-    }
-
-    /// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
-    ///
-    /// # Errors
-    /// Never today; the outer error is that of its siblings.
-    pub async fn models_of(
-        &self,
-        kind: AdapterKind,
-        config: &Value,
-    ) -> Result<std::result::Result<Vec<AgentModel>, AgentError>> {
-        if let Err(error) = refreshed_login(self).await {
-            return Ok(Err(error));
+            let found = match refreshed {
+                Ok(()) => detect_program(engine, known.adapter, &config).await,
+                Err(error) => Err(error.clone()),
+            };
+            let uses = |agent: &&Agent| {
+                agent.adapter == known.adapter
+                    && program_of(agent)
+                        .is_none_or(|program| program.rsplit('/').next().unwrap_or_default() == known.program)
+            };
+            let profiles = agents.iter().filter(uses).map(|agent| agent.name.clone()).collect();
+            KnownProgram { name: known.name, adapter: known.adapter, config, found, profiles }
         }
-        Ok(match core::environment::probe_place(self, kind, config).await {
-            Ok(place) => adapter(kind).models(config, &place).await,
-            Err(error) => Err(error),
-        })
-    }
+    });
+    Ok(futures::future::join_all(looks).await)
+}
 
-    /// Lets an agent answer one word, in an empty folder of its own, without permission to change anything. What it
-    /// costs is the user's, is told with the answer, and is in no task's, project's or day's sum: it belongs to none.
-    ///
-    /// # Errors
-    /// `NotFound`; when the folder or the log cannot be made.
-    pub async fn try_agent(&self, id: &AgentId) -> Result<Trial> {
-        let found = agents::get(&mut *self.store().read().await?, id).await?;
-        let agent = found.ok_or_else(|| EngineError::not_found("agent", id))?;
-        let trial = format!("trial-{}", self.inner.config.ids.new_id());
-        let folder = self.data_dir().join(TRIALS).join(&trial);
-        let made = tokio::fs::create_dir_all(&folder).await;
-        made.map_err(EngineError::io("make a folder for the trial"))?;
-        let tried = try_in(self, &agent, &trial, &folder).await;
-        if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
-            tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a trial");
-        }
-        tried
+/// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
+pub(crate) async fn models_of(
+    engine: &Engine,
+    kind: AdapterKind,
+    config: &Value,
+) -> Result<std::result::Result<Vec<AgentModel>, AgentError>> {
+    if let Err(error) = refreshed_login(engine).await {
+        return Ok(Err(error));
     }
+    Ok(match core::environment::probe_place(engine, kind, config).await {
+        Ok(place) => adapter(kind).models(config, &place).await,
+        Err(error) => Err(error),
+    })
+}
+
+/// Lets an agent answer one word, in an empty folder of its own, without permission to change anything. What it
+/// costs is the user's, is told with the answer, and is in no task's, project's or day's sum: it belongs to none.
+pub(crate) async fn try_agent(engine: &Engine, id: &AgentId) -> Result<Trial> {
+    let found = agents::get(&mut *engine.store().read().await?, id).await?;
+    let agent = found.ok_or_else(|| EngineError::not_found("agent", id))?;
+    let trial = format!("trial-{}", engine.inner.config.ids.new_id());
+    let folder = engine.data_dir().join(TRIALS).join(&trial);
+    let made = tokio::fs::create_dir_all(&folder).await;
+    made.map_err(EngineError::io("make a folder for the trial"))?;
+    let tried = try_in(engine, &agent, &trial, &folder).await;
+    if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
+        tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a trial");
+    }
+    tried
 }
 
 /// Looks for a program in a folder of its own.

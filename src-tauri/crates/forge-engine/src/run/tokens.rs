@@ -40,77 +40,63 @@ pub struct RunScope {
 #[derive(Default)]
 struct McpUrl(Mutex<Option<String>>);
 
-impl Engine {
-    /// Says where the agents that are started find this engine's MCP server; none while there is none.
-    pub fn set_mcp_url(&self, url: Option<String>) {
-        *locked(&self.part::<McpUrl>().0) = url;
-    }
+/// Says where the agents that are started find this engine's MCP server; none while there is none.
+pub(crate) fn set_mcp_url(engine: &Engine, url: Option<String>) {
+    *locked(&engine.part::<McpUrl>().0) = url;
+}
 
-    /// What a token reaches; none when it is no run's, or its run is over.
-    ///
-    /// # Errors
-    /// When it cannot be looked up.
-    pub async fn scope_of_token(&self, token: &str) -> Result<Option<RunScope>> {
-        if !token.starts_with(PREFIX) {
-            return Ok(None);
+/// What a token reaches; none when it is no run's, or its run is over.
+pub(crate) async fn scope_of_token(engine: &Engine, token: &str) -> Result<Option<RunScope>> {
+    if !token.starts_with(PREFIX) {
+        return Ok(None);
+    }
+    let mut conn = engine.store().read().await?;
+    let Some(row) = executions::open_with_token(&mut conn, &hash(token)).await? else { return Ok(None) };
+    let run = row.execution;
+    let Some(task) = tasks::get(&mut conn, &run.task_id).await? else { return Ok(None) };
+    Ok(Some(RunScope {
+        execution_id: run.id,
+        project_id: task.project_id,
+        task_id: run.task_id,
+        agent_id: run.agent_id,
+        role: run.role,
+    }))
+}
+
+/// Whether a scope reaches a task: its own, or a part of it at any depth.
+pub(crate) async fn reaches(engine: &Engine, scope: &RunScope, task: &TaskId) -> Result<bool> {
+    let mut conn = engine.store().read().await?;
+    let mut next = Some(task.clone());
+    while let Some(id) = next {
+        if id == scope.task_id {
+            return Ok(true);
         }
-        let mut conn = self.store().read().await?;
-        let Some(row) = executions::open_with_token(&mut conn, &hash(token)).await? else { return Ok(None) };
-        let run = row.execution;
-        let Some(task) = tasks::get(&mut conn, &run.task_id).await? else { return Ok(None) };
-        Ok(Some(RunScope {
-            execution_id: run.id,
-            project_id: task.project_id,
-            task_id: run.task_id,
-            agent_id: run.agent_id,
-            role: run.role,
-        }))
+        next = tasks::get(&mut conn, &id).await?.and_then(|task| task.parent_id);
     }
+    Ok(false)
+}
 
-    /// Whether a scope reaches a task: its own, or a part of it at any depth.
-    ///
-    /// # Errors
-    /// When it cannot be looked up.
-    pub async fn reaches(&self, scope: &RunScope, task: &TaskId) -> Result<bool> {
-        let mut conn = self.store().read().await?;
-        let mut next = Some(task.clone());
-        while let Some(id) = next {
-            if id == scope.task_id {
-                return Ok(true);
-            }
-            next = tasks::get(&mut conn, &id).await?.and_then(|task| task.parent_id);
-        }
-        Ok(false)
-    }
+/// The commands that a project declares for a task: its checks, those of its gate, and the set-up.
+pub(crate) async fn declared_commands(engine: &Engine, id: &TaskId) -> Result<Vec<String>> {
+    let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
+    let checks = context.review_config(&task);
+    let gate = checks.validate.map(|gate| gate.commands).unwrap_or_default();
+    let all = checks.ci_steps.unwrap_or_default().into_iter().chain(gate);
+    Ok(all.chain(context.settings.setup.iter().cloned()).collect())
+}
 
-    /// The commands that a project declares for a task: its checks, those of its gate, and the set-up.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn declared_commands(&self, id: &TaskId) -> Result<Vec<String>> {
-        let (task, context) = core::load::load(self, &mut *self.store().read().await?, id, None).await?;
-        let checks = context.review_config(&task);
-        let gate = checks.validate.map(|gate| gate.commands).unwrap_or_default();
-        let all = checks.ci_steps.unwrap_or_default().into_iter().chain(gate);
-        Ok(all.chain(context.settings.setup.iter().cloned()).collect())
-    }
-
-    /// Whether a run may move a task by its own word: its own task to where it waits for a person, a part wherever the
-    /// workflow lets an agent go, but past no gate.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn may_move(&self, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
-        let (task, context) = core::load::load(self, &mut *self.store().read().await?, id, None).await?;
-        let edges = context.workflow.edges();
-        let mut ways = edges.iter().filter(|edge| edge.from == task.status && edge.to == to);
-        let is_gate = context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Gate);
-        Ok(ways.any(|way| match way.kind {
-            EdgeKind::Block => true,
-            EdgeKind::Cancel => *id != scope.task_id,
-            EdgeKind::Trigger | EdgeKind::Reject | EdgeKind::Cascade => *id != scope.task_id && !is_gate,
-        }))
-    }
+/// Whether a run may move a task by its own word: its own task to where it waits for a person, a part wherever the
+/// workflow lets an agent go, but past no gate.
+pub(crate) async fn may_move(engine: &Engine, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
+    let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
+    let edges = context.workflow.edges();
+    let mut ways = edges.iter().filter(|edge| edge.from == task.status && edge.to == to);
+    let is_gate = context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Gate);
+    Ok(ways.any(|way| match way.kind {
+        EdgeKind::Block => true,
+        EdgeKind::Cancel => *id != scope.task_id,
+        EdgeKind::Trigger | EdgeKind::Reject | EdgeKind::Cascade => *id != scope.task_id && !is_gate,
+    }))
 }
 
 pub(crate) fn mcp_url(engine: &Engine) -> Option<String> {

@@ -31,72 +31,6 @@ const SPARE_BYTES: u64 = 256 * 1024 * 1024;
 struct CopyFailure(Mutex<Option<String>>);
 
 impl Engine {
-    /// The copies of the database, newest first.
-    ///
-    /// # Errors
-    /// When they cannot be listed.
-    pub async fn database_backups(&self) -> Result<Vec<Backup>> {
-        Ok(backups::list(self.data_dir())?)
-    }
-
-    /// Whether the daily copies are behind: by observed time the newest one is older than 2 days, or there is none for
-    /// so long.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn backups_are_behind(&self) -> Result<bool> {
-        let newest = self.database_backups().await?.into_iter().next();
-        let made = newest.map_or(Timestamp(0), |backup| backup.created_at);
-        Ok(self.observed_age(made).await?.is_some_and(|age| age >= BEHIND_MS))
-    }
-
-    /// Why the last daily copy could not be made; none when it was, or none was due.
-    #[must_use]
-    pub fn backup_failure(&self) -> Option<String> {
-        locked(&self.part::<CopyFailure>().0).clone()
-    }
-
-    /// Copies the database now, while work goes on.
-    ///
-    /// # Errors
-    /// When the copy cannot be made.
-    pub async fn back_up_database(&self) -> Result<Backup> {
-        Ok(self.store().back_up(BackupReason::Manual).await?)
-    }
-
-    /// Has the next start restore a copy of the database. A database in use is not replaced: agents work on what it
-    /// says.
-    ///
-    /// # Errors
-    /// When there is no such copy, or it cannot be used.
-    pub async fn restore_database(&self, name: &str) -> Result<Backup> {
-        Ok(backups::restore_at_next_start(self.data_dir(), name).await?)
-    }
-
-    /// The copy that the next start restores, if one is to be.
-    #[must_use]
-    pub fn pending_restore(&self) -> Option<String> {
-        backups::pending(self.data_dir())
-    }
-
-    /// Why the last start did not restore the copy that was chosen, and the file that says so; none when it did, or
-    /// another one was chosen since.
-    #[must_use]
-    pub fn failed_restore(&self) -> Option<(String, PathBuf)> {
-        let reason = backups::not_restored(self.data_dir())?;
-        Some((reason, backups::not_restored_file(self.data_dir())))
-    }
-
-    /// The size of the database with its log.
-    #[must_use]
-    pub fn database_bytes(&self) -> u64 {
-        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
-        let path = self.store().path();
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        bytes(path) + bytes(Path::new(&log))
-    }
-
     /// Copies the database of a folder that no engine has.
     ///
     /// # Errors
@@ -138,6 +72,60 @@ impl Engine {
     }
 }
 
+/// The copies of the database, newest first.
+pub(crate) async fn database_backups(engine: &Engine) -> Result<Vec<Backup>> {
+    Ok(backups::list(engine.data_dir())?)
+}
+
+/// Whether the daily copies are behind: by observed time the newest one is older than 2 days, or there is none for
+/// so long.
+pub(crate) async fn backups_are_behind(engine: &Engine) -> Result<bool> {
+    let newest = database_backups(engine).await?.into_iter().next();
+    let made = newest.map_or(Timestamp(0), |backup| backup.created_at);
+    Ok(core::observed_time::observed_age(engine, made).await?.is_some_and(|age| age >= BEHIND_MS))
+}
+
+/// Why the last daily copy could not be made; none when it was, or none was due.
+#[must_use]
+pub(crate) fn backup_failure(engine: &Engine) -> Option<String> {
+    locked(&engine.part::<CopyFailure>().0).clone()
+}
+
+/// Copies the database now, while work goes on.
+pub(crate) async fn back_up_database(engine: &Engine) -> Result<Backup> {
+    Ok(engine.store().back_up(BackupReason::Manual).await?)
+}
+
+/// Has the next start restore a copy of the database. A database in use is not replaced: agents work on what it
+/// says.
+pub(crate) async fn restore_database(engine: &Engine, name: &str) -> Result<Backup> {
+    Ok(backups::restore_at_next_start(engine.data_dir(), name).await?)
+}
+
+/// The copy that the next start restores, if one is to be.
+#[must_use]
+pub(crate) fn pending_restore(engine: &Engine) -> Option<String> {
+    backups::pending(engine.data_dir())
+}
+
+/// Why the last start did not restore the copy that was chosen, and the file that says so; none when it did, or
+/// another one was chosen since.
+#[must_use]
+pub(crate) fn failed_restore(engine: &Engine) -> Option<(String, PathBuf)> {
+    let reason = backups::not_restored(engine.data_dir())?;
+    Some((reason, backups::not_restored_file(engine.data_dir())))
+}
+
+/// The size of the database with its log.
+#[must_use]
+pub(crate) fn database_bytes(engine: &Engine) -> u64 {
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+    let path = engine.store().path();
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    bytes(path) + bytes(Path::new(&log))
+}
+
 /// Copies the database once a day from now on.
 pub(crate) fn keep_database_copied(engine: &Engine) {
     if engine.inner.config.work != Work::All {
@@ -158,14 +146,14 @@ pub(crate) fn keep_database_copied(engine: &Engine) {
 }
 
 async fn copy_if_due(engine: &Engine) -> Result<()> {
-    let newest = engine.database_backups().await?.into_iter().next();
+    let newest = database_backups(engine).await?.into_iter().next();
     // A copy from the future was made by a clock that was wrong: it says nothing.
     let age = newest.map(|backup| engine.now().since(backup.created_at)).filter(|age| *age >= 0);
     if age.is_some_and(|age| age < ONE_DAY_MS) {
         return Ok(());
     }
-    let needed = engine.database_bytes().saturating_add(SPARE_BYTES);
-    if engine.disk_space().is_some_and(|space| space.free < needed) {
+    let needed = database_bytes(engine).saturating_add(SPARE_BYTES);
+    if core::disk::disk_space(engine).is_some_and(|space| space.free < needed) {
         let reason = format!("a copy needs {} MiB of free space", needed.div_ceil(1024 * 1024));
         return Err(EngineError::io("copy the database")(std::io::Error::new(
             std::io::ErrorKind::StorageFull,
@@ -235,12 +223,12 @@ mod tests {
 
     async fn until_copies(engine: &Engine, count: usize) {
         for _ in 0..400 {
-            if engine.database_backups().await.unwrap().len() == count {
+            if database_backups(engine).await.unwrap().len() == count {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("not {count} copies: {:#?}", engine.database_backups().await.unwrap());
+        panic!("not {count} copies: {:#?}", database_backups(engine).await.unwrap());
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -250,16 +238,16 @@ mod tests {
         config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         let engine = Engine::start(config).await.unwrap();
         until_copies(&engine, 1).await;
-        assert!(!engine.backups_are_behind().await.unwrap());
+        assert!(!backups_are_behind(&engine).await.unwrap());
         clock.jump(23 * HOUR_MS).await;
-        assert_eq!(engine.database_backups().await.unwrap().len(), 1, "copied before its time");
+        assert_eq!(database_backups(&engine).await.unwrap().len(), 1, "copied before its time");
         clock.jump(2 * HOUR_MS).await;
         until_copies(&engine, 2).await;
         // Files have the system's time: to this clock the copies are as old as they were, and older each day.
         for _ in 0..2 {
             clock.jump(ONE_DAY_MS).await;
         }
-        assert!(engine.backups_are_behind().await.unwrap());
+        assert!(backups_are_behind(&engine).await.unwrap());
         engine.stop().await;
     }
 
@@ -272,18 +260,18 @@ mod tests {
         config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         let engine = Engine::start(config).await.unwrap();
         for _ in 0..400 {
-            if engine.backup_failure().is_some() {
+            if backup_failure(&engine).is_some() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let failure = engine.backup_failure().expect("nothing is told");
+        let failure = backup_failure(&engine).expect("nothing is told");
         assert!(failure.contains("backups"), "{failure}");
         std::fs::remove_file(&backups).unwrap();
         clock.jump(HOUR_MS).await;
         until_copies(&engine, 1).await;
         clock.jump(HOUR_MS).await;
-        assert_eq!(engine.backup_failure(), None);
+        assert_eq!(backup_failure(&engine), None);
         engine.stop().await;
     }
 }

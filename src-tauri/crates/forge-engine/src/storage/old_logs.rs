@@ -17,7 +17,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::tasks;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, core, error::Result, hook::command::HOOK_TESTS};
+use crate::{Engine, EngineError, core, error::Result, hook::command::HOOK_TESTS, project};
 
 /// A log, or all logs of a task, that may go.
 pub(crate) struct OldLog {
@@ -32,7 +32,7 @@ type Closed = HashMap<String, (Timestamp, Vec<TaskId>)>;
 /// The logs that may go within bounds, and how many there are; none when the engine stops meanwhile.
 pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(Vec<OldLog>, Counts)>> {
     let (mut old, mut counts) = (Vec::new(), Counts::default());
-    for project in engine.projects().await? {
+    for project in project::command::projects(engine).await? {
         let closed = {
             let mut conn = engine.store().read().await?;
             let context = core::context::context(engine, &mut conn, &project.id).await?;

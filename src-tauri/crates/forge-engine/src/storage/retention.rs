@@ -40,89 +40,69 @@ struct Sweeps {
     turn: tokio::sync::Mutex<()>,
 }
 
-impl Engine {
-    /// How long old data is kept.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn retention(&self) -> Result<Retention> {
-        let set = app_settings::get(&mut *self.store().read().await?, SETTING).await?;
-        Ok(set.and_then(|set| serde_json::from_value(set).ok()).unwrap_or_default())
-    }
+/// How long old data is kept.
+pub(crate) async fn retention(engine: &Engine) -> Result<Retention> {
+    let set = app_settings::get(&mut *engine.store().read().await?, SETTING).await?;
+    Ok(set.and_then(|set| serde_json::from_value(set).ok()).unwrap_or_default())
+}
 
-    /// Sets how long old data is kept.
-    ///
-    /// # Errors
-    /// `Invalid` for more days than can be counted; when it cannot be written.
-    pub async fn set_retention(&self, wanted: &Retention) -> Result<()> {
-        for (field, days) in
-            [("retention.logs_days", wanted.logs_days), ("retention.events_days", wanted.events_days)]
-        {
-            if days > MOST_DAYS {
-                return Err(EngineError::invalid(field, format!("must be at most {MOST_DAYS}")));
-            }
+/// Sets how long old data is kept.
+pub(crate) async fn set_retention(engine: &Engine, wanted: &Retention) -> Result<()> {
+    for (field, days) in
+        [("retention.logs_days", wanted.logs_days), ("retention.events_days", wanted.events_days)]
+    {
+        if days > MOST_DAYS {
+            return Err(EngineError::invalid(field, format!("must be at most {MOST_DAYS}")));
         }
-        let value = serde_json::to_value(wanted)
-            .map_err(|error| EngineError::io("write the setting")(error.into()))?;
-        self.set_app_setting(SETTING, &value).await?;
-        storage_changed(self);
-        self.part::<Sweeps>().wanted.notify_one();
-        Ok(())
     }
+    let value =
+        serde_json::to_value(wanted).map_err(|error| EngineError::io("write the setting")(error.into()))?;
+    core::app_settings::set_app_setting(engine, SETTING, &value).await?;
+    storage_changed(engine);
+    engine.part::<Sweeps>().wanted.notify_one();
+    Ok(())
+}
 
-    /// The deletions that wait for a person, or that a person decided on.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn retention_questions(&self) -> Result<Vec<RetentionQuestion>> {
-        Ok(retention::list(&mut *self.store().read().await?).await?)
-    }
+/// The deletions that wait for a person, or that a person decided on.
+pub(crate) async fn retention_questions(engine: &Engine) -> Result<Vec<RetentionQuestion>> {
+    Ok(retention::list(&mut *engine.store().read().await?).await?)
+}
 
-    /// Says whether what is old is to be deleted, though it is more than half.
-    ///
-    /// # Errors
-    /// `NotFound` when nobody asked.
-    pub async fn answer_retention(&self, kind: &str, answer: RetentionAnswer) -> Result<()> {
-        let mut tx = self.store().write().await?;
-        if !retention::answer(&mut tx, kind, answer, self.now()).await? {
-            return Err(EngineError::not_found("question", kind));
-        }
-        tx.commit().await?;
-        storage_changed(self);
-        self.part::<Sweeps>().wanted.notify_one();
-        Ok(())
+/// Says whether what is old is to be deleted, though it is more than half.
+pub(crate) async fn answer_retention(engine: &Engine, kind: &str, answer: RetentionAnswer) -> Result<()> {
+    let mut tx = engine.store().write().await?;
+    if !retention::answer(&mut tx, kind, answer, engine.now()).await? {
+        return Err(EngineError::not_found("question", kind));
     }
+    tx.commit().await?;
+    storage_changed(engine);
+    engine.part::<Sweeps>().wanted.notify_one();
+    Ok(())
+}
 
-    /// Deletes what is old, as far as it may, and compresses logs.
-    ///
-    /// # Errors
-    /// When something cannot be looked at; the rest was.
-    pub async fn sweep(&self) -> Result<()> {
-        let sweeps = self.part::<Sweeps>();
-        let _turn = sweeps.turn.lock().await;
-        let swept = [
-            sweep_logs(self).await,
-            compress_old_logs(self).await,
-            sweep_events(self).await,
-            workspace::backups::prune_backups(self).await,
-        ];
-        swept.into_iter().collect()
-    }
+/// Deletes what is old, as far as it may, and compresses logs.
+pub(crate) async fn sweep(engine: &Engine) -> Result<()> {
+    let sweeps = engine.part::<Sweeps>();
+    let _turn = sweeps.turn.lock().await;
+    let swept = [
+        sweep_logs(engine).await,
+        compress_old_logs(engine).await,
+        sweep_events(engine).await,
+        workspace::backups::prune_backups(engine).await,
+    ];
+    swept.into_iter().collect()
+}
 
-    /// How many events are kept.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    pub async fn count_events(&self) -> Result<u32> {
-        let bounds = Bounds::new(None, Timestamp(0));
-        Ok(retention::count_events(&mut *self.store().read().await?, bounds).await?.total)
-    }
+/// How many events are kept.
+pub(crate) async fn count_events(engine: &Engine) -> Result<u32> {
+    let bounds = Bounds::new(None, Timestamp(0));
+    Ok(retention::count_events(&mut *engine.store().read().await?, bounds).await?.total)
+}
 
-    /// The size of all logs; none when the engine stops meanwhile.
-    pub async fn logs_bytes(&self) -> Option<u64> {
-        let folder: &Path = self.data_dir();
-        workspace::disk::space_of(self, vec![folder.join("logs")]).await
-    }
+/// The size of all logs; none when the engine stops meanwhile.
+pub(crate) async fn logs_bytes(engine: &Engine) -> Option<u64> {
+    let folder: &Path = engine.data_dir();
+    workspace::disk::space_of(engine, vec![folder.join("logs")]).await
 }
 
 /// Looks for what is old, now and then, and when a person says so.
@@ -130,7 +110,7 @@ pub(crate) fn keep_retention(engine: &Engine) {
     core::guarded::keep_going(engine, async |engine: Engine| {
         let sweeps = engine.part::<Sweeps>();
         loop {
-            if let Err(error) = engine.sweep().await {
+            if let Err(error) = sweep(&engine).await {
                 tracing::warn!(%error, "failed to look for what is old; tomorrow again");
             }
             let goes_on = tokio::select! {
@@ -145,7 +125,7 @@ pub(crate) fn keep_retention(engine: &Engine) {
 }
 
 async fn sweep_logs(engine: &Engine) -> Result<()> {
-    let days = engine.retention().await?.logs_days;
+    let days = retention(engine).await?.logs_days;
     let Some(until) = core::observed_time::older_than(engine, days).await?.filter(|_| days > 0) else {
         return Ok(());
     };
@@ -171,7 +151,7 @@ async fn compress_old_logs(engine: &Engine) -> Result<()> {
 }
 
 async fn sweep_events(engine: &Engine) -> Result<()> {
-    let days = engine.retention().await?.events_days;
+    let days = retention(engine).await?.events_days;
     let old = core::observed_time::older_than(engine, days).await?.filter(|_| days > 0);
     let beyond = retention::beyond(&mut *engine.store().read().await?, EVENTS_KEPT).await?;
     let Some(until) = old.max(beyond) else { return Ok(()) };

@@ -69,214 +69,195 @@ pub struct ActionRequest {
     pub commit: Option<String>,
 }
 
-impl Engine {
-    /// Does what is offered.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `NotOffered` with what is, `Invalid` for a missing field.
-    pub async fn act_on(&self, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
-        let text = require_offered(self, id, &request).await?;
-        match request.verb {
-            Verb::Hold => return task::moves::set_held(self, id, request.version, true).await,
-            Verb::Release => return task::moves::set_held(self, id, request.version, false).await,
-            Verb::ResetWorkspace => return self.reset_workspace(actor, id).await.map(drop),
-            Verb::AcceptRepository | Verb::UndoRepository => {
-                return task::repositories::settle_repository_of(self, actor, id, request.verb).await;
-            }
-            Verb::TrustFiles => return task::trusting::trust_files_of(self, actor, id).await,
-            Verb::AddEmbedded | Verb::IgnoreEmbedded => {
-                return task::repositories::settle_embedded(self, actor, id, request.verb).await;
-            }
-            _ => {}
+/// Does what is offered.
+pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
+    let text = require_offered(engine, id, &request).await?;
+    match request.verb {
+        Verb::Hold => return task::moves::set_held(engine, id, request.version, true).await,
+        Verb::Release => return task::moves::set_held(engine, id, request.version, false).await,
+        Verb::ResetWorkspace => return task::reset::reset_workspace(engine, actor, id).await.map(drop),
+        Verb::AcceptRepository | Verb::UndoRepository => {
+            return task::repositories::settle_repository_of(engine, actor, id, request.verb).await;
         }
-        let notes = match request.verb {
-            Verb::SendBack | Verb::ResumeSession => review::comments::notes(self, id, Vec::new()).await?,
-            _ => Vec::new(),
-        };
-        let _hold = core::workers::hold(self, id).await;
-        // Whoever held the task before may have taken the same offer.
-        require_offered(self, id, &ActionRequest { version: None, ..request.clone() }).await?;
-        let turn = {
-            let (task, _) = core::load::load(self, &mut *self.store().read().await?, id, None).await?;
-            subtask::stop_turn_of(self, &task).await?
-        };
-        run::running::stop_run(self, id).await;
-        prepare_action(self, id, &request, &actor).await?;
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load(self, &mut tx, id, None).await?;
-        let annotation = task.error_annotation.clone();
-        match request.verb {
-            Verb::Retry if annotation.is_none() => stop_waiting(self, &mut tx, &context, &mut task).await?,
-            Verb::Cancel => {
-                let mv =
-                    Move { reason: text, ..Move::by(&context.workflow.cancellation_state, "cancel", actor) };
-                core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
-            }
-            Verb::Restart | Verb::RestartWithChanges => {
-                if request.verb == Verb::Restart {
-                    task::reset::forget_work(self, &mut tx, &context, &mut task).await?;
-                }
-                start_over(self, &mut tx, &context, &mut task, actor, request.verb).await?;
-            }
-            Verb::ReviewAgain => review_again(self, &mut tx, &context, &mut task, actor).await?,
-            Verb::RestoreBranch => {
-                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
-            }
-            Verb::Approve | Verb::MergeReviewed => {
-                approve_blocked(self, &mut tx, &context, &mut task, actor, text).await?;
-            }
-            Verb::ResetBudget => {
-                retry_budget::reset(&mut tx, &mut task).await?;
-                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
-            }
-            Verb::Retry => retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?,
-            Verb::ResumeSession | Verb::SendBack => {
-                let comments = review::comments::send_drafts(self, &mut tx, &task, notes).await?;
-                let words = text.clone().unwrap_or_default();
-                let correction = match request.verb {
-                    Verb::SendBack => Correction::Rejected { reason: words, comments },
-                    _ => Correction::Message { text: words, comments, files: Vec::new() },
-                };
-                back_to_work(self, &mut tx, &context, &mut task, actor, request.verb, correction, text)
-                    .await?;
-            }
-            Verb::Crown => {
-                let name = text.clone().unwrap_or_default();
-                race::crown(self, &mut tx, &task, actor.clone(), &name).await?;
-                // One that waits for the crown goes on by itself.
-                if annotation.is_some() {
-                    retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
-                }
-            }
-            Verb::RaceAgain => {
-                race::give_race_up(self, &mut tx, &task).await?;
-                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
-            }
-            Verb::SingleAgent => {
-                race::give_race_up(self, &mut tx, &task).await?;
-                if let Some(race) = &mut task.race {
-                    race.enabled = false;
-                }
-                retry(self, &mut tx, &context, &mut task, actor, annotation, None).await?;
-            }
-            Verb::RetryHook => {
-                hook::command::go_on_behind_barrier(self, &mut tx, &context, &mut task, None).await?;
-            }
-            Verb::SkipHookOnce => {
-                let reason = text.unwrap_or_default();
-                let skipped = SkippedOnce { actor, at: self.now(), reason };
-                hook::command::go_on_behind_barrier(self, &mut tx, &context, &mut task, Some(skipped))
-                    .await?;
-            }
-            Verb::Hold
-            | Verb::Release
-            | Verb::ResetWorkspace
-            | Verb::AcceptRepository
-            | Verb::UndoRepository
-            | Verb::TrustFiles
-            | Verb::AddEmbedded
-            | Verb::IgnoreEmbedded => {}
+        Verb::TrustFiles => return task::trusting::trust_files_of(engine, actor, id).await,
+        Verb::AddEmbedded | Verb::IgnoreEmbedded => {
+            return task::repositories::settle_embedded(engine, actor, id, request.verb).await;
         }
-        if let Some(turn) = &turn {
-            subtask::go_on_after(&mut tx, turn).await?;
-        }
-        fix::superseded::supersede_race_fixes(self, &mut tx, &task).await?;
-        tx.commit().await?;
-        self.point("action.committed");
-        core::scheduler::wake_waiting(self);
-        Ok(())
+        _ => {}
     }
-
-    /// Ends an agent's run. The task stays where it is and says so; nothing is started by itself.
-    ///
-    /// # Errors
-    /// `NotFound`, `NothingRunning`.
-    pub async fn stop_execution(&self, id: &ExecutionId) -> Result<TaskId> {
-        let row = {
-            let mut conn = self.store().read().await?;
-            executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
-        };
-        let task_id = row.execution.task_id.clone();
-        if row.execution.status.is_over() {
-            return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
+    let notes = match request.verb {
+        Verb::SendBack | Verb::ResumeSession => review::comments::notes(engine, id, Vec::new()).await?,
+        _ => Vec::new(),
+    };
+    let _hold = core::workers::hold(engine, id).await;
+    // Whoever held the task before may have taken the same offer.
+    require_offered(engine, id, &ActionRequest { version: None, ..request.clone() }).await?;
+    let turn = {
+        let (task, _) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
+        subtask::stop_turn_of(engine, &task).await?
+    };
+    run::running::stop_run(engine, id).await;
+    prepare_action(engine, id, &request, &actor).await?;
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load(engine, &mut tx, id, None).await?;
+    let annotation = task.error_annotation.clone();
+    match request.verb {
+        Verb::Retry if annotation.is_none() => stop_waiting(engine, &mut tx, &context, &mut task).await?,
+        Verb::Cancel => {
+            let mv = Move { reason: text, ..Move::by(&context.workflow.cancellation_state, "cancel", actor) };
+            core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
         }
-        let _hold = core::workers::hold(self, &task_id).await;
-        run::running::stop_run(self, &task_id).await;
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load(self, &mut tx, &task_id, None).await?;
-        if let Some(last) = transitions::last(&mut tx, &task_id).await? {
-            hook::queue_work_stop(&mut tx, &context, &task, &last).await?;
-        }
-        // What follows a stopped auditor is queued with its end: the review waits for the person.
-        if task.error_annotation.is_none() && !audits(row.execution.role) {
-            let mut trouble = Trouble::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
-            trouble.execution = Some(id.clone());
-            task.error_annotation = Some(trouble.annotation(&task.status, self.now()));
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
-        }
-        tx.commit().await?;
-        Ok(task_id)
-    }
-
-    /// Says something to a task's agent: another run with the message, in the same worktree. While the agent
-    /// runs it waits for the end of that run, or is refused, as asked; `at_once` says it to the running agent, where
-    /// its program can be told.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid`, `WorkspaceLocked` when it does not want to wait, `NothingToContinue` without an agent or in a
-    /// state that it does not work in, `AlreadySent` for a file that went with another message.
-    pub async fn follow_up(&self, actor: Actor, id: &ExecutionId, request: SayRequest) -> Result<TaskId> {
-        let message = request.message.trim().to_owned();
-        let task_id = {
-            let mut conn = self.store().read().await?;
-            let row = executions::get(&mut conn, id).await?;
-            let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
-            core::lineage::task_of_work(&mut conn, &row.execution.task_id).await?
-        };
-        core::worktree_lock::refuse_locked(self, &task_id, request.if_locked).await?;
-        let notes = if request.with_comments {
-            review::comments::notes(self, &task_id, Vec::new()).await?
-        } else {
-            Vec::new()
-        };
-        if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
-            return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
-        }
-        let _hold = core::workers::hold(self, &task_id).await;
-        let running = run::running::is_running(self, &task_id);
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load_own(self, &mut tx, &task_id, None).await?;
-        require_agent_to_tell(&mut tx, &context, &task).await?;
-        let comments = review::comments::send_drafts(self, &mut tx, &task, notes).await?;
-        let files = run::attachments::send_files(self, &mut tx, &task, &request.attachments).await?;
-        let correction = Correction::Message { text: message.clone(), comments, files };
-        if running {
-            let step = run::follow_up::queue_follow_up(self, &mut tx, &task, correction.clone()).await?;
-            tx.commit().await?;
-            if request.at_once
-                && let Correction::Message { text, comments, files } = correction
-            {
-                let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
-                // Not told: it goes to the agent once its run is over.
-                run::running::tell_run(self, &task_id, id, say);
+        Verb::Restart | Verb::RestartWithChanges => {
+            if request.verb == Verb::Restart {
+                task::reset::forget_work(engine, &mut tx, &context, &mut task).await?;
             }
-            return Ok(task_id);
+            start_over(engine, &mut tx, &context, &mut task, actor, request.verb).await?;
         }
-        back_to_work(
-            self,
-            &mut tx,
-            &context,
-            &mut task,
-            actor,
-            Verb::ResumeSession,
-            correction,
-            Some(message),
-        )
+        Verb::ReviewAgain => review_again(engine, &mut tx, &context, &mut task, actor).await?,
+        Verb::RestoreBranch => {
+            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+        }
+        Verb::Approve | Verb::MergeReviewed => {
+            approve_blocked(engine, &mut tx, &context, &mut task, actor, text).await?;
+        }
+        Verb::ResetBudget => {
+            retry_budget::reset(&mut tx, &mut task).await?;
+            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+        }
+        Verb::Retry => retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?,
+        Verb::ResumeSession | Verb::SendBack => {
+            let comments = review::comments::send_drafts(engine, &mut tx, &task, notes).await?;
+            let words = text.clone().unwrap_or_default();
+            let correction = match request.verb {
+                Verb::SendBack => Correction::Rejected { reason: words, comments },
+                _ => Correction::Message { text: words, comments, files: Vec::new() },
+            };
+            back_to_work(engine, &mut tx, &context, &mut task, actor, request.verb, correction, text).await?;
+        }
+        Verb::Crown => {
+            let name = text.clone().unwrap_or_default();
+            race::crown(engine, &mut tx, &task, actor.clone(), &name).await?;
+            // One that waits for the crown goes on by itself.
+            if annotation.is_some() {
+                retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            }
+        }
+        Verb::RaceAgain => {
+            race::give_race_up(engine, &mut tx, &task).await?;
+            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+        }
+        Verb::SingleAgent => {
+            race::give_race_up(engine, &mut tx, &task).await?;
+            if let Some(race) = &mut task.race {
+                race.enabled = false;
+            }
+            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+        }
+        Verb::RetryHook => {
+            hook::command::go_on_behind_barrier(engine, &mut tx, &context, &mut task, None).await?;
+        }
+        Verb::SkipHookOnce => {
+            let reason = text.unwrap_or_default();
+            let skipped = SkippedOnce { actor, at: engine.now(), reason };
+            hook::command::go_on_behind_barrier(engine, &mut tx, &context, &mut task, Some(skipped)).await?;
+        }
+        Verb::Hold
+        | Verb::Release
+        | Verb::ResetWorkspace
+        | Verb::AcceptRepository
+        | Verb::UndoRepository
+        | Verb::TrustFiles
+        | Verb::AddEmbedded
+        | Verb::IgnoreEmbedded => {}
+    }
+    if let Some(turn) = &turn {
+        subtask::go_on_after(&mut tx, turn).await?;
+    }
+    fix::superseded::supersede_race_fixes(engine, &mut tx, &task).await?;
+    tx.commit().await?;
+    engine.point("action.committed");
+    core::scheduler::wake_waiting(engine);
+    Ok(())
+}
+
+/// Ends an agent's run. The task stays where it is and says so; nothing is started by itself.
+pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<TaskId> {
+    let row = {
+        let mut conn = engine.store().read().await?;
+        executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
+    };
+    let task_id = row.execution.task_id.clone();
+    if row.execution.status.is_over() {
+        return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
+    }
+    let _hold = core::workers::hold(engine, &task_id).await;
+    run::running::stop_run(engine, &task_id).await;
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load(engine, &mut tx, &task_id, None).await?;
+    if let Some(last) = transitions::last(&mut tx, &task_id).await? {
+        hook::queue_work_stop(&mut tx, &context, &task, &last).await?;
+    }
+    // What follows a stopped auditor is queued with its end: the review waits for the person.
+    if task.error_annotation.is_none() && !audits(row.execution.role) {
+        let mut trouble = Trouble::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
+        trouble.execution = Some(id.clone());
+        task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+    }
+    tx.commit().await?;
+    Ok(task_id)
+}
+
+/// Says something to a task's agent: another run with the message, in the same worktree. While the agent
+/// runs it waits for the end of that run, or is refused, as asked; `at_once` says it to the running agent, where
+/// its program can be told.
+pub(crate) async fn follow_up(
+    engine: &Engine,
+    actor: Actor,
+    id: &ExecutionId,
+    request: SayRequest,
+) -> Result<TaskId> {
+    let message = request.message.trim().to_owned();
+    let task_id = {
+        let mut conn = engine.store().read().await?;
+        let row = executions::get(&mut conn, id).await?;
+        let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
+        core::lineage::task_of_work(&mut conn, &row.execution.task_id).await?
+    };
+    core::worktree_lock::refuse_locked(engine, &task_id, request.if_locked).await?;
+    let notes = if request.with_comments {
+        review::comments::notes(engine, &task_id, Vec::new()).await?
+    } else {
+        Vec::new()
+    };
+    if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
+        return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
+    }
+    let _hold = core::workers::hold(engine, &task_id).await;
+    let running = run::running::is_running(engine, &task_id);
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, &task_id, None).await?;
+    require_agent_to_tell(&mut tx, &context, &task).await?;
+    let comments = review::comments::send_drafts(engine, &mut tx, &task, notes).await?;
+    let files = run::attachments::send_files(engine, &mut tx, &task, &request.attachments).await?;
+    let correction = Correction::Message { text: message.clone(), comments, files };
+    if running {
+        let step = run::follow_up::queue_follow_up(engine, &mut tx, &task, correction.clone()).await?;
+        tx.commit().await?;
+        if request.at_once
+            && let Correction::Message { text, comments, files } = correction
+        {
+            let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
+            // Not told: it goes to the agent once its run is over.
+            run::running::tell_run(engine, &task_id, id, say);
+        }
+        return Ok(task_id);
+    }
+    back_to_work(engine, &mut tx, &context, &mut task, actor, Verb::ResumeSession, correction, Some(message))
         .await?;
-        tx.commit().await?;
-        Ok(task_id)
-    }
+    tx.commit().await?;
+    Ok(task_id)
 }
 
 /// What an offer needs of git before it is taken, while nothing else runs for the task.

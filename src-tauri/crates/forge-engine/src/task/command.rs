@@ -57,77 +57,74 @@ pub struct TaskEdit {
     pub race: Option<Option<TaskRace>>,
 }
 
-impl Engine {
-    /// Makes a task in the initial state of its project.
-    ///
-    /// # Errors
-    /// `NotFound` for the project, `Invalid` with every field that is wrong.
-    pub async fn create_task(&self, project: &ProjectId, new: NewTask) -> Result<Task> {
-        let mut findings = text_findings(Some(&new.title), Some(&new.description));
-        findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
-        findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
-        let mut tx = self.store().write().await?;
-        let context = core::context::context(self, &mut tx, project).await?;
-        if let Some(race) = &new.race {
-            findings.extend(race_findings(&mut tx, &context, race).await?);
-        }
-        for (role, holder) in &new.roles {
-            findings.extend(role_finding(&mut tx, &context, role, holder.as_ref()).await?);
-        }
-        for id in &new.depends_on {
-            findings.extend(prerequisite_finding(&mut tx, &context, id).await?);
-        }
-        let part = subtask::new_part(&mut tx, &context, &new, &mut findings).await?;
-        if !findings.is_empty() {
-            return Err(EngineError::Invalid(findings));
-        }
-        let initial =
-            context.workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?;
-        let now = self.now();
-        let row = TaskRow {
-            id: self.new_id(),
-            project_id: project.clone(),
-            number: projects::take_task_number(&mut tx, project).await?,
-            title: new.title.trim().to_owned(),
-            description: new.description,
-            status: initial.name.clone(),
-            priority: new.priority,
-            position: tasks::bottom(&mut tx, project, &column_states(&context, &initial.column)).await?,
-            version: 1,
-            parent_id: part.parent,
-            execution_mode: part.mode.unwrap_or(ExecutionMode::Independent),
-            subtask_order: part.order,
-            commit_result: None,
-            review_config: new.review_config,
-            merge_config: new.merge_config.map(MergeConfig::tidied),
-            task_state_config: new.task_state_config,
-            race: new.race,
-            review_passed_at: None,
-            entry_barrier: None,
-            error_annotation: None,
-            waiting: None,
-            held: false,
-            budget_boundary: 0,
-            session_boundary: 0,
-            diff_stat: None,
-            unmerged_commits: 0,
-            closed_unmerged: false,
-            work_changed: None,
-            status_since: now,
-            created_at: now,
-            updated_at: now,
-        };
-        tasks::insert(&mut tx, &row).await?;
-        for (role, holder) in &new.roles {
-            roles::put(&mut tx, &row.id, role, holder.as_ref()).await?;
-        }
-        for id in &new.depends_on {
-            dependencies::insert(&mut tx, &row.id, id).await?;
-        }
-        if row.parent_id.is_some() || !new.depends_on.is_empty() {
-            subtask::require_no_cycle(&mut tx, project, &row.id).await?;
-        }
-        self.emit(
+/// Makes a task in the initial state of its project.
+pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTask) -> Result<Task> {
+    let mut findings = text_findings(Some(&new.title), Some(&new.description));
+    findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
+    findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
+    let mut tx = engine.store().write().await?;
+    let context = core::context::context(engine, &mut tx, project).await?;
+    if let Some(race) = &new.race {
+        findings.extend(race_findings(&mut tx, &context, race).await?);
+    }
+    for (role, holder) in &new.roles {
+        findings.extend(role_finding(&mut tx, &context, role, holder.as_ref()).await?);
+    }
+    for id in &new.depends_on {
+        findings.extend(prerequisite_finding(&mut tx, &context, id).await?);
+    }
+    let part = subtask::new_part(&mut tx, &context, &new, &mut findings).await?;
+    if !findings.is_empty() {
+        return Err(EngineError::Invalid(findings));
+    }
+    let initial =
+        context.workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?;
+    let now = engine.now();
+    let row = TaskRow {
+        id: engine.new_id(),
+        project_id: project.clone(),
+        number: projects::take_task_number(&mut tx, project).await?,
+        title: new.title.trim().to_owned(),
+        description: new.description,
+        status: initial.name.clone(),
+        priority: new.priority,
+        position: tasks::bottom(&mut tx, project, &column_states(&context, &initial.column)).await?,
+        version: 1,
+        parent_id: part.parent,
+        execution_mode: part.mode.unwrap_or(ExecutionMode::Independent),
+        subtask_order: part.order,
+        commit_result: None,
+        review_config: new.review_config,
+        merge_config: new.merge_config.map(MergeConfig::tidied),
+        task_state_config: new.task_state_config,
+        race: new.race,
+        review_passed_at: None,
+        entry_barrier: None,
+        error_annotation: None,
+        waiting: None,
+        held: false,
+        budget_boundary: 0,
+        session_boundary: 0,
+        diff_stat: None,
+        unmerged_commits: 0,
+        closed_unmerged: false,
+        work_changed: None,
+        status_since: now,
+        created_at: now,
+        updated_at: now,
+    };
+    tasks::insert(&mut tx, &row).await?;
+    for (role, holder) in &new.roles {
+        roles::put(&mut tx, &row.id, role, holder.as_ref()).await?;
+    }
+    for id in &new.depends_on {
+        dependencies::insert(&mut tx, &row.id, id).await?;
+    }
+    if row.parent_id.is_some() || !new.depends_on.is_empty() {
+        subtask::require_no_cycle(&mut tx, project, &row.id).await?;
+    }
+    engine
+        .emit(
             &mut tx,
             EventType::TaskCreated,
             &row,
@@ -135,208 +132,183 @@ impl Engine {
             &json!({ "number": row.number, "status": row.status }),
         )
         .await?;
-        touch_parent(self, &mut tx, &row).await?;
-        let view = read::view::view_one(self, &mut tx, row).await?;
-        tx.commit().await?;
-        core::scheduler::look_for_work(self);
-        Ok(view)
-    }
+    touch_parent(engine, &mut tx, &row).await?;
+    let view = read::view::view_one(engine, &mut tx, row).await?;
+    tx.commit().await?;
+    core::scheduler::look_for_work(engine);
+    Ok(view)
+}
 
-    /// A task's parts, in their order.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn subtasks(&self, id: &TaskId) -> Result<Vec<Task>> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        let rows = tasks::children(&mut conn, id).await?;
-        read::view::view(self, &mut conn, rows).await
-    }
+/// A task's parts, in their order.
+pub(crate) async fn subtasks(engine: &Engine, id: &TaskId) -> Result<Vec<Task>> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    let rows = tasks::children(&mut conn, id).await?;
+    read::view::view(engine, &mut conn, rows).await
+}
 
-    /// Changes what a task says.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `Invalid`.
-    pub async fn update_task(&self, id: &TaskId, version: u32, edit: TaskEdit) -> Result<Task> {
-        let mut findings = text_findings(edit.title.as_deref(), edit.description.as_deref());
-        findings
-            .extend(edit.review_config.iter().flatten().flat_map(|config| config.findings("review_config")));
-        findings
-            .extend(edit.merge_config.iter().flatten().flat_map(|config| config.findings("merge_config")));
+/// Changes what a task says.
+pub(crate) async fn update_task(engine: &Engine, id: &TaskId, version: u32, edit: TaskEdit) -> Result<Task> {
+    let mut findings = text_findings(edit.title.as_deref(), edit.description.as_deref());
+    findings.extend(edit.review_config.iter().flatten().flat_map(|config| config.findings("review_config")));
+    findings.extend(edit.merge_config.iter().flatten().flat_map(|config| config.findings("merge_config")));
+    if !findings.is_empty() {
+        return Err(EngineError::Invalid(findings));
+    }
+    let mut tx = engine.store().write().await?;
+    let (mut row, context) = core::load::load_own(engine, &mut tx, id, Some(version)).await?;
+    if let Some(Some(race)) = &edit.race {
+        let findings = race_findings(&mut tx, &context, race).await?;
         if !findings.is_empty() {
             return Err(EngineError::Invalid(findings));
         }
-        let mut tx = self.store().write().await?;
-        let (mut row, context) = core::load::load_own(self, &mut tx, id, Some(version)).await?;
-        if let Some(Some(race)) = &edit.race {
-            let findings = race_findings(&mut tx, &context, race).await?;
-            if !findings.is_empty() {
-                return Err(EngineError::Invalid(findings));
-            }
-        }
-        if let Some(title) = edit.title {
-            row.title = title.trim().to_owned();
-        }
-        row.description = edit.description.unwrap_or(row.description);
-        row.priority = edit.priority.unwrap_or(row.priority);
-        row.review_config = edit.review_config.unwrap_or(row.review_config);
-        row.merge_config = match edit.merge_config {
-            Some(config) => config.map(MergeConfig::tidied),
-            None => row.merge_config,
-        };
-        row.task_state_config = edit.task_state_config.unwrap_or(row.task_state_config);
-        row.race = edit.race.unwrap_or(row.race);
-        if let Some(order) = edit.subtask_order {
-            if !is_ordered(&row) {
-                return Err(EngineError::invalid("subtask_order", "only ordered subtasks have an order"));
-            }
-            row.subtask_order = Some(order);
-        }
-        tasks::update(&mut tx, &mut row, self.now()).await?;
-        if edit.subtask_order.is_some() {
-            subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
-        }
-        self.emit(&mut tx, EventType::TaskUpdated, &row, id.as_str(), &Value::Null).await?;
-        let view = read::view::view_one(self, &mut tx, row).await?;
-        tx.commit().await?;
-        // Another priority is another place in the queue.
-        core::scheduler::wake_waiting(self);
-        Ok(view)
     }
-
-    /// Gives a role to an agent, to the person, or to nobody. A new coder's work is judged anew.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `Invalid`, `TaskOpen` while the present holder runs.
-    pub async fn assign(
-        &self,
-        id: &TaskId,
-        version: Option<u32>,
-        role: &str,
-        holder: Option<RoleHolder>,
-    ) -> Result<Task> {
-        let mut tx = self.store().write().await?;
-        let (mut row, context) = core::load::load_own(self, &mut tx, id, version).await?;
-        if let Some(finding) = role_finding(&mut tx, &context, role, holder.as_ref()).await? {
-            return Err(EngineError::Invalid(vec![finding]));
-        }
-        let before = roles::holder(&mut tx, id, role).await?;
-        if before != holder {
-            if run::running::is_running(self, id) && context.work_role() == Some(role) {
-                return Err(EngineError::conflict(
-                    ConflictCode::TaskOpen,
-                    "its agent is running: stop it before you give the work to another",
-                ));
-            }
-            roles::put(&mut tx, id, role, holder.as_ref()).await?;
-            if context.work_role() == Some(role) {
-                row.review_passed_at = None;
-            }
-            tasks::update(&mut tx, &mut row, self.now()).await?;
-            self.emit(&mut tx, EventType::TaskAssigned, &row, id.as_str(), &json!({ "role": role })).await?;
-        }
-        let view = read::view::view_one(self, &mut tx, row).await?;
-        tx.commit().await?;
-        self.kick(id);
-        core::scheduler::wake_waiting(self);
-        Ok(view)
+    if let Some(title) = edit.title {
+        row.title = title.trim().to_owned();
     }
-
-    /// Lets a task wait for another.
-    ///
-    /// # Errors
-    /// `NotFound`, `Invalid` (no such task, the task itself, a cancelled one), `DependencyCycle` with the cycle.
-    pub async fn add_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
-        let mut tx = self.store().write().await?;
-        let (mut row, context) = core::load::load_own(self, &mut tx, id, None).await?;
-        if id == prerequisite {
-            return Err(EngineError::invalid("depends_on", "a task cannot depend on itself"));
+    row.description = edit.description.unwrap_or(row.description);
+    row.priority = edit.priority.unwrap_or(row.priority);
+    row.review_config = edit.review_config.unwrap_or(row.review_config);
+    row.merge_config = match edit.merge_config {
+        Some(config) => config.map(MergeConfig::tidied),
+        None => row.merge_config,
+    };
+    row.task_state_config = edit.task_state_config.unwrap_or(row.task_state_config);
+    row.race = edit.race.unwrap_or(row.race);
+    if let Some(order) = edit.subtask_order {
+        if !is_ordered(&row) {
+            return Err(EngineError::invalid("subtask_order", "only ordered subtasks have an order"));
         }
-        if let Some(finding) = prerequisite_finding(&mut tx, &context, prerequisite).await? {
-            return Err(EngineError::Invalid(vec![finding]));
-        }
-        dependencies::insert(&mut tx, id, prerequisite).await?;
+        row.subtask_order = Some(order);
+    }
+    tasks::update(&mut tx, &mut row, engine.now()).await?;
+    if edit.subtask_order.is_some() {
         subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
-        touch(self, &mut tx, &mut row).await?;
-        let view = read::view::view_one(self, &mut tx, row).await?;
-        tx.commit().await?;
-        core::scheduler::look_for_work(self);
-        Ok(view)
     }
+    engine.emit(&mut tx, EventType::TaskUpdated, &row, id.as_str(), &Value::Null).await?;
+    let view = read::view::view_one(engine, &mut tx, row).await?;
+    tx.commit().await?;
+    // Another priority is another place in the queue.
+    core::scheduler::wake_waiting(engine);
+    Ok(view)
+}
 
-    /// Takes a dependency away.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn remove_dependency(&self, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
-        let mut tx = self.store().write().await?;
-        let (mut row, _) = core::load::load_own(self, &mut tx, id, None).await?;
-        if !dependencies::delete(&mut tx, id, prerequisite).await? {
-            return Err(EngineError::not_found("dependency", prerequisite));
-        }
-        touch(self, &mut tx, &mut row).await?;
-        let parent = row.parent_id.clone();
-        let view = read::view::view_one(self, &mut tx, row).await?;
-        tx.commit().await?;
-        self.kick(id);
-        if let Some(parent) = parent {
-            self.kick(&parent);
-        }
-        core::scheduler::look_for_work(self);
-        Ok(view)
+/// Gives a role to an agent, to the person, or to nobody. A new coder's work is judged anew.
+pub(crate) async fn assign(
+    engine: &Engine,
+    id: &TaskId,
+    version: Option<u32>,
+    role: &str,
+    holder: Option<RoleHolder>,
+) -> Result<Task> {
+    let mut tx = engine.store().write().await?;
+    let (mut row, context) = core::load::load_own(engine, &mut tx, id, version).await?;
+    if let Some(finding) = role_finding(&mut tx, &context, role, holder.as_ref()).await? {
+        return Err(EngineError::Invalid(vec![finding]));
     }
-
-    /// Removes a closed task with its history and its worktree (after a backup). Its branch stays.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `TaskOpen` unless it is closed.
-    pub async fn delete_task(&self, id: &TaskId, version: Option<u32>) -> Result<()> {
-        let (row, context, workspace) = {
-            let mut conn = self.store().read().await?;
-            let (row, context) = core::load::load_own(self, &mut conn, id, version).await?;
-            let workspace = workspaces::last(&mut conn, id).await?;
-            (row, context, workspace)
-        };
-        let at_work = context.workflow.work_state().is_some_and(|work| work.name == row.status);
-        let never_started = workspace.is_none() && !(is_ordered(&row) && at_work);
-        let folder = workspace.as_ref().map(task_folder);
-        if !context.workflow.state(&row.status).is_some_and(State::is_terminal) && !never_started {
-            return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
-        }
-        require_unneeded(self, &context, &row).await?;
-        let _hold = core::workers::hold(self, id).await;
-        race::left::remove_races(self, &context, &row).await?;
-        if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
-            && let Err(reason) =
-                workspace::removal::remove_workspace(self, &context, &row, workspace, Goes::Away).await?
-        {
+    let before = roles::holder(&mut tx, id, role).await?;
+    if before != holder {
+        if run::running::is_running(engine, id) && context.work_role() == Some(role) {
             return Err(EngineError::conflict(
-                ConflictCode::InUse,
-                format!("its worktree cannot go: {reason}"),
+                ConflictCode::TaskOpen,
+                "its agent is running: stop it before you give the work to another",
             ));
         }
-        if let Err(error) = workspace::reviewed::turn_reviewed_into_backups(self, &context, &row).await {
-            tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
+        roles::put(&mut tx, id, role, holder.as_ref()).await?;
+        if context.work_role() == Some(role) {
+            row.review_passed_at = None;
         }
-        let mut tx = self.store().write().await?;
-        // It is the host's: whoever reads the event learns where it is.
-        let left =
-            pull_requests::get(&mut tx, id).await?.and_then(|row| row.pull_request).map(|pull| pull.url);
-        tasks::delete(&mut tx, id).await?;
-        let facts = json!({ "number": row.number, "pull_request": left });
-        self.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &facts).await?;
-        touch_parent(self, &mut tx, &row).await?;
-        tx.commit().await?;
-        if let Some(parent) = &row.parent_id {
-            self.kick(parent);
-        }
-        core::scheduler::look_for_work(self);
-        if let Some(folder) = folder {
-            clear_own_files(&folder);
-        }
-        remove_folder(&run::attachments::attachment_dir(self, &row.project_id, id)).await?;
-        remove_folder(&self.log_dir(&row.project_id, id)).await
+        tasks::update(&mut tx, &mut row, engine.now()).await?;
+        engine.emit(&mut tx, EventType::TaskAssigned, &row, id.as_str(), &json!({ "role": role })).await?;
     }
+    let view = read::view::view_one(engine, &mut tx, row).await?;
+    tx.commit().await?;
+    engine.kick(id);
+    core::scheduler::wake_waiting(engine);
+    Ok(view)
+}
+
+/// Lets a task wait for another.
+pub(crate) async fn add_dependency(engine: &Engine, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
+    let mut tx = engine.store().write().await?;
+    let (mut row, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+    if id == prerequisite {
+        return Err(EngineError::invalid("depends_on", "a task cannot depend on itself"));
+    }
+    if let Some(finding) = prerequisite_finding(&mut tx, &context, prerequisite).await? {
+        return Err(EngineError::Invalid(vec![finding]));
+    }
+    dependencies::insert(&mut tx, id, prerequisite).await?;
+    subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
+    touch(engine, &mut tx, &mut row).await?;
+    let view = read::view::view_one(engine, &mut tx, row).await?;
+    tx.commit().await?;
+    core::scheduler::look_for_work(engine);
+    Ok(view)
+}
+
+/// Takes a dependency away.
+pub(crate) async fn remove_dependency(engine: &Engine, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
+    let mut tx = engine.store().write().await?;
+    let (mut row, _) = core::load::load_own(engine, &mut tx, id, None).await?;
+    if !dependencies::delete(&mut tx, id, prerequisite).await? {
+        return Err(EngineError::not_found("dependency", prerequisite));
+    }
+    touch(engine, &mut tx, &mut row).await?;
+    let parent = row.parent_id.clone();
+    let view = read::view::view_one(engine, &mut tx, row).await?;
+    tx.commit().await?;
+    engine.kick(id);
+    if let Some(parent) = parent {
+        engine.kick(&parent);
+    }
+    core::scheduler::look_for_work(engine);
+    Ok(view)
+}
+
+/// Removes a closed task with its history and its worktree (after a backup). Its branch stays.
+pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u32>) -> Result<()> {
+    let (row, context, workspace) = {
+        let mut conn = engine.store().read().await?;
+        let (row, context) = core::load::load_own(engine, &mut conn, id, version).await?;
+        let workspace = workspaces::last(&mut conn, id).await?;
+        (row, context, workspace)
+    };
+    let at_work = context.workflow.work_state().is_some_and(|work| work.name == row.status);
+    let never_started = workspace.is_none() && !(is_ordered(&row) && at_work);
+    let folder = workspace.as_ref().map(task_folder);
+    if !context.workflow.state(&row.status).is_some_and(State::is_terminal) && !never_started {
+        return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
+    }
+    require_unneeded(engine, &context, &row).await?;
+    let _hold = core::workers::hold(engine, id).await;
+    race::left::remove_races(engine, &context, &row).await?;
+    if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
+        && let Err(reason) =
+            workspace::removal::remove_workspace(engine, &context, &row, workspace, Goes::Away).await?
+    {
+        return Err(EngineError::conflict(ConflictCode::InUse, format!("its worktree cannot go: {reason}")));
+    }
+    if let Err(error) = workspace::reviewed::turn_reviewed_into_backups(engine, &context, &row).await {
+        tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
+    }
+    let mut tx = engine.store().write().await?;
+    // It is the host's: whoever reads the event learns where it is.
+    let left = pull_requests::get(&mut tx, id).await?.and_then(|row| row.pull_request).map(|pull| pull.url);
+    tasks::delete(&mut tx, id).await?;
+    let facts = json!({ "number": row.number, "pull_request": left });
+    engine.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &facts).await?;
+    touch_parent(engine, &mut tx, &row).await?;
+    tx.commit().await?;
+    if let Some(parent) = &row.parent_id {
+        engine.kick(parent);
+    }
+    core::scheduler::look_for_work(engine);
+    if let Some(folder) = folder {
+        clear_own_files(&folder);
+    }
+    remove_folder(&run::attachments::attachment_dir(engine, &row.project_id, id)).await?;
+    remove_folder(&engine.log_dir(&row.project_id, id)).await
 }
 
 /// What is wrong with a task's race.

@@ -24,7 +24,6 @@ use crate::{
         worktree_lock::IfLocked,
     },
     error::Result,
-    hook::is_blocking,
     read, review, run, subtask,
     task::claim::{
         ask_guards_of_claim, fill_claimed_roles, not_claimable, require_free_role, require_same_agent,
@@ -79,216 +78,158 @@ pub enum Settle {
     None,
 }
 
-impl Engine {
-    /// Moves a task to another state, or to another place in its column.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `IllegalTransition`, `GuardRejected`, `WorkChangedSinceReview` for a move that
-    /// approves.
-    pub async fn move_task(&self, actor: Actor, id: &TaskId, request: MoveRequest) -> Result<()> {
-        let (task, context) = {
-            let mut conn = self.store().read().await?;
-            core::load::load_own(self, &mut conn, id, request.version).await?
-        };
-        if request.to == task.status {
-            return reorder(self, id, request).await;
-        }
-        context.workflow.check_edge(&task.status, &request.to, &actor)?;
-        core::worktree_lock::refuse_locked(self, id, request.if_locked).await?;
-        refuse_unreviewed(self, &context, &task, &request.to).await?;
-        let aside = core::guards::ask_guards(self, &context, &task, actor.audience()).await?;
-        let _hold = core::workers::hold(self, id).await;
-        let turn = subtask::stop_turn_of(self, &task).await?;
-        run::running::stop_run(self, id).await;
-        if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
-            // Whoever closes it is told what stays behind.
-            workspace::unmerged::count_unmerged(self, id).await;
-        }
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load_own(self, &mut tx, id, request.version).await?;
-        context.workflow.check_edge(&task.status, &request.to, &actor)?;
-        subtask::check_part_move(&mut tx, &context, &task, &request.to).await?;
-        let mut mv = Move::by(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
-        mv.reason = request.reason;
-        if let Some(place) = &request.place {
-            mv.position = position(&mut tx, &context, &task, &request.to, place).await?;
-        }
-        let target = context.workflow.state(&request.to);
-        if target.is_some_and(|state| state.kind == StateKind::Blocked) {
-            let message = mv.reason.clone().unwrap_or_else(|| "blocked by hand".to_owned());
-            mv.annotation =
-                Some(Trouble::new(AnnotationType::Manual, message).annotation(&task.status, self.now()));
-        }
-        let starts_agent = match target {
-            Some(state) if state.dispatches() && (state.kind == StateKind::Active || state.plans()) => {
-                has_agent(&mut tx, state.role.as_deref(), &task).await?
-            }
-            _ => false,
-        };
-        if actor == (Actor::User { via: Via::Board }) && starts_agent {
-            let window = i64::try_from(self.inner.config.undo_window.as_millis()).unwrap_or(0);
-            mv.undo_until = Some(self.now().plus_ms(window));
-        }
-        if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
-            mv.carry.corrections.push(forge_model::prompt::Correction::Message {
-                text: reason,
-                comments: Vec::new(),
-                files: Vec::new(),
-            });
-        }
-        let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
-        core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
-        if let Some(turn) = &turn {
-            subtask::go_on_after(&mut tx, turn).await?;
-        }
-        tx.commit().await?;
-        self.point("move.committed");
-        core::scheduler::wake_waiting(self);
-        Ok(())
+/// Moves a task to another state, or to another place in its column.
+pub(crate) async fn move_task(
+    engine: &Engine,
+    actor: Actor,
+    id: &TaskId,
+    request: MoveRequest,
+) -> Result<()> {
+    let (task, context) = {
+        let mut conn = engine.store().read().await?;
+        core::load::load_own(engine, &mut conn, id, request.version).await?
+    };
+    if request.to == task.status {
+        return reorder(engine, id, request).await;
     }
+    context.workflow.check_edge(&task.status, &request.to, &actor)?;
+    core::worktree_lock::refuse_locked(engine, id, request.if_locked).await?;
+    refuse_unreviewed(engine, &context, &task, &request.to).await?;
+    let aside = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
+    let _hold = core::workers::hold(engine, id).await;
+    let turn = subtask::stop_turn_of(engine, &task).await?;
+    run::running::stop_run(engine, id).await;
+    if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
+        // Whoever closes it is told what stays behind.
+        workspace::unmerged::count_unmerged(engine, id).await;
+    }
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, request.version).await?;
+    context.workflow.check_edge(&task.status, &request.to, &actor)?;
+    subtask::check_part_move(&mut tx, &context, &task, &request.to).await?;
+    let mut mv = Move::by(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
+    mv.reason = request.reason;
+    if let Some(place) = &request.place {
+        mv.position = position(&mut tx, &context, &task, &request.to, place).await?;
+    }
+    let target = context.workflow.state(&request.to);
+    if target.is_some_and(|state| state.kind == StateKind::Blocked) {
+        let message = mv.reason.clone().unwrap_or_else(|| "blocked by hand".to_owned());
+        mv.annotation =
+            Some(Trouble::new(AnnotationType::Manual, message).annotation(&task.status, engine.now()));
+    }
+    let starts_agent = match target {
+        Some(state) if state.dispatches() && (state.kind == StateKind::Active || state.plans()) => {
+            has_agent(&mut tx, state.role.as_deref(), &task).await?
+        }
+        _ => false,
+    };
+    if actor == (Actor::User { via: Via::Board }) && starts_agent {
+        let window = i64::try_from(engine.inner.config.undo_window.as_millis()).unwrap_or(0);
+        mv.undo_until = Some(engine.now().plus_ms(window));
+    }
+    if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
+        mv.carry.corrections.push(forge_model::prompt::Correction::Message {
+            text: reason,
+            comments: Vec::new(),
+            files: Vec::new(),
+        });
+    }
+    let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
+    core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+    if let Some(turn) = &turn {
+        subtask::go_on_after(&mut tx, turn).await?;
+    }
+    tx.commit().await?;
+    engine.point("move.committed");
+    core::scheduler::wake_waiting(engine);
+    Ok(())
+}
 
-    /// Takes a drag back while its agent has not been started.
-    ///
-    /// # Errors
-    /// `NotFound`, `NothingToUndo`.
-    pub async fn undo_move(&self, actor: Actor, id: &TaskId) -> Result<()> {
-        let _hold = core::workers::hold(self, id).await;
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load_own(self, &mut tx, id, None).await?;
-        // Hooks of what has happened run whatever becomes of the move.
-        let next = steps::open(&mut tx, id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
-        let last = transitions::last(&mut tx, id).await?;
-        let (Some(step), Some(last)) = (next, last) else {
-            return Err(EngineError::conflict(ConflictCode::NothingToUndo, "there is no move to take back"));
-        };
-        if step.kind != StepKind::UndoWindow {
-            return Err(EngineError::conflict(
-                ConflictCode::NothingToUndo,
-                "its agent has been started: move the card back instead",
-            ));
-        }
-        let mut mv = Move::by(&last.from, "undo", actor);
-        mv.keeps_pass = true;
-        core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
-        tx.commit().await?;
-        Ok(())
+/// Takes a drag back while its agent has not been started.
+pub(crate) async fn undo_move(engine: &Engine, actor: Actor, id: &TaskId) -> Result<()> {
+    let _hold = core::workers::hold(engine, id).await;
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+    // Hooks of what has happened run whatever becomes of the move.
+    let next = steps::open(&mut tx, id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
+    let last = transitions::last(&mut tx, id).await?;
+    let (Some(step), Some(last)) = (next, last) else {
+        return Err(EngineError::conflict(ConflictCode::NothingToUndo, "there is no move to take back"));
+    };
+    if step.kind != StepKind::UndoWindow {
+        return Err(EngineError::conflict(
+            ConflictCode::NothingToUndo,
+            "its agent has been started: move the card back instead",
+        ));
     }
+    let mut mv = Move::by(&last.from, "undo", actor);
+    mv.keeps_pass = true;
+    core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+    tx.commit().await?;
+    Ok(())
+}
 
-    /// Gives a task to an agent (or to the person) and starts work.
-    ///
-    /// # Errors
-    /// `NotFound`, `VersionConflict`, `NotClaimable`, `Paused`, `DependencyOpen`, and `AgentBusy` when the
-    /// caller does not want to queue.
-    pub async fn claim(&self, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
-        let ClaimRequest { version, holder, queue, if_locked } = request;
-        let conflict = EngineError::conflict;
-        core::worktree_lock::refuse_locked(self, id, if_locked).await?;
-        let aside = ask_guards_of_claim(self, &actor, id, version).await?;
-        let _hold = core::workers::hold(self, id).await;
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load_own(self, &mut tx, id, version).await?;
-        if is_ordered(&task) {
-            return Err(conflict(
-                ConflictCode::SubtaskManagedByParent,
-                "its parent's agent works on it when its turn comes: start the parent".to_owned(),
-            ));
-        }
-        require_same_agent(&mut tx, &context, &task, &holder).await?;
-        let Some(target) = context.workflow.claim_target(&task.status).cloned() else {
-            return Err(conflict(ConflictCode::NotClaimable, not_claimable(&context, &task)));
-        };
-        let Some(role) = target.role.clone() else {
-            return Err(conflict(
-                ConflictCode::NotClaimable,
-                format!("{} has no role to claim", target.display_name),
-            ));
-        };
-        let present = roles::holder(&mut tx, id, &role).await?;
-        require_free_role(&role, present.as_ref(), &holder)?;
-        require_prerequisites(&mut tx, &context, &task).await?;
-        if let Some(agent_id) = &holder.id {
-            let agent = agents::get(&mut tx, agent_id)
-                .await?
-                .ok_or_else(|| EngineError::invalid("agent_id", "no such agent"))?;
-            if agent.paused || context.project.paused {
-                let who = if agent.paused { agent.name.as_str() } else { "the project" };
-                return Err(conflict(ConflictCode::Paused, format!("{who} is paused: resume it first")));
-            }
-            if !queue {
-                let (of_agent, of_project) =
-                    slots::spoken_for(&mut tx, agent_id, &task.project_id, id).await?;
-                let limited = limits::of(&mut tx, agent_id).await?.is_some_and(|until| until > self.now());
-                let full = of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent;
-                if full || limited {
-                    let message = format!("{} has no free place", agent.name);
-                    return Err(conflict(ConflictCode::AgentBusy, message));
-                }
-            }
-        }
-        fill_claimed_roles(self, &mut tx, &context, &task, (&target, &role), &holder).await?;
-        let mv = Move::by(&target.name, "claim", actor);
-        let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
-        core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
-        tx.commit().await?;
-        self.point("claim.committed");
-        Ok(())
+/// Gives a task to an agent (or to the person) and starts work.
+pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
+    let ClaimRequest { version, holder, queue, if_locked } = request;
+    let conflict = EngineError::conflict;
+    core::worktree_lock::refuse_locked(engine, id, if_locked).await?;
+    let aside = ask_guards_of_claim(engine, &actor, id, version).await?;
+    let _hold = core::workers::hold(engine, id).await;
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, version).await?;
+    if is_ordered(&task) {
+        return Err(conflict(
+            ConflictCode::SubtaskManagedByParent,
+            "its parent's agent works on it when its turn comes: start the parent".to_owned(),
+        ));
     }
+    require_same_agent(&mut tx, &context, &task, &holder).await?;
+    let Some(target) = context.workflow.claim_target(&task.status).cloned() else {
+        return Err(conflict(ConflictCode::NotClaimable, not_claimable(&context, &task)));
+    };
+    let Some(role) = target.role.clone() else {
+        return Err(conflict(
+            ConflictCode::NotClaimable,
+            format!("{} has no role to claim", target.display_name),
+        ));
+    };
+    let present = roles::holder(&mut tx, id, &role).await?;
+    require_free_role(&role, present.as_ref(), &holder)?;
+    require_prerequisites(&mut tx, &context, &task).await?;
+    if let Some(agent_id) = &holder.id {
+        let agent = agents::get(&mut tx, agent_id)
+            .await?
+            .ok_or_else(|| EngineError::invalid("agent_id", "no such agent"))?;
+        if agent.paused || context.project.paused {
+            let who = if agent.paused { agent.name.as_str() } else { "the project" };
+            return Err(conflict(ConflictCode::Paused, format!("{who} is paused: resume it first")));
+        }
+        if !queue {
+            let (of_agent, of_project) = slots::spoken_for(&mut tx, agent_id, &task.project_id, id).await?;
+            let limited = limits::of(&mut tx, agent_id).await?.is_some_and(|until| until > engine.now());
+            let full = of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent;
+            if full || limited {
+                let message = format!("{} has no free place", agent.name);
+                return Err(conflict(ConflictCode::AgentBusy, message));
+            }
+        }
+    }
+    fill_claimed_roles(engine, &mut tx, &context, &task, (&target, &role), &holder).await?;
+    let mv = Move::by(&target.name, "claim", actor);
+    let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
+    core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+    tx.commit().await?;
+    engine.point("claim.committed");
+    Ok(())
+}
 
-    /// Waits until the next to act on a task is an agent, a person, or a wait.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn settle(&self, id: &TaskId) -> Result<()> {
-        if !core::workers::works_on_named(self, id) {
-            // It would wait for itself.
-            return Ok(());
-        }
-        let mut progress = self.progress();
-        loop {
-            progress.borrow_and_update();
-            if is_settled(self, id).await? || agent_acts(self, id).await? {
-                return Ok(());
-            }
-            tokio::select! {
-                changed = progress.changed() => if changed.is_err() { return Ok(()) },
-                () = self.inner.shutdown.cancelled() => return Ok(()),
-            }
-        }
-    }
-
-    /// Waits until a gate that a task was moved into is entered: the work is committed and its review has begun, or
-    /// something else became of the move.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn enter_gate(&self, id: &TaskId) -> Result<()> {
-        if !core::workers::works_on_named(self, id) {
-            return Ok(());
-        }
-        let mut progress = self.progress();
-        loop {
-            progress.borrow_and_update();
-            let open = steps::open(&mut *self.store().read().await?, id).await?;
-            let captures = open.iter().any(|step| step.kind == StepKind::Capture);
-            if !captures || is_settled(self, id).await? {
-                return Ok(());
-            }
-            tokio::select! {
-                changed = progress.changed() => if changed.is_err() { return Ok(()) },
-                () = self.inner.shutdown.cancelled() => return Ok(()),
-            }
-        }
-    }
-
-    /// One task as people see it.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn task(&self, id: &TaskId) -> Result<Task> {
-        let mut conn = self.store().read().await?;
-        let (row, _) = core::load::load(self, &mut conn, id, None).await?;
-        read::view::view_one(self, &mut conn, row).await
-    }
+/// One task as people see it.
+pub(crate) async fn task(engine: &Engine, id: &TaskId) -> Result<Task> {
+    let mut conn = engine.store().read().await?;
+    let (row, _) = core::load::load(engine, &mut conn, id, None).await?;
+    read::view::view_one(engine, &mut conn, row).await
 }
 
 /// A move from a gate to where an approval leads is one: it is refused when other work lies there than was reviewed.
@@ -386,31 +327,6 @@ async fn require_prerequisites(tx: &mut Tx, context: &ProjectContext, task: &Tas
         message,
         details: json!({ "open": open.iter().map(|task| &task.id).collect::<Vec<_>>() }),
     })
-}
-
-/// Whether an agent is at work and nothing but hooks run beside it.
-async fn agent_acts(engine: &Engine, id: &TaskId) -> Result<bool> {
-    if !run::running::is_running(engine, id) {
-        return Ok(false);
-    }
-    let open = steps::open(&mut *engine.store().read().await?, id).await?;
-    Ok(!open.is_empty() && open.iter().all(|step| step.kind == StepKind::Hook && !is_blocking(step)))
-}
-
-async fn is_settled(engine: &Engine, id: &TaskId) -> Result<bool> {
-    let mut conn = engine.store().read().await?;
-    if core::workers::is_working(engine, id) {
-        // A step that stands in line for the worktree may do so for long, and says so.
-        let task = tasks::get(&mut conn, id).await?;
-        let waiting = task.and_then(|task| task.waiting);
-        return Ok(waiting.is_some_and(|waiting| waiting.reason == WaitReason::WorkspaceLocked));
-    }
-    let Some(next) = steps::next(&mut conn, id).await? else { return Ok(true) };
-    if next.not_before.is_some_and(|at| at > engine.now()) {
-        return Ok(true);
-    }
-    let task = tasks::get(&mut conn, id).await?;
-    Ok(task.is_none_or(|task| task.waiting.is_some()))
 }
 
 /// Sets or clears a person's wish that nothing be started for a task.

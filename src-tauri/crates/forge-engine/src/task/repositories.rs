@@ -21,43 +21,38 @@ use crate::{
     retry, run, trust,
 };
 
-impl Engine {
-    /// How a project's repository differs from what was accepted, in what decides which programs git runs; `None` when
-    /// it does not, or no agent has run there.
-    ///
-    /// # Errors
-    /// `NotFound`, git's errors.
-    pub async fn repository_change(&self, project: &ProjectId) -> Result<Option<RepositoryDifference>> {
-        let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
-        let change = core::repository::repo(self, &context).await?.changed_since_accepted().await?;
-        Ok(change.as_ref().map(told))
-    }
+/// How a project's repository differs from what was accepted, in what decides which programs git runs; `None` when
+/// it does not, or no agent has run there.
+pub(crate) async fn repository_change(
+    engine: &Engine,
+    project: &ProjectId,
+) -> Result<Option<RepositoryDifference>> {
+    let context = core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    let change = core::repository::repo(engine, &context).await?.changed_since_accepted().await?;
+    Ok(change.as_ref().map(told))
+}
 
-    /// Accepts the configuration of a project's repository as it was shown, or (without a digest) puts the accepted one
-    /// back. Tasks that wait for this word go on.
-    ///
-    /// # Errors
-    /// `NotFound`; git's `RepositoryChanged` with the present difference when it is not the one that was shown.
-    pub async fn settle_repository(
-        &self,
-        actor: Actor,
-        project: &ProjectId,
-        accept: Option<&str>,
-    ) -> Result<()> {
-        let context = core::context::context(self, &mut *self.store().read().await?, project).await?;
-        let repo = core::repository::repo(self, &context).await?;
-        if let Some(change) = repo.changed_since_accepted().await? {
-            match accept {
-                Some(shown) => accept_as_shown(self, &context, change, shown).await?,
-                None => {
-                    let at = format!("repository-{}", self.now().0);
-                    let aside = self.data_dir().join("kept").join(project.as_str()).join(at);
-                    repo.undo_changes(&aside).await?;
-                }
+/// Accepts the configuration of a project's repository as it was shown, or (without a digest) puts the accepted one
+/// back. Tasks that wait for this word go on.
+pub(crate) async fn settle_repository(
+    engine: &Engine,
+    actor: Actor,
+    project: &ProjectId,
+    accept: Option<&str>,
+) -> Result<()> {
+    let context = core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    let repo = core::repository::repo(engine, &context).await?;
+    if let Some(change) = repo.changed_since_accepted().await? {
+        match accept {
+            Some(shown) => accept_as_shown(engine, &context, change, shown).await?,
+            None => {
+                let at = format!("repository-{}", engine.now().0);
+                let aside = engine.data_dir().join("kept").join(project.as_str()).join(at);
+                repo.undo_changes(&aside).await?;
             }
         }
-        go_on_in_repository(self, actor, &context).await
     }
+    go_on_in_repository(engine, actor, &context).await
 }
 
 async fn accept_as_shown(
@@ -118,7 +113,7 @@ pub(crate) async fn settle_repository_of(
     let (task, _) = core::load::load_own(engine, &mut *engine.store().read().await?, id, None).await?;
     let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
     let accept = (verb == Verb::AcceptRepository).then(|| shown.unwrap_or_default());
-    let settled = engine.settle_repository(actor, &task.project_id, accept).await;
+    let settled = settle_repository(engine, actor, &task.project_id, accept).await;
     if let Err(EngineError::Git(error @ GitError::RepositoryChanged { .. })) = settled {
         // It changed again: the task shows what is to be accepted now.
         let error = EngineError::Git(error);

@@ -32,113 +32,104 @@ use crate::{
     workspace::{self, removal::Goes},
 };
 
-impl Engine {
-    /// A fresh worktree from the default branch. What was there is kept: uncommitted content and the old
-    /// branch as backup refs. The task stays blocked until a person starts it.
-    ///
-    /// # Errors
-    /// `NotFound`, `NotOffered`, git's errors.
-    pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
-        require_reset_offered(self, id).await?;
-        let _hold = core::workers::hold(self, id).await;
-        run::running::stop_run(self, id).await;
-        require_reset_offered(self, id).await?;
-        let (task, context, old) = {
-            let mut conn = self.store().read().await?;
-            let (task, context) = core::load::load_own(self, &mut conn, id, None).await?;
-            let old = workspaces::last(&mut conn, id).await?;
-            (task, context, old)
-        };
-        let repo = core::repository::repo(self, &context).await?;
-        set_work_aside(self, &repo, &context, &task).await?;
-        let mut tx = self.store().write().await?;
-        if let Some(old) = &old {
-            workspaces::delete(&mut tx, &old.id).await?;
-        }
-        tx.commit().await?;
-        self.point("reset.forgotten");
-        let workspace = workspace::fresh_workspace(self, &repo, &context, &task).await?;
-        self.point("reset.made");
-        let mut tx = self.store().write().await?;
-        let (mut task, context) = core::load::load_own(self, &mut tx, id, None).await?;
-        task.review_passed_at = None;
-        forget_work(self, &mut tx, &context, &mut task).await?;
-        retry_budget::start_over(&mut tx, &mut task).await?;
-        let trouble =
-            Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
-        let annotation = trouble.annotation(&task.status, self.now());
-        let is_blocked = context.workflow.blocked().is_some_and(|state| state.name == task.status);
-        if is_blocked {
-            task.error_annotation = Some(annotation);
-            tasks::update(&mut tx, &mut task, self.now()).await?;
-            self.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
-        } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
-            let mut mv = Move::by(&blocked, "reset", actor);
-            mv.annotation = Some(annotation);
-            core::transition::apply(self, &mut tx, &context, &mut task, mv).await?;
-        }
-        tx.commit().await?;
-        workspace::unmerged::count_unmerged(self, id).await;
-        Ok(workspace)
+/// A fresh worktree from the default branch. What was there is kept: uncommitted content and the old
+/// branch as backup refs. The task stays blocked until a person starts it.
+pub(crate) async fn reset_workspace(engine: &Engine, actor: Actor, id: &TaskId) -> Result<Workspace> {
+    require_reset_offered(engine, id).await?;
+    let _hold = core::workers::hold(engine, id).await;
+    run::running::stop_run(engine, id).await;
+    require_reset_offered(engine, id).await?;
+    let (task, context, old) = {
+        let mut conn = engine.store().read().await?;
+        let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
+        let old = workspaces::last(&mut conn, id).await?;
+        (task, context, old)
+    };
+    let repo = core::repository::repo(engine, &context).await?;
+    set_work_aside(engine, &repo, &context, &task).await?;
+    let mut tx = engine.store().write().await?;
+    if let Some(old) = &old {
+        workspaces::delete(&mut tx, &old.id).await?;
     }
-
-    /// A task's backups, newest last.
-    ///
-    /// # Errors
-    /// `NotFound`, git's errors.
-    pub async fn backups(&self, id: &TaskId) -> Result<Vec<forge_model::workspace::WorkspaceBackup>> {
-        let (task, context) = {
-            let mut conn = self.store().read().await?;
-            core::load::load_own(self, &mut conn, id, None).await?
-        };
-        let backups = core::repository::repo(self, &context).await?.backups(&backup_prefix(&task)).await?;
-        Ok(backups
-            .into_iter()
-            .map(|backup| forge_model::workspace::WorkspaceBackup {
-                task_id: id.clone(),
-                ref_name: backup.ref_name,
-                commit: backup.commit,
-                files: backup.files,
-                at: forge_model::time::Timestamp(backup.at_ms),
-            })
-            .collect())
+    tx.commit().await?;
+    engine.point("reset.forgotten");
+    let workspace = workspace::fresh_workspace(engine, &repo, &context, &task).await?;
+    engine.point("reset.made");
+    let mut tx = engine.store().write().await?;
+    let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+    task.review_passed_at = None;
+    forget_work(engine, &mut tx, &context, &mut task).await?;
+    retry_budget::start_over(&mut tx, &mut task).await?;
+    let trouble = Trouble::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
+    let annotation = trouble.annotation(&task.status, engine.now());
+    let is_blocked = context.workflow.blocked().is_some_and(|state| state.name == task.status);
+    if is_blocked {
+        task.error_annotation = Some(annotation);
+        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+    } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
+        let mut mv = Move::by(&blocked, "reset", actor);
+        mv.annotation = Some(annotation);
+        core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
     }
+    tx.commit().await?;
+    workspace::unmerged::count_unmerged(engine, id).await;
+    Ok(workspace)
+}
 
-    /// Puts a backup's content back into the worktree as uncommitted changes.
-    ///
-    /// # Errors
-    /// `NotFound`, `WorkspaceMissing`, `BackupInTheWay` with the files.
-    pub async fn restore_backup(&self, id: &TaskId, commit: &str) -> Result<()> {
-        let known = self.backups(id).await?;
-        if !known.iter().any(|backup| backup.commit == commit) {
-            return Err(EngineError::not_found("backup", commit));
-        }
-        let (context, workspace) = {
-            let mut conn = self.store().read().await?;
-            let (_, context) = core::load::load_own(self, &mut conn, id, None).await?;
-            (context, workspaces::last(&mut conn, id).await?)
-        };
-        let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
-        let workspace = workspace.ok_or_else(|| {
-            EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
-        })?;
-        let _lock = core::worktree_lock::lock_workspace_now(
-            self,
-            id,
-            &workspace,
-            &format!("restore-{}", workspace.id),
-        )?;
-        let repo = core::repository::repo(self, &context).await?;
-        let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
-        trust::accepted::keep_own_changes(self, &context, &repo).await?;
-        match restored {
-            Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
-                code: ConflictCode::BackupInTheWay,
-                message: format!("local changes are in the way: {}", files.join(", ")),
-                details: serde_json::json!({ "files": files }),
-            }),
-            other => Ok(other?),
-        }
+/// A task's backups, newest last.
+pub(crate) async fn backups(
+    engine: &Engine,
+    id: &TaskId,
+) -> Result<Vec<forge_model::workspace::WorkspaceBackup>> {
+    let (task, context) = {
+        let mut conn = engine.store().read().await?;
+        core::load::load_own(engine, &mut conn, id, None).await?
+    };
+    let backups = core::repository::repo(engine, &context).await?.backups(&backup_prefix(&task)).await?;
+    Ok(backups
+        .into_iter()
+        .map(|backup| forge_model::workspace::WorkspaceBackup {
+            task_id: id.clone(),
+            ref_name: backup.ref_name,
+            commit: backup.commit,
+            files: backup.files,
+            at: forge_model::time::Timestamp(backup.at_ms),
+        })
+        .collect())
+}
+
+/// Puts a backup's content back into the worktree as uncommitted changes.
+pub(crate) async fn restore_backup(engine: &Engine, id: &TaskId, commit: &str) -> Result<()> {
+    let known = backups(engine, id).await?;
+    if !known.iter().any(|backup| backup.commit == commit) {
+        return Err(EngineError::not_found("backup", commit));
+    }
+    let (context, workspace) = {
+        let mut conn = engine.store().read().await?;
+        let (_, context) = core::load::load_own(engine, &mut conn, id, None).await?;
+        (context, workspaces::last(&mut conn, id).await?)
+    };
+    let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
+    let workspace = workspace.ok_or_else(|| {
+        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
+    })?;
+    let _lock = core::worktree_lock::lock_workspace_now(
+        engine,
+        id,
+        &workspace,
+        &format!("restore-{}", workspace.id),
+    )?;
+    let repo = core::repository::repo(engine, &context).await?;
+    let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
+    trust::accepted::keep_own_changes(engine, &context, &repo).await?;
+    match restored {
+        Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
+            code: ConflictCode::BackupInTheWay,
+            message: format!("local changes are in the way: {}", files.join(", ")),
+            details: serde_json::json!({ "files": files }),
+        }),
+        other => Ok(other?),
     }
 }
 

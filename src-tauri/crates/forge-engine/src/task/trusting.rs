@@ -21,42 +21,38 @@ use crate::{
 /// Content beyond this is accepted by its hash alone.
 const KEPT_BYTES: usize = 1 << 20;
 
-impl Engine {
-    /// The startup files of a project: of the branch that its tasks start on and of the tasks that wait for a word about
-    /// theirs; with a task, of that one alone.
-    ///
-    /// # Errors
-    /// `NotFound`, git's errors.
-    pub async fn trust_listing(&self, project: &ProjectId, task: Option<&TaskId>) -> Result<TrustListing> {
-        let (context, task) = trust_scope(self, project, task).await?;
-        let (commit, judgement) = judge_scope(self, &context, task.as_ref()).await?;
-        Ok(TrustListing {
-            trusted: judgement.is_trusted(),
-            commit,
-            files: judgement.shown(judgement.judged.iter()),
-        })
-    }
+/// The startup files of a project: of the branch that its tasks start on and of the tasks that wait for a word about
+/// theirs; with a task, of that one alone.
+pub(crate) async fn trust_listing(
+    engine: &Engine,
+    project: &ProjectId,
+    task: Option<&TaskId>,
+) -> Result<TrustListing> {
+    let (context, task) = trust_scope(engine, project, task).await?;
+    let (commit, judgement) = judge_scope(engine, &context, task.as_ref()).await?;
+    Ok(TrustListing {
+        trusted: judgement.is_trusted(),
+        commit,
+        files: judgement.shown(judgement.judged.iter()),
+    })
+}
 
-    /// Trusts contents as they were shown. Tasks that wait for this go on.
-    ///
-    /// # Errors
-    /// `NotFound`; `PersonRequired` for an agent; `TrustChanged` when a file has another content now.
-    pub async fn trust_files(
-        &self,
-        actor: Actor,
-        project: &ProjectId,
-        task: Option<&TaskId>,
-        contents: &[TrustedContent],
-    ) -> Result<()> {
-        require_person(&actor)?;
-        let (context, task) = trust_scope(self, project, task).await?;
-        let (_, mut judgement) = judge_scope(self, &context, None).await?;
-        if let Some(task) = &task {
-            judgement.add(judge_task(self, &context, task).await?);
-        }
-        accept_contents(self, &context, &judgement, contents).await?;
-        go_on_with_trust(self, actor, &context).await
+/// Trusts contents as they were shown. Tasks that wait for this go on.
+pub(crate) async fn trust_files(
+    engine: &Engine,
+    actor: Actor,
+    project: &ProjectId,
+    task: Option<&TaskId>,
+    contents: &[TrustedContent],
+) -> Result<()> {
+    require_person(&actor)?;
+    let (context, task) = trust_scope(engine, project, task).await?;
+    let (_, mut judgement) = judge_scope(engine, &context, None).await?;
+    if let Some(task) = &task {
+        judgement.add(judge_task(engine, &context, task).await?);
     }
+    accept_contents(engine, &context, &judgement, contents).await?;
+    go_on_with_trust(engine, actor, &context).await
 }
 
 /// Takes the offer of a task that waits for trust: exactly the contents that it tells of.

@@ -35,75 +35,60 @@ pub(crate) use place::Validated;
 pub use place::WhichProject;
 pub(crate) use running::Validations;
 
-impl Engine {
-    /// Checks a piece of work and counts the attempt. Dropping the future ends what runs.
-    ///
-    /// # Errors
-    /// `Invalid` with every field that is wrong; `NotFound` for the project; `Cancelled`.
-    pub async fn validate(&self, input: ValidateInput) -> Result<ValidateReport> {
-        let (at, input) = place::validated_at(self, input).await?;
-        let call = Call { at, input, id: self.inner.config.ids.new_id() };
-        let cancel = self.inner.shutdown.child_token();
-        let ends_with_the_caller = cancel.clone().drop_guard();
-        let validations = self.part::<Validations>();
-        let known = validations.know(&call, cancel.clone());
-        let engine = self.clone();
-        let running = self.inner.tracker.spawn(async move { run_validation(&engine, &call, &cancel).await });
-        let report =
-            running.await.map_err(|error| EngineError::io("validate")(std::io::Error::other(error)))?;
-        drop((known, ends_with_the_caller));
-        report?.ok_or_else(|| {
-            if self.inner.shutdown.is_cancelled() {
-                EngineError::conflict(ConflictCode::Stopping, "Forge is stopping")
-            } else {
-                EngineError::conflict(ConflictCode::Cancelled, "it was ended before it was done")
-            }
-        })
-    }
+/// Checks a piece of work and counts the attempt. Dropping the future ends what runs.
+pub(crate) async fn validate(engine: &Engine, input: ValidateInput) -> Result<ValidateReport> {
+    let (at, input) = place::validated_at(engine, input).await?;
+    let call = Call { at, input, id: engine.inner.config.ids.new_id() };
+    let cancel = engine.inner.shutdown.child_token();
+    let ends_with_the_caller = cancel.clone().drop_guard();
+    let validations = engine.part::<Validations>();
+    let known = validations.know(&call, cancel.clone());
+    let beside = engine.clone();
+    let running = engine.inner.tracker.spawn(async move { run_validation(&beside, &call, &cancel).await });
+    let report = running.await.map_err(|error| EngineError::io("validate")(std::io::Error::other(error)))?;
+    drop((known, ends_with_the_caller));
+    report?.ok_or_else(|| {
+        if engine.inner.shutdown.is_cancelled() {
+            EngineError::conflict(ConflictCode::Stopping, "Forge is stopping")
+        } else {
+            EngineError::conflict(ConflictCode::Cancelled, "it was ended before it was done")
+        }
+    })
+}
 
-    /// The attempts of a module; none of them is counted by this.
-    ///
-    /// # Errors
-    /// `Invalid`, `NotFound` for the project.
-    pub async fn iteration_state(
-        &self,
-        project: &WhichProject,
-        module: &str,
-        run: Option<&str>,
-    ) -> Result<IterationState> {
-        module_at(self, project, module, run).await?.read().await
-    }
+/// The attempts of a module; none of them is counted by this.
+pub(crate) async fn iteration_state(
+    engine: &Engine,
+    project: &WhichProject,
+    module: &str,
+    run: Option<&str>,
+) -> Result<IterationState> {
+    module_at(engine, project, module, run).await?.read().await
+}
 
-    /// Forgets the attempts of a module.
-    ///
-    /// # Errors
-    /// `Invalid`, `NotFound` for the project.
-    pub async fn reset_iterations(
-        &self,
-        project: &WhichProject,
-        module: &str,
-        run: Option<&str>,
-    ) -> Result<IterationState> {
-        let module = module_at(self, project, module, run).await?;
-        module.forget().await?;
-        module.read().await
-    }
+/// Forgets the attempts of a module.
+pub(crate) async fn reset_iterations(
+    engine: &Engine,
+    project: &WhichProject,
+    module: &str,
+    run: Option<&str>,
+) -> Result<IterationState> {
+    let module = module_at(engine, project, module, run).await?;
+    module.forget().await?;
+    module.read().await
+}
 
-    /// The latest calls and verdicts, oldest first: of a run, or of all of them.
-    ///
-    /// # Errors
-    /// `Invalid`, `NotFound` for the project.
-    pub async fn validate_log(
-        &self,
-        project: &WhichProject,
-        run: Option<String>,
-        module: Option<String>,
-        limit: usize,
-    ) -> Result<LogEvents> {
-        let context = place::project_at(self, project).await?;
-        place::check_ids(module.as_deref(), run.as_deref())?;
-        events::latest(context, run, module, limit).await
-    }
+/// The latest calls and verdicts, oldest first: of a run, or of all of them.
+pub(crate) async fn validate_log(
+    engine: &Engine,
+    project: &WhichProject,
+    run: Option<String>,
+    module: Option<String>,
+    limit: usize,
+) -> Result<LogEvents> {
+    let context = place::project_at(engine, project).await?;
+    place::check_ids(module.as_deref(), run.as_deref())?;
+    events::latest(context, run, module, limit).await
 }
 
 async fn module_at(

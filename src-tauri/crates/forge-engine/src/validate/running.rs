@@ -46,34 +46,29 @@ impl Drop for Known<'_> {
     }
 }
 
-impl Engine {
-    /// Ends what runs for a module. Its callers are refused with `cancelled`, and nothing is counted.
-    ///
-    /// # Errors
-    /// `Invalid`, `NotFound` for the project, `NothingRunning`.
-    pub async fn cancel_validation(
-        &self,
-        project: &WhichProject,
-        module: &str,
-        run: Option<&str>,
-    ) -> Result<()> {
-        place::check_ids(Some(module), run)?;
-        let context = place::project_at(self, project).await?;
-        let mut ended = 0;
-        let validations = self.part::<Validations>();
-        for running in &*locked(&validations.0) {
-            let is_meant = running.project.as_ref() == Some(&context.project.id)
-                && running.module == module
-                && running.run.as_deref() == run;
-            if is_meant {
-                running.cancel.cancel();
-                ended += 1;
-            }
+/// Ends what runs for a module. Its callers are refused with `cancelled`, and nothing is counted.
+pub(crate) async fn cancel_validation(
+    engine: &Engine,
+    project: &WhichProject,
+    module: &str,
+    run: Option<&str>,
+) -> Result<()> {
+    place::check_ids(Some(module), run)?;
+    let context = place::project_at(engine, project).await?;
+    let mut ended = 0;
+    let validations = engine.part::<Validations>();
+    for running in &*locked(&validations.0) {
+        let is_meant = running.project.as_ref() == Some(&context.project.id)
+            && running.module == module
+            && running.run.as_deref() == run;
+        if is_meant {
+            running.cancel.cancel();
+            ended += 1;
         }
-        if ended == 0 {
-            let message = format!("nothing is checked for {module} now");
-            return Err(EngineError::conflict(ConflictCode::NothingRunning, message));
-        }
-        Ok(())
     }
+    if ended == 0 {
+        let message = format!("nothing is checked for {module} now");
+        return Err(EngineError::conflict(ConflictCode::NothingRunning, message));
+    }
+    Ok(())
 }

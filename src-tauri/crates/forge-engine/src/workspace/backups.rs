@@ -16,35 +16,30 @@ pub(crate) const BACKUPS: &str = "refs/forge/backup";
 /// How long both are kept: backups since they were made, reviewed commits since their task was closed.
 const KEPT_DAYS: u32 = 30;
 
-impl Engine {
-    /// The backups of all tasks of a project, and of folders that belonged to none, newest first.
-    ///
-    /// # Errors
-    /// `NotFound`, git's errors.
-    pub async fn project_backups(&self, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
-        let (context, all) = {
-            let mut conn = self.store().read().await?;
-            let context = core::context::context(self, &mut conn, project).await?;
-            let filter = Filter { project: Some(project.clone()), ..Filter::default() };
-            (context, tasks::list(&mut conn, &filter, u32::MAX).await?)
-        };
-        let mut backups: Vec<WorkspaceBackup> = Vec::new();
-        for backup in core::repository::repo(self, &context).await?.backups(BACKUPS).await? {
-            let owner = backup.ref_name.strip_prefix(BACKUPS).and_then(|rest| rest.split('/').nth(1));
-            let Some(owner) = owner else { continue };
-            if owner.starts_with("orphan-") || all.iter().any(|task| task.id.as_str() == owner) {
-                backups.push(WorkspaceBackup {
-                    task_id: TaskId(owner.to_owned()),
-                    ref_name: backup.ref_name,
-                    commit: backup.commit,
-                    files: backup.files,
-                    at: Timestamp(backup.at_ms),
-                });
-            }
+/// The backups of all tasks of a project, and of folders that belonged to none, newest first.
+pub(crate) async fn project_backups(engine: &Engine, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
+    let (context, all) = {
+        let mut conn = engine.store().read().await?;
+        let context = core::context::context(engine, &mut conn, project).await?;
+        let filter = Filter { project: Some(project.clone()), ..Filter::default() };
+        (context, tasks::list(&mut conn, &filter, u32::MAX).await?)
+    };
+    let mut backups: Vec<WorkspaceBackup> = Vec::new();
+    for backup in core::repository::repo(engine, &context).await?.backups(BACKUPS).await? {
+        let owner = backup.ref_name.strip_prefix(BACKUPS).and_then(|rest| rest.split('/').nth(1));
+        let Some(owner) = owner else { continue };
+        if owner.starts_with("orphan-") || all.iter().any(|task| task.id.as_str() == owner) {
+            backups.push(WorkspaceBackup {
+                task_id: TaskId(owner.to_owned()),
+                ref_name: backup.ref_name,
+                commit: backup.commit,
+                files: backup.files,
+                at: Timestamp(backup.at_ms),
+            });
         }
-        backups.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.ref_name.cmp(&a.ref_name)));
-        Ok(backups)
     }
+    backups.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.ref_name.cmp(&a.ref_name)));
+    Ok(backups)
 }
 
 /// Forgets backups that are older than their days.

@@ -24,83 +24,66 @@ use crate::{
 /// The largest file of another tool that is read.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
-impl Engine {
-    /// A task's latest workspace record, also when its worktree is gone.
-    ///
-    /// # Errors
-    /// `NotFound` when there never was one.
-    pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
-        let mut conn = self.store().read().await?;
-        core::load::load(self, &mut conn, id, None).await?;
-        let mut workspace = workspaces::last(&mut conn, id)
-            .await?
-            .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
-        workspace.lock = read_lock(&workspace);
-        Ok(workspace)
-    }
+/// A task's latest workspace record, also when its worktree is gone.
+pub(crate) async fn workspace_of(engine: &Engine, id: &TaskId) -> Result<Workspace> {
+    let mut conn = engine.store().read().await?;
+    core::load::load(engine, &mut conn, id, None).await?;
+    let mut workspace = workspaces::last(&mut conn, id)
+        .await?
+        .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
+    workspace.lock = read_lock(&workspace);
+    Ok(workspace)
+}
 
-    /// Worktrees that exist, with their tasks.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn workspace_views(&self) -> Result<Vec<WorkspaceView>> {
-        let mut views = workspaces::views(&mut *self.store().read().await?).await?;
-        for view in &mut views {
-            view.workspace.lock = read_lock(&view.workspace);
-        }
-        Ok(views)
+/// Worktrees that exist, with their tasks.
+pub(crate) async fn workspace_views(engine: &Engine) -> Result<Vec<WorkspaceView>> {
+    let mut views = workspaces::views(&mut *engine.store().read().await?).await?;
+    for view in &mut views {
+        view.workspace.lock = read_lock(&view.workspace);
     }
+    Ok(views)
+}
 
-    /// Removes a closed task's worktree now instead of later.
-    ///
-    /// # Errors
-    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`.
-    pub async fn remove_workspace_now(&self, id: &TaskId) -> Result<Workspace> {
-        let _hold = core::workers::hold(self, id).await;
-        let (context, task, workspace) = closed_workspace(self, id).await?;
-        if let Err(reason) =
-            workspace::removal::remove_workspace(self, &context, &task, workspace, Goes::ForReuse).await?
-        {
-            let message = format!("the worktree cannot go: {reason}");
-            return Err(EngineError::conflict(ConflictCode::InUse, message));
-        }
-        self.workspace(id).await
+/// Removes a closed task's worktree now instead of later.
+pub(crate) async fn remove_workspace_now(engine: &Engine, id: &TaskId) -> Result<Workspace> {
+    let _hold = core::workers::hold(engine, id).await;
+    let (context, task, workspace) = closed_workspace(engine, id).await?;
+    if let Err(reason) =
+        workspace::removal::remove_workspace(engine, &context, &task, workspace, Goes::ForReuse).await?
+    {
+        let message = format!("the worktree cannot go: {reason}");
+        return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
+    workspace_of(engine, id).await
+}
 
-    /// Keeps a closed task's worktree until a person removes it.
-    ///
-    /// # Errors
-    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`.
-    pub async fn keep_workspace_for_good(&self, id: &TaskId) -> Result<Workspace> {
-        let _hold = core::workers::hold(self, id).await;
-        let (_, task, workspace) = closed_workspace(self, id).await?;
-        let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
-        let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
-        let mut tx = self.store().write().await?;
-        workspaces::put(&mut tx, &kept, self.now()).await?;
-        let facts = json!({ "kept": true, "workspace": kept.id });
-        self.emit(&mut tx, EventType::TaskUpdated, &task, kept.id.as_str(), &facts).await?;
-        tx.commit().await?;
-        self.workspace(id).await
-    }
+/// Keeps a closed task's worktree until a person removes it.
+pub(crate) async fn keep_workspace_for_good(engine: &Engine, id: &TaskId) -> Result<Workspace> {
+    let _hold = core::workers::hold(engine, id).await;
+    let (_, task, workspace) = closed_workspace(engine, id).await?;
+    let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
+    let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
+    let mut tx = engine.store().write().await?;
+    workspaces::put(&mut tx, &kept, engine.now()).await?;
+    let facts = json!({ "kept": true, "workspace": kept.id });
+    engine.emit(&mut tx, EventType::TaskUpdated, &task, kept.id.as_str(), &facts).await?;
+    tx.commit().await?;
+    workspace_of(engine, id).await
+}
 
-    /// Settings that other tools' files in the repository's checkout ask for.
-    ///
-    /// # Errors
-    /// `NotFound`, and when the repository cannot be opened.
-    pub async fn imports(&self, project: &ProjectId) -> Result<Vec<ImportOffer>> {
-        let context = {
-            let mut conn = self.store().read().await?;
-            core::context::context(self, &mut conn, project).await?
-        };
-        let repo = core::repository::repo(self, &context).await?;
-        let root = repo.root().to_owned();
-        let offers = tokio::task::spawn_blocking(move || -> Result<Vec<ImportOffer>> {
-            let root = Root::open(&root).map_err(forge_git::GitError::from)?;
-            Ok(FILES.iter().filter_map(|file| offer(&root, file)).collect())
-        });
-        offers.await.map_err(|error| EngineError::io("read the files")(std::io::Error::other(error)))?
-    }
+/// Settings that other tools' files in the repository's checkout ask for.
+pub(crate) async fn imports(engine: &Engine, project: &ProjectId) -> Result<Vec<ImportOffer>> {
+    let context = {
+        let mut conn = engine.store().read().await?;
+        core::context::context(engine, &mut conn, project).await?
+    };
+    let repo = core::repository::repo(engine, &context).await?;
+    let root = repo.root().to_owned();
+    let offers = tokio::task::spawn_blocking(move || -> Result<Vec<ImportOffer>> {
+        let root = Root::open(&root).map_err(forge_git::GitError::from)?;
+        Ok(FILES.iter().filter_map(|file| offer(&root, file)).collect())
+    });
+    offers.await.map_err(|error| EngineError::io("read the files")(std::io::Error::other(error)))?
 }
 
 /// The worktree that a closed task still has.

@@ -25,41 +25,33 @@ struct MeterTurns(tokio::sync::Mutex<()>);
 
 const MEBIBYTE: u64 = 1024 * 1024;
 
-impl Engine {
-    /// The disk space of each project's worktrees, as last measured.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn disk(&self) -> Result<Vec<ProjectDisk>> {
-        let mut conn = self.store().read().await?;
-        let mut all = Vec::new();
-        for row in projects::list(&mut conn).await? {
-            let id = row.project.id;
-            let context = core::context::context(self, &mut conn, &id).await?;
-            let (tasks_bytes, unmeasured) = workspaces::disk_of(&mut conn, &id).await?;
-            let places = projects::places(&mut conn, &id).await?;
-            let cap_bytes = cap_of(&context);
-            all.push(ProjectDisk {
-                over: cap_bytes.is_some_and(|cap| tasks_bytes + places.slots_bytes > cap),
-                project_id: id,
-                tasks_bytes,
-                unmeasured,
-                slots: places.slots,
-                slots_bytes: places.slots_bytes,
-                cap_bytes,
-            });
-        }
-        Ok(all)
+/// The disk space of each project's worktrees, as last measured.
+pub(crate) async fn disk(engine: &Engine) -> Result<Vec<ProjectDisk>> {
+    let mut conn = engine.store().read().await?;
+    let mut all = Vec::new();
+    for row in projects::list(&mut conn).await? {
+        let id = row.project.id;
+        let context = core::context::context(engine, &mut conn, &id).await?;
+        let (tasks_bytes, unmeasured) = workspaces::disk_of(&mut conn, &id).await?;
+        let places = projects::places(&mut conn, &id).await?;
+        let cap_bytes = cap_of(&context);
+        all.push(ProjectDisk {
+            over: cap_bytes.is_some_and(|cap| tasks_bytes + places.slots_bytes > cap),
+            project_id: id,
+            tasks_bytes,
+            unmeasured,
+            slots: places.slots,
+            slots_bytes: places.slots_bytes,
+            cap_bytes,
+        });
     }
+    Ok(all)
+}
 
-    /// Measures all worktrees anew, in the background.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn measure_workspaces(&self) -> Result<()> {
-        measure_all_later(self);
-        Ok(())
-    }
+/// Measures all worktrees anew, in the background.
+pub(crate) async fn measure_workspaces(engine: &Engine) -> Result<()> {
+    measure_all_later(engine);
+    Ok(())
 }
 
 /// Measures a task's worktree in the background.

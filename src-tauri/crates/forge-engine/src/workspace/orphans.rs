@@ -39,56 +39,47 @@ pub(crate) struct Orphan {
     pub facts: FolderFacts,
 }
 
-impl Engine {
-    /// Folders under the workspace root that belong to no task.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn orphans(&self) -> Result<Vec<OrphanFolder>> {
-        let mut list = Vec::new();
-        for orphan in find_orphans(self).await? {
-            let bytes = super::disk::space_of(self, vec![orphan.folder.clone()]).await.unwrap_or_default();
-            list.push(OrphanFolder {
-                path: orphan.folder.to_string_lossy().into_owned(),
-                project_id: orphan.context.as_ref().map(|context| context.project.id.clone()),
-                bytes,
-                last_change: orphan.facts.last_change_ms.map(Timestamp),
-                unmerged_commits: orphan.facts.unmerged_commits,
-                uncommitted: orphan.facts.uncommitted,
-                adoptable: orphan.facts.registered
-                    && orphan.facts.branch.is_some()
-                    && live_lock_in(&orphan.folder).is_none(),
-                branch: orphan.facts.branch,
-            });
-        }
-        Ok(list)
+/// Folders under the workspace root that belong to no task.
+pub(crate) async fn orphans(engine: &Engine) -> Result<Vec<OrphanFolder>> {
+    let mut list = Vec::new();
+    for orphan in find_orphans(engine).await? {
+        let bytes = super::disk::space_of(engine, vec![orphan.folder.clone()]).await.unwrap_or_default();
+        list.push(OrphanFolder {
+            path: orphan.folder.to_string_lossy().into_owned(),
+            project_id: orphan.context.as_ref().map(|context| context.project.id.clone()),
+            bytes,
+            last_change: orphan.facts.last_change_ms.map(Timestamp),
+            unmerged_commits: orphan.facts.unmerged_commits,
+            uncommitted: orphan.facts.uncommitted,
+            adoptable: orphan.facts.registered
+                && orphan.facts.branch.is_some()
+                && live_lock_in(&orphan.folder).is_none(),
+            branch: orphan.facts.branch,
+        });
     }
+    Ok(list)
+}
 
-    /// Removes an orphaned folder, after a backup of what only it has.
-    ///
-    /// # Errors
-    /// `NotAnOrphan`, `InUse`, an escape, git's errors.
-    pub async fn reclaim_orphan(&self, path: &str) -> Result<()> {
-        let orphan = orphan(self, path).await?;
-        let Some(context) = orphan.context.as_ref().filter(|_| orphan.facts.registered) else {
-            let why = if orphan.facts.foreign { "belongs to another repository" } else { "is no worktree" };
-            let message =
-                format!("{path} {why}, so nothing of it can be kept in a backup: remove it by hand");
-            return Err(not_an_orphan(message));
-        };
-        let repo = core::repository::repo(self, context).await?;
-        let name = orphan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = slug(&name.unwrap_or_default(), 80);
-        let prefix = format!("{BACKUPS}/orphan-{name}");
-        let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
-        let message = format!("Backup of the folder {name}, which belonged to no task");
-        workspace::removal::back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
-        self.point("orphan.backed_up");
-        let trash = repo.remove_worktree(withdrawn).await?;
-        trash.delete().await?;
-        clear_own_files(&orphan.folder);
-        places_changed(self, &context.project.id, "orphan_reclaimed").await
-    }
+/// Removes an orphaned folder, after a backup of what only it has.
+pub(crate) async fn reclaim_orphan(engine: &Engine, path: &str) -> Result<()> {
+    let orphan = orphan(engine, path).await?;
+    let Some(context) = orphan.context.as_ref().filter(|_| orphan.facts.registered) else {
+        let why = if orphan.facts.foreign { "belongs to another repository" } else { "is no worktree" };
+        let message = format!("{path} {why}, so nothing of it can be kept in a backup: remove it by hand");
+        return Err(not_an_orphan(message));
+    };
+    let repo = core::repository::repo(engine, context).await?;
+    let name = orphan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = slug(&name.unwrap_or_default(), 80);
+    let prefix = format!("{BACKUPS}/orphan-{name}");
+    let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
+    let message = format!("Backup of the folder {name}, which belonged to no task");
+    workspace::removal::back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
+    engine.point("orphan.backed_up");
+    let trash = repo.remove_worktree(withdrawn).await?;
+    trash.delete().await?;
+    clear_own_files(&orphan.folder);
+    places_changed(engine, &context.project.id, "orphan_reclaimed").await
 }
 
 /// Says at start what there is.

@@ -321,7 +321,7 @@ async fn waits_for_observed_time(
     let delay = cleanup_delay_ms(engine, state).min(planned.unwrap_or(i64::MAX));
     // Both clocks drift apart a little.
     let drift = delay / 100 + 1000;
-    let left = match engine.observed_age(closed).await? {
+    let left = match core::observed_time::observed_age(engine, closed).await? {
         Some(age) => delay - drift - age,
         None => delay,
     };

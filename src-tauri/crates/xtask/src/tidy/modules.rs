@@ -41,7 +41,7 @@ pub const ENGINE_MODULES: &[(&str, &[&str])] = &[
 
 /// What every module of the engine may use, and what may use every module.
 const ENGINE_BASE: &[&str] = &["config", "error", "instance"];
-const ENGINE_TOP: &[&str] = &["", "recovery", "registry", "start", "task"];
+const ENGINE_TOP: &[&str] = &["", "face", "recovery", "registry", "start", "task"];
 
 /// A source file of one crate.
 struct File<'a> {
@@ -59,7 +59,8 @@ pub fn check<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Findi
         let Some((root, inner)) = split(path) else { continue };
         match syn::parse_file(text) {
             Ok(syntax) => {
-                crates.entry(root).or_default().push(File { path, module: module_of(inner), syntax })
+                let file = File { path, module: module_of(inner), syntax };
+                crates.entry(root).or_default().push(file);
             }
             Err(error) => findings.push(Finding::of_file(path, format!("does not parse: {error}"))),
         }

@@ -1,0 +1,70 @@
+//! What the engine is asked about: cost.
+
+use forge_model::cost::CostAnomalyEntry;
+use forge_model::cost::CostSeries;
+use forge_model::cost::CostTotals;
+use forge_model::ids::TaskId;
+use forge_store::table::ledger::CostFilter;
+
+use crate::{
+    Engine,
+    cost::{self, CostCsvPage, CostPage},
+    error::Result,
+};
+
+impl Engine {
+    /// A page of the ledger: every run of an agent that is over.
+    ///
+    /// # Errors
+    /// `Invalid` for a cursor that no page gave.
+    pub async fn cost_ledger(
+        &self,
+        filter: &CostFilter,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<CostPage> {
+        cost::cost_ledger(self, filter, cursor, limit).await
+    }
+
+    /// A page of the ledger as lines of comma-separated values.
+    ///
+    /// # Errors
+    /// As [`Engine::cost_ledger`].
+    pub async fn cost_csv(
+        &self,
+        filter: &CostFilter,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<CostCsvPage> {
+        cost::cost_csv(self, filter, cursor, limit).await
+    }
+
+    /// Sums over the runs of a time.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn cost_totals(&self, filter: &CostFilter) -> Result<CostTotals> {
+        cost::cost_totals(self, filter).await
+    }
+
+    /// The course of what coder runs cost, with no more points than can be seen.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn cost_series(&self, filter: &CostFilter) -> Result<CostSeries> {
+        cost::cost_series(self, filter).await
+    }
+
+    /// Anomalies, the latest first; of one task, if one is named.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn cost_anomalies(
+        &self,
+        filter: &CostFilter,
+        task: Option<&TaskId>,
+        limit: u32,
+    ) -> Result<Vec<CostAnomalyEntry>> {
+        cost::cost_anomalies(self, filter, task, limit).await
+    }
+}

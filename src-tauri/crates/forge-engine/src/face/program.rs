@@ -1,0 +1,14 @@
+//! What the engine is asked about: program.
+
+use crate::{
+    Engine,
+    program::{self, growth::Growths},
+};
+
+impl Engine {
+    /// Listens to the growth of logs from now on.
+    #[must_use]
+    pub fn log_growth(&self) -> Growths {
+        program::growth::log_growth(self)
+    }
+}

@@ -1,0 +1,94 @@
+//! What the engine is asked about: workspace.
+
+use forge_model::ids::ProjectId;
+use forge_model::ids::TaskId;
+use forge_model::workspace::ImportOffer;
+use forge_model::workspace::OrphanFolder;
+use forge_model::workspace::ProjectDisk;
+use forge_model::workspace::Workspace;
+use forge_model::workspace::WorkspaceBackup;
+use forge_model::workspace::WorkspaceView;
+
+use crate::{Engine, error::Result, workspace};
+
+impl Engine {
+    /// The backups of all tasks of a project, and of folders that belonged to none, newest first.
+    ///
+    /// # Errors
+    /// `NotFound`, git's errors.
+    pub async fn project_backups(&self, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
+        workspace::backups::project_backups(self, project).await
+    }
+
+    /// A task's latest workspace record, also when its worktree is gone.
+    ///
+    /// # Errors
+    /// `NotFound` when there never was one.
+    pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
+        workspace::command::workspace_of(self, id).await
+    }
+
+    /// Worktrees that exist, with their tasks.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn workspace_views(&self) -> Result<Vec<WorkspaceView>> {
+        workspace::command::workspace_views(self).await
+    }
+
+    /// Removes a closed task's worktree now instead of later.
+    ///
+    /// # Errors
+    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`.
+    pub async fn remove_workspace_now(&self, id: &TaskId) -> Result<Workspace> {
+        workspace::command::remove_workspace_now(self, id).await
+    }
+
+    /// Keeps a closed task's worktree until a person removes it.
+    ///
+    /// # Errors
+    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`.
+    pub async fn keep_workspace_for_good(&self, id: &TaskId) -> Result<Workspace> {
+        workspace::command::keep_workspace_for_good(self, id).await
+    }
+
+    /// Settings that other tools' files in the repository's checkout ask for.
+    ///
+    /// # Errors
+    /// `NotFound`, and when the repository cannot be opened.
+    pub async fn imports(&self, project: &ProjectId) -> Result<Vec<ImportOffer>> {
+        workspace::command::imports(self, project).await
+    }
+
+    /// The disk space of each project's worktrees, as last measured.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn disk(&self) -> Result<Vec<ProjectDisk>> {
+        workspace::disk::disk(self).await
+    }
+
+    /// Measures all worktrees anew, in the background.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn measure_workspaces(&self) -> Result<()> {
+        workspace::disk::measure_workspaces(self).await
+    }
+
+    /// Folders under the workspace root that belong to no task.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn orphans(&self) -> Result<Vec<OrphanFolder>> {
+        workspace::orphans::orphans(self).await
+    }
+
+    /// Removes an orphaned folder, after a backup of what only it has.
+    ///
+    /// # Errors
+    /// `NotAnOrphan`, `InUse`, an escape, git's errors.
+    pub async fn reclaim_orphan(&self, path: &str) -> Result<()> {
+        workspace::orphans::reclaim_orphan(self, path).await
+    }
+}

@@ -1,0 +1,73 @@
+//! Waiting until nothing more comes of a task by itself.
+
+use forge_model::ids::TaskId;
+use forge_model::task::WaitReason;
+use forge_model::transition::StepKind;
+use forge_store::table::{steps, tasks};
+
+use crate::{Engine, core, error::Result, hook::is_blocking, run};
+
+/// Waits until the next to act on a task is an agent, a person, or a wait.
+pub(crate) async fn settle(engine: &Engine, id: &TaskId) -> Result<()> {
+    if !core::workers::works_on_named(engine, id) {
+        // It would wait for itself.
+        return Ok(());
+    }
+    let mut progress = engine.progress();
+    loop {
+        progress.borrow_and_update();
+        if is_settled(engine, id).await? || agent_acts(engine, id).await? {
+            return Ok(());
+        }
+        tokio::select! {
+            changed = progress.changed() => if changed.is_err() { return Ok(()) },
+            () = engine.inner.shutdown.cancelled() => return Ok(()),
+        }
+    }
+}
+
+/// Waits until a gate that a task was moved into is entered: the work is committed and its review has begun, or
+/// something else became of the move.
+pub(crate) async fn enter_gate(engine: &Engine, id: &TaskId) -> Result<()> {
+    if !core::workers::works_on_named(engine, id) {
+        return Ok(());
+    }
+    let mut progress = engine.progress();
+    loop {
+        progress.borrow_and_update();
+        let open = steps::open(&mut *engine.store().read().await?, id).await?;
+        let captures = open.iter().any(|step| step.kind == StepKind::Capture);
+        if !captures || is_settled(engine, id).await? {
+            return Ok(());
+        }
+        tokio::select! {
+            changed = progress.changed() => if changed.is_err() { return Ok(()) },
+            () = engine.inner.shutdown.cancelled() => return Ok(()),
+        }
+    }
+}
+
+/// Whether an agent is at work and nothing but hooks run beside it.
+async fn agent_acts(engine: &Engine, id: &TaskId) -> Result<bool> {
+    if !run::running::is_running(engine, id) {
+        return Ok(false);
+    }
+    let open = steps::open(&mut *engine.store().read().await?, id).await?;
+    Ok(!open.is_empty() && open.iter().all(|step| step.kind == StepKind::Hook && !is_blocking(step)))
+}
+
+async fn is_settled(engine: &Engine, id: &TaskId) -> Result<bool> {
+    let mut conn = engine.store().read().await?;
+    if core::workers::is_working(engine, id) {
+        // A step that stands in line for the worktree may do so for long, and says so.
+        let task = tasks::get(&mut conn, id).await?;
+        let waiting = task.and_then(|task| task.waiting);
+        return Ok(waiting.is_some_and(|waiting| waiting.reason == WaitReason::WorkspaceLocked));
+    }
+    let Some(next) = steps::next(&mut conn, id).await? else { return Ok(true) };
+    if next.not_before.is_some_and(|at| at > engine.now()) {
+        return Ok(true);
+    }
+    let task = tasks::get(&mut conn, id).await?;
+    Ok(task.is_none_or(|task| task.waiting.is_some()))
+}
