@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use forge_api::{Api, ApiError};
 use forge_model::actor::Via;
-use serde::Deserialize;
 use serde_json::Value;
 use tauri::{AppHandle, State};
 use tauri_plugin_dialog::DialogExt as _;
 use tokio::sync::{SetOnce, oneshot};
 
 use crate::{
-    links::{OpenTask, Pending},
-    outside::{self, OutsideError},
+    open_task::{OpenTask, Pending},
+    outside::{self, OpenKind, OutsideError},
 };
 
 /// The engine's door. The window opens while the engine starts, so what the page asks may have to wait.
@@ -74,20 +73,6 @@ pub async fn shell_save_text(
     let written = tokio::fs::write(&file, text).await;
     written.map_err(|source| OutsideError::Save { path: file.clone(), source })?;
     Ok(Some(file))
-}
-
-/// What a place is opened with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OpenKind {
-    /// A file or folder, by what the desktop has for it.
-    Path,
-    /// A link, in the browser.
-    External,
-    /// A folder, in a terminal.
-    Terminal,
-    /// A file or folder, in the person's editor.
-    Editor,
 }
 
 /// Opens a place outside the window.

@@ -12,7 +12,9 @@ mod links;
 mod locale;
 mod menu;
 mod notify;
+mod open_task;
 mod outside;
+mod quit;
 mod tray;
 mod windows;
 
@@ -76,8 +78,8 @@ fn build() -> tauri::Result<App<Wry>> {
         .plugin(tauri_plugin_shell::init())
         .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(windows::remembered()).build())
         .manage(host::Host::default())
-        .manage(lifecycle::Doors::default())
-        .manage(links::Pending::default())
+        .manage(quit::Lifetime::default())
+        .manage(open_task::Pending::default())
         .manage(windows::Visibility::default())
         .menu(menu::build)
         .on_menu_event(|app, event| menu::perform(app, &event))
@@ -115,7 +117,7 @@ fn follow<R: Runtime>(app: &AppHandle<R>, event: &RunEvent) {
         RunEvent::ExitRequested { code: None, api, .. } => {
             api.prevent_exit();
             let app = app.clone();
-            tauri::async_runtime::spawn(async move { lifecycle::end(&app).await });
+            tauri::async_runtime::spawn(async move { quit::end(&app).await });
         }
         _ => {}
     }

@@ -1,12 +1,9 @@
-//! Starting and ending: the engine and its doors behind the window, what closing means, and the way out.
+//! Starting: the engine and its server behind the window; and what closing the window means.
 
 use std::{
     env, io,
     path::PathBuf,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, PoisonError, atomic::Ordering},
 };
 
 use forge_api::Api;
@@ -18,9 +15,11 @@ use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKin
 use tokio::sync::Notify;
 
 use crate::{
-    counts, events,
+    events,
     host::Host,
-    notify, tray,
+    notify,
+    quit::{Lifetime, ask_to_quit, end, running_agents},
+    tray,
     windows::{self, Visibility},
 };
 
@@ -84,14 +83,6 @@ impl LaunchError {
     }
 }
 
-/// The doors that are open, for closing them again.
-#[derive(Default)]
-pub struct Doors {
-    open: Mutex<Option<(Engine, Option<Running>)>>,
-    closing: AtomicBool,
-    said_hidden: AtomicBool,
-}
-
 /// Starts the engine while the window loads; says what is wrong and ends the program when it cannot.
 pub async fn launch<R: Runtime>(app: AppHandle<R>) {
     match start(&app).await {
@@ -126,11 +117,11 @@ async fn start<R: Runtime>(app: &AppHandle<R>) -> Result<Api, LaunchError> {
         .map_err(|source| LaunchError::Engine { data_dir, source: Box::new(source) })?;
     let api = Api::new(engine.clone(), own_program);
     let server = serve(&api).await;
-    *app.state::<Doors>().open.lock().unwrap_or_else(PoisonError::into_inner) = Some((engine, server));
+    *app.state::<Lifetime>().open.lock().unwrap_or_else(PoisonError::into_inner) = Some((engine, server));
     Ok(api)
 }
 
-/// Opens the door for other programs; the window is of use without it.
+/// Serves other programs; the window works without that.
 async fn serve(api: &Api) -> Option<Running> {
     let at = |port| forge_server::serve(api.clone(), ServeOptions { port, ..ServeOptions::default() });
     let running = match at(PORT).await {
@@ -214,76 +205,10 @@ pub fn close<R: Runtime>(app: &AppHandle<R>) {
             return ask_to_quit(&app, agents);
         }
         windows::hide(&app);
-        if !app.state::<Doors>().said_hidden.swap(true, Ordering::Relaxed) {
+        if !app.state::<Lifetime>().said_hidden.swap(true, Ordering::Relaxed) {
             notify::say_hidden(&app, agents);
         }
     });
-}
-
-/// The person wants to leave: asked what to do with agents that run.
-pub fn quit<R: Runtime>(app: &AppHandle<R>) {
-    let app = app.clone();
-    tauri::async_runtime::spawn(async move {
-        match running_agents(&app).await {
-            0 => end(&app).await,
-            agents => ask_to_quit(&app, agents),
-        }
-    });
-}
-
-fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
-    let text = match agents {
-        1 => "1 agent is at work. Quitting interrupts it; it goes on when Forge is started again.".to_owned(),
-        count => {
-            format!(
-                "{count} agents are at work. Quitting interrupts them; they go on when Forge is started again."
-            )
-        }
-    };
-    let handle = app.clone();
-    let mut dialog = app.dialog().message(text);
-    if let Some(window) = windows::on_screen(app) {
-        dialog = dialog.parent(&window);
-    }
-    dialog
-        .title("Quit Forge?")
-        .kind(MessageDialogKind::Warning)
-        .buttons(MessageDialogButtons::OkCancelCustom("Quit".to_owned(), "Keep working".to_owned()))
-        .show(move |quit| {
-            if quit {
-                tauri::async_runtime::spawn(async move { end(&handle).await });
-            }
-        });
-}
-
-async fn running_agents<R: Runtime>(app: &AppHandle<R>) -> usize {
-    let host = app.state::<Host>();
-    let Some(api) = host.api_now() else { return 0 };
-    match counts::running_agents(api).await {
-        Ok(count) => count,
-        Err(error) => {
-            tracing::warn!(%error, "failed to count the agents that run");
-            0
-        }
-    }
-}
-
-/// Closes the doors, stops the engine, and ends the program. A second call does nothing.
-pub async fn end<R: Runtime>(app: &AppHandle<R>) {
-    let doors = app.state::<Doors>();
-    if doors.closing.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    // Off the screen at once: what is left to do is nobody's wait.
-    windows::hide(app);
-    let open = doors.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some((engine, server)) = open {
-        if let Some(server) = server {
-            server.stop().await;
-        }
-        engine.stop().await;
-    }
-    app.exit(0);
 }
 
 /// Ends in good order when the session or a terminal asks for it.

@@ -5,7 +5,7 @@ use tauri::{
     menu::{Menu, MenuBuilder, MenuEvent, MenuItemBuilder, SubmenuBuilder},
 };
 
-use crate::lifecycle;
+use crate::{lifecycle, quit};
 
 const CLOSE: &str = "menu-close";
 const QUIT: &str = "menu-quit";
@@ -40,7 +40,7 @@ pub fn build<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<Menu<R>> {
 pub fn perform<R: Runtime>(app: &AppHandle<R>, event: &MenuEvent) {
     match event.id().as_ref() {
         CLOSE => lifecycle::close(app),
-        QUIT => lifecycle::quit(app),
+        QUIT => quit::quit(app),
         _ => {}
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tauri::{AppHandle, Runtime};
 use tauri_plugin_notification::{Action, ActionPerformed, ActionType, NotificationExt as _};
 
-use crate::links::{self, OpenTask};
+use crate::{links, open_task::OpenTask};
 
 /// The one answer that a notification has.
 const OPEN: &str = "open";
@@ -110,7 +110,7 @@ fn news_of_storage(before: &StorageHealth, now: &StorageHealth) -> Option<(&'sta
         }
         (_, None) if now.low && !before.low => {
             let text = "Free some space: Forge stops saving when the disk is full.".to_owned();
-            Some(("Little disk space is left", text))
+            Some(("Disk space is low", text))
         }
         _ => None,
     }
@@ -159,7 +159,7 @@ mod tests {
             StorageFailure { trouble: StorageTrouble::Full, detail: "full".to_owned(), since: Timestamp(0) };
         let full = StorageHealth { failure: Some(failure), low: true };
         let title = |before, now| news_of_storage(before, now).map(|(title, _)| title);
-        assert_eq!(title(&good, &low), Some("Little disk space is left"));
+        assert_eq!(title(&good, &low), Some("Disk space is low"));
         assert_eq!(title(&low, &low), None);
         assert_eq!(title(&low, &full), Some("Forge cannot save"));
         assert_eq!(title(&full, &full), None);

@@ -10,14 +10,12 @@ use std::{
     time::Duration,
 };
 
-use serde::{Serialize, Serializer, ser::SerializeStruct as _};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct as _};
 use tauri::{AppHandle, Runtime, Url};
 use tauri_plugin_shell::{
     ShellExt as _,
     process::{Command, CommandEvent},
 };
-
-use crate::host::OpenKind;
 
 /// Names the editor that the person wants, before those that are looked for.
 const EDITOR_VARIABLE: &str = "FORGE_EDITOR";
@@ -53,6 +51,20 @@ const OPENER: &str = "xdg-open";
 
 /// A program that cannot open something says so quickly; one that still runs by then has opened it.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a place is opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenKind {
+    /// A file or folder, by what the desktop has for it.
+    Path,
+    /// A link, in the browser.
+    External,
+    /// A folder, in a terminal.
+    Terminal,
+    /// A file or folder, in the person's editor.
+    Editor,
+}
 
 /// Why a place is not opened.
 #[derive(Debug, thiserror::Error)]

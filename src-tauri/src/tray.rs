@@ -16,7 +16,7 @@ use tauri::{
 };
 use tokio::sync::Notify;
 
-use crate::{counts, lifecycle, windows};
+use crate::{counts, quit, windows};
 
 const ID: &str = "forge";
 const SUMMARY: &str = "tray-summary";
@@ -50,7 +50,7 @@ pub fn install<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<()> {
         .menu(&menu)
         .on_menu_event(|app, event| match event.id().as_ref() {
             OPEN => windows::show(app),
-            QUIT => lifecycle::quit(app),
+            QUIT => quit::quit(app),
             _ => {}
         });
     // The binding to the indicator library panics when the library is not on the machine.
@@ -102,7 +102,7 @@ fn show<R: Runtime>(app: &AppHandle<R>, count: usize) {
 
 fn text(count: usize) -> String {
     match count {
-        0 => "Nothing waits for you".to_owned(),
+        0 => "Nothing needs you".to_owned(),
         1 => "1 task needs you".to_owned(),
         count => format!("{count} tasks need you"),
     }

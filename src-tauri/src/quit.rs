@@ -1,0 +1,89 @@
+//! The way out: what a person who quits is asked, and the end of the program.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use forge_engine::Engine;
+use forge_server::Running;
+use tauri::{AppHandle, Manager as _, Runtime};
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
+
+use crate::{counts, host::Host, windows};
+
+/// The doors that are open, for closing them again.
+#[derive(Default)]
+pub struct Lifetime {
+    pub(crate) open: Mutex<Option<(Engine, Option<Running>)>>,
+    pub(crate) closing: AtomicBool,
+    pub(crate) said_hidden: AtomicBool,
+}
+
+/// The person wants to leave: asked what to do with agents that run.
+pub fn quit<R: Runtime>(app: &AppHandle<R>) {
+    let app = app.clone();
+    tauri::async_runtime::spawn(async move {
+        match running_agents(&app).await {
+            0 => end(&app).await,
+            agents => ask_to_quit(&app, agents),
+        }
+    });
+}
+
+/// Asks whether agents at work may be interrupted.
+pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
+    let text = match agents {
+        1 => "1 agent is at work. Quitting interrupts it; it goes on when Forge is started again.".to_owned(),
+        count => {
+            format!(
+                "{count} agents are at work. Quitting interrupts them; they go on when Forge is started again."
+            )
+        }
+    };
+    let handle = app.clone();
+    let mut dialog = app.dialog().message(text);
+    if let Some(window) = windows::on_screen(app) {
+        dialog = dialog.parent(&window);
+    }
+    dialog
+        .title("Quit Forge?")
+        .kind(MessageDialogKind::Warning)
+        .buttons(MessageDialogButtons::OkCancelCustom("Quit".to_owned(), "Keep working".to_owned()))
+        .show(move |quit| {
+            if quit {
+                tauri::async_runtime::spawn(async move { end(&handle).await });
+            }
+        });
+}
+
+/// How many agents are at work.
+pub async fn running_agents<R: Runtime>(app: &AppHandle<R>) -> usize {
+    let host = app.state::<Host>();
+    let Some(api) = host.api_now() else { return 0 };
+    match counts::running_agents(api).await {
+        Ok(count) => count,
+        Err(error) => {
+            tracing::warn!(%error, "failed to count the agents that run");
+            0
+        }
+    }
+}
+
+/// Stops the server and the engine, and ends the program. A second call does nothing.
+pub async fn end<R: Runtime>(app: &AppHandle<R>) {
+    let lifetime = app.state::<Lifetime>();
+    if lifetime.closing.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    // Hidden at once: nobody should have to watch the rest.
+    windows::hide(app);
+    let open = lifetime.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((engine, server)) = open {
+        if let Some(server) = server {
+            server.stop().await;
+        }
+        engine.stop().await;
+    }
+    app.exit(0);
+}
