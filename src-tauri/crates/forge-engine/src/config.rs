@@ -1,4 +1,5 @@
-//! What an engine is given from outside: folders, time, identities, and who watches its steps.
+//! What an engine is given from outside: folders, time, identities, environment, and the observer of its fault
+//! points.
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Why a command is refused or fails.
+//! Errors of the engine: why a command is refused or fails, and why an engine does not start.
 
 use crate::InstanceError;
 use forge_exec::LoginError;

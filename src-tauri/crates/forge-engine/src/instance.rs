@@ -1,4 +1,5 @@
-//! One engine per data folder, held by a lock on `engine.lock`; `engine.json` tells others where it is.
+//! One engine per data folder, held by a lock on `engine.lock`. The content of that file tells others the process
+//! and the address of the engine.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,21 +1,26 @@
-//! The machine: what happens to tasks, and that it happens once.
+//! The engine: commands, transitions and durable steps of tasks.
 //!
-//! A fact travels one way. A command (a person's act, an agent's end, a step's outcome) reads, decides by
-//! the rules of `forge-model`, and writes status, history, events and the steps still to be done in **one
-//! transaction** ([`core::transition`]). Only after its commit do the steps run ([`core::runner`]); what a step finds
-//! out is again a command. So whatever is pending when the process dies is in the database, and the next
-//! start goes on from there ([`recovery`]).
+//! A command (a person's act, an agent's end, a step's outcome) reads, decides by the rules of `forge-model`, and
+//! writes status, history, events and pending steps in **one transaction** ([`core::transition`]). The steps run
+//! after the commit ([`core::runner`]), and what a step finds is again a command. Pending work is therefore in the
+//! database when the process dies, and the next start continues it ([`recovery`]).
 //!
-//! [`core`] holds what every feature stands on: transitions, the runner of steps, workers, guards. Each feature has a folder:
-//! `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`, `cost`, `validate`,
-//! `trust`, `project`, `storage`, and `read` for queries; most hold commands in `command.rs` and effects in `step.rs`. Above
-//! them, `task` holds what is asked about tasks, [`registry`] names the feature that runs each step, and [`recovery`]
-//! begins. Code is functions that are given the engine; the methods of [`Engine`] are its public face.
+//! [`core`] is what every feature builds on: transitions, the step runner, workers, guards. Each feature has a
+//! folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`,
+//! `cost`, `validate`, `trust`, `project`, `storage`, and `read` for queries. Most have commands in `command.rs` and
+//! effects in `step.rs`. Above them, `task` has the commands about one task, [`registry`] names the function that
+//! runs each step, and [`recovery`] begins. Code is functions that take the engine; the methods of [`Engine`] in
+//! `face` are its public interface.
 //!
-//! Invariants: state is changed by commands alone; no effect before its commit; no state's name is known
-//! here; an open task has one owner (a pending step, an agent) or one reason to wait.
-//! Deliberately absent: any window, any transport, the process environment and the clock (both come in
-//! through [`EngineConfig`]).
+//! Invariants: state changes through commands alone; no effect happens before its commit; no state's name is known
+//! here; an open task has one owner (a pending step, an agent) or one reason to wait. Absent: windows, transports,
+//! the process environment and the clock, which come in through [`EngineConfig`].
+
+// Some of what the features use is used by nobody else.
+#![cfg_attr(
+    not(all(feature = "fix", feature = "knowledge", feature = "race", feature = "validate")),
+    allow(dead_code, reason = "a build without features is a test's alone")
+)]
 
 mod config;
 mod core;
@@ -23,14 +28,17 @@ mod cost;
 mod error;
 mod export;
 mod face;
+#[cfg(feature = "fix")]
 mod fix;
 mod hook;
 mod instance;
+#[cfg(feature = "knowledge")]
 mod knowledge;
 mod merge;
 mod program;
 mod project;
 mod pull_request;
+#[cfg(feature = "race")]
 mod race;
 mod read;
 mod recovery;
@@ -43,6 +51,7 @@ mod storage;
 mod subtask;
 mod task;
 mod trust;
+#[cfg(feature = "validate")]
 mod validate;
 mod workspace;
 
@@ -69,6 +78,7 @@ pub use forge_git::{DiffPage, GitError};
 pub use forge_store::{OpenError, backups::BackupError};
 pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
+#[cfg(feature = "knowledge")]
 pub use knowledge::command::{LessonEdit, LessonPage};
 pub use program::growth::{Grown, Growths, LogGrowth};
 pub use project::{
@@ -90,5 +100,6 @@ pub use run::{
     programs::{KnownProgram, Trial},
 };
 pub use start::needs_restore;
+#[cfg(feature = "validate")]
 pub use validate::WhichProject;
 pub use workspace::diff_scope::DiffRequest;

@@ -1,5 +1,7 @@
-//! Settling what an earlier process left: its children are ended, its locks released, its runs marked
-//! lost, and everything that was pending goes on.
+//! Recovery at start: processes of an earlier engine are ended, its locks are released, its open runs are recorded
+//! as lost, and every task with pending steps gets a worker.
+//!
+//! Runs once, before any command. It may be killed and run again.
 
 use std::time::Duration;
 
@@ -8,8 +10,10 @@ use forge_git::Trash;
 use forge_store::table::{executions, limits, processes, steps, tasks, workspaces};
 
 use crate::{
-    Engine, Work, core, error::Result, export, fix, knowledge, project, pull_request, race, run, storage,
-    validate::is_of_validation, workspace,
+    Engine, Work,
+    core::{self, features::features},
+    error::Result,
+    export, project, pull_request, run, storage, workspace,
 };
 
 /// From the gentle signal to the kill of what a dead engine left running.
@@ -19,7 +23,9 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     if engine.inner.config.work == Work::Nothing {
         // What is left of runs is settled by an engine that goes on with them. Of checks nothing goes on.
-        return end_orphans(engine, is_of_validation).await;
+        let is_owned =
+            |marker: &str| features(engine).each(|feature| feature.owns_process).any(|owns| owns(marker));
+        return end_orphans(engine, is_owned).await;
     }
     end_orphans(engine, |_| true).await?;
     return_withdrawn(engine);
@@ -33,7 +39,9 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
         run::lost::lose_run(engine, &mut tx, &task, row.execution).await?;
     }
     tx.commit().await?;
-    fix::settle_fixes(engine).await?;
+    for settle in features(engine).each(|feature| feature.settle) {
+        settle(engine).await?;
+    }
     core::observed_time::observe_time(engine).await?;
     engine.point("recovery.settled");
     if engine.inner.config.work == Work::Named {
@@ -55,20 +63,21 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     workspace::removal::plan_cleanup(engine, engine.now());
     sweep_trash(engine);
     project::repository::watch_repositories(engine).await?;
-    race::left::plan_forgetting(engine).await?;
+    for resume in features(engine).each(|feature| feature.resume) {
+        resume(engine).await?;
+    }
     workspace::pool::trim_all_pools(engine).await?;
     workspace::unmerged::count_all_unmerged(engine);
     storage::retention::keep_retention(engine);
     storage::database_backups::keep_database_copied(engine);
     workspace::orphans::log_orphans(engine);
-    knowledge::command::settle_lessons(engine);
     export::keep_exporting(engine);
     Ok(())
 }
 
 /// Ends every process that an earlier engine recorded and that is meant, by the mark that it and its descendants
 /// carry.
-async fn end_orphans(engine: &Engine, is_meant: fn(&str) -> bool) -> Result<()> {
+async fn end_orphans(engine: &Engine, is_meant: impl Fn(&str) -> bool) -> Result<()> {
     let left = processes::list(&mut *engine.store().read().await?).await?;
     for process in left.into_iter().filter(|process| is_meant(&process.marker)) {
         let ended = sweep(&Marker(process.marker.clone()), ORPHAN_GRACE).await;

@@ -1,5 +1,5 @@
-//! Which feature runs each step, is asked as each guard, and adds what at the moments of a task: one entry for each kind
-//! and action, so that a new one without an entry does not compile.
+//! The registry: which feature runs each step, which function is each guard, and what features contribute at the
+//! moments of a task. Every step kind and action has one entry, so a new one without an entry does not compile.
 
 use forge_model::project::WorkMode;
 use forge_model::task::AnnotationType;
@@ -9,22 +9,27 @@ use forge_store::table::{steps::StepRow, tasks};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "knowledge")]
+use crate::knowledge;
+#[cfg(feature = "race")]
+use crate::race::{self, step::accepts};
+#[cfg(feature = "validate")]
+use crate::validate;
 use crate::{
     Engine,
     core::{
         self,
-        features::{Acting, Contributor, Features, Guard, Instant, Mending, Run, StepSpec, Steps},
+        features::{Acting, Contributor, Features, Guard, Instant, Run, StepSpec, Steps},
         step::{End, Stepping},
         trouble::Trouble,
     },
     cost,
     error::Result,
-    fix,
     hook::{self, is_blocking},
-    knowledge, merge, pull_request,
-    race::{self, step::accepts},
-    review, run, subtask, trust, validate, workspace,
+    merge, pull_request, review, run, subtask, trust, workspace,
 };
+#[cfg(feature = "fix")]
+use crate::{core::features::Mending, fix};
 
 /// Everything that the core is given. Contributors are asked in this order.
 pub(crate) static FEATURES: Features = Features {
@@ -33,6 +38,9 @@ pub(crate) static FEATURES: Features = Features {
     work: |engine, task, cancel| Box::pin(core::panics::work_guarded(engine, task, cancel)),
     after_work: |engine, task| Box::pin(core::watchdog::watch_over(engine, task)),
     launch: run::launch,
+    #[cfg(not(feature = "fix"))]
+    mending: None,
+    #[cfg(feature = "fix")]
     mending: Some(Mending {
         applied_for: |engine, review| Box::pin(fix::step::applied_for(engine, review)),
         in_place: |engine, s, review, workspace, check, cancel| {
@@ -49,6 +57,9 @@ pub(crate) static FEATURES: Features = Features {
             Box::pin(fix::step::settle_wanted(engine, s, of, sent_back, cancel))
         },
     }),
+    #[cfg(not(feature = "validate"))]
+    validate: None,
+    #[cfg(feature = "validate")]
     validate: Some(|engine, s, review, workspace, gate, index, cancel| {
         Box::pin(validate::gate::run_gate(engine, s, review, workspace, gate, index, cancel))
     }),
@@ -90,21 +101,38 @@ pub(crate) static FEATURES: Features = Features {
             }),
             ..Contributor::NONE
         },
+        #[cfg(feature = "race")]
         Contributor {
             takes_over: Some(|tx, entering| Box::pin(race::step::race_steps(tx, entering))),
             on_moved: Some(|engine, tx, moved| Box::pin(race::step::end_race_with(engine, tx, moved))),
             on_idle: Some(|engine, tx, task| Box::pin(race::step::race_goes_on(engine, tx, task))),
+            on_action: Some(|engine, tx, task, asked| Box::pin(race::act(engine, tx, task, asked))),
+            on_work_set_aside: Some(|_, tx, task| Box::pin(race::forget_winner(tx, task))),
+            on_delete: Some(|engine, context, task| {
+                Box::pin(race::left::remove_races(engine, context, task))
+            }),
+            resume: Some(|engine| Box::pin(race::left::plan_forgetting(engine))),
             takes_fix: Some(|engine, actor, task, fix| {
                 Box::pin(race::fixes::apply_to_entry(engine, actor, task, fix))
             }),
             ..Contributor::NONE
         },
+        #[cfg(feature = "fix")]
         Contributor {
+            on_acted: Some(|engine, tx, task| {
+                Box::pin(fix::superseded::supersede_race_fixes(engine, tx, task))
+            }),
+            on_work_set_aside: Some(|engine, tx, task| {
+                Box::pin(fix::superseded::supersede_all(engine, tx, task, fix::proposal::SET_ASIDE))
+            }),
+            on_work_changed: Some(|engine, task| Box::pin(fix::superseded::supersede_fixes(engine, task))),
+            settle: Some(|engine| Box::pin(fix::settle_fixes(engine))),
             on_moved: Some(|engine, tx, moved| {
                 Box::pin(fix::superseded::supersede_of_closed(engine, tx, moved))
             }),
             ..Contributor::NONE
         },
+        #[cfg(feature = "knowledge")]
         Contributor {
             on_run: Some(|engine, tx, context, task, row| {
                 Box::pin(knowledge::teaching::record_told(engine, tx, context, task, row))
@@ -118,8 +146,16 @@ pub(crate) static FEATURES: Features = Features {
                 })
             }),
             export: Some(|engine| Box::pin(knowledge::teaching::export_new_debriefs(engine))),
+            resume: Some(|engine| {
+                Box::pin(async move {
+                    knowledge::command::settle_lessons(engine);
+                    Ok(())
+                })
+            }),
             ..Contributor::NONE
         },
+        #[cfg(feature = "validate")]
+        Contributor { owns_process: Some(validate::is_of_validation), ..Contributor::NONE },
         Contributor {
             on_moved: Some(|engine, tx, moved| Box::pin(subtask::put_turn_back(engine, tx, moved))),
             ..Contributor::NONE
@@ -216,20 +252,31 @@ fn spec_of(step: &StepRow) -> StepSpec {
         StepKind::BlockDependents => {
             acting(|engine, s, _| Box::pin(subtask::relatives::block_dependents(engine, s)))
         }
+        #[cfg(feature = "race")]
         StepKind::Race => acting(|engine, s, _| Box::pin(race::step::run_race(engine, s))),
+        #[cfg(feature = "race")]
         StepKind::Promote => acting(|engine, s, _| Box::pin(race::step::promote(engine, s))),
+        #[cfg(feature = "race")]
         StepKind::EndRace => acting(|engine, s, cancel| {
             let run: Acting = |engine, s, cancel| Box::pin(race::step::end_race(engine, s, cancel));
             if accepts(&s.step) { locked(engine, s, cancel, run) } else { run(engine, s, cancel) }
         }),
+        #[cfg(feature = "fix")]
         StepKind::VerifyFix => acting(|engine, s, cancel| {
             locked(engine, s, cancel, |engine, s, cancel| Box::pin(fix::step::verify_fix(engine, s, cancel)))
         }),
+        #[cfg(feature = "knowledge")]
         StepKind::Debrief => acting(|engine, s, _| {
             Box::pin(async move {
                 core::runner::or_not_kept(engine, knowledge::debrief::debrief_task(engine, s).await).await
             })
         }),
+        #[cfg(not(feature = "race"))]
+        StepKind::Race | StepKind::Promote | StepKind::EndRace => core::features::NOTHING,
+        #[cfg(not(feature = "fix"))]
+        StepKind::VerifyFix => core::features::NOTHING,
+        #[cfg(not(feature = "knowledge"))]
+        StepKind::Debrief => core::features::NOTHING,
         StepKind::Cleanup => acting(|engine, s, _| Box::pin(workspace::cleanup::clean_up_now(engine, s))),
         StepKind::Action => match step.action {
             Some(action) => spec_of_action(action),
@@ -253,16 +300,20 @@ fn spec_of_action(action: Action) -> StepSpec {
             WorkMode::DirectCommit => Box::pin(merge::step::run_merge(engine, s, cancel)),
         }),
         // What is to be learned holds nobody up, unless its hook says so.
+        #[cfg(feature = "knowledge")]
         Action::KnowledgeInject => acting(|engine, s, _| {
             Box::pin(async move {
                 core::runner::or_not_kept(engine, knowledge::step::inject_knowledge(engine, s).await).await
             })
         }),
+        #[cfg(feature = "knowledge")]
         Action::KnowledgeCapture => acting(|engine, s, _| {
             Box::pin(async move {
                 core::runner::or_not_kept(engine, knowledge::step::capture_knowledge(engine, s).await).await
             })
         }),
+        #[cfg(not(feature = "knowledge"))]
+        Action::KnowledgeInject | Action::KnowledgeCapture => core::features::NOTHING,
         Action::CleanupWorkspaceNow => {
             acting(|engine, s, _| Box::pin(workspace::cleanup::clean_up_now(engine, s)))
         }

@@ -1,4 +1,4 @@
-//! How an engine starts and stops.
+//! Opening a data folder and stopping its engine.
 
 use std::{path::Path, sync::Arc, time::Duration};
 

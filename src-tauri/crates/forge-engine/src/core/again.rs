@@ -1,4 +1,4 @@
-//! Another turn for the agent of the state that a task is in.
+//! Starting the agent of a task's present state once more, without a move.
 
 use forge_model::budget::BudgetKind;
 use forge_model::prompt::Correction;

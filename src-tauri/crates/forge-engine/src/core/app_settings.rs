@@ -1,4 +1,4 @@
-//! What is set for Forge as a whole, kept in its database.
+//! Settings of Forge as a whole, kept in its database.
 
 use forge_store::table::app_settings;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! A project with its definition and settings read, and the sentences a task's paths are made of.
+//! A project with its workflow and settings read, and the names that follow from a task: branch, backup refs,
+//! folder.
 
 use forge_model::event::EventType;
 use forge_model::workspace::Workspace;

@@ -1,4 +1,4 @@
-//! Whether what is old may be deleted: a person is asked before more than half of it goes.
+//! Permission to delete old data: a person is asked before more than half of anything is deleted.
 
 use forge_model::retention::{Bounds, Counts, Deletion, decide};
 use forge_model::storage::RetentionQuestion;

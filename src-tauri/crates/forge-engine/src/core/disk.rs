@@ -1,9 +1,10 @@
-//! The database and its disk: whether writes succeed, who waits while they do not, and how work goes on.
+//! The health of the database and its disk: whether writes succeed, what waits while they do not, and how work
+//! continues.
 //!
-//! A write that the disk refuses leaves nothing behind: its transaction is rolled back. A command answers with the
-//! reason. Whatever nobody could repeat (the end of a run, the outcome of a step) waits in memory and is written once
-//! the disk takes writes again; a step that did not get so far is begun again, as after a kill. A probe with back-off
-//! finds out when that is, so nobody has to say so.
+//! A write that the disk refuses leaves nothing behind: its transaction is rolled back, and a command answers with
+//! the reason. What nobody could repeat (the end of a run, the outcome of a step) waits in memory and is written
+//! once the disk accepts writes again; a step that did not get so far is started again, as after a kill. A probe
+//! with back-off finds out when that is.
 
 use std::{
     sync::Mutex,

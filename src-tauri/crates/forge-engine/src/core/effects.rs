@@ -1,4 +1,4 @@
-//! What the parts of the inner loop did.
+//! Records what a part of the inner loop did last.
 
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::loop_status::Subsystem;

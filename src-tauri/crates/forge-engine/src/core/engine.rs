@@ -1,4 +1,5 @@
-//! The engine: what all commands and steps share.
+//! The engine handle, [`Engine`], and what all its clones share: configuration, store, git, and the state that
+//! features keep in this process.
 
 use std::{
     any::{Any, TypeId},

@@ -1,4 +1,4 @@
-//! The steps of an entered state, in their order.
+//! The entry plan: the steps that entering a state queues, in their order.
 
 use forge_model::event::EventType;
 use forge_model::ids::ExecutionId;

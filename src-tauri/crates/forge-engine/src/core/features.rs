@@ -1,5 +1,5 @@
-//! What the core is given by the features above it: what runs each step and asks each guard, and what features add at
-//! the moments of a task. The core names no feature; `registry.rs` wires them.
+//! The interface between the core and the features above it: what runs each step and asks each guard, and what
+//! features contribute at the moments of a task. The core names no feature; `registry.rs` wires them.
 
 #![expect(
     clippy::type_complexity,
@@ -13,6 +13,7 @@ use forge_model::actor::Actor;
 use forge_model::execution::{Execution, ExecutionError};
 use forge_model::fix::{FixDraft, FixProposal};
 use forge_model::ids::{ExecutionId, ReviewId, TaskId};
+use forge_model::offer::Verb;
 use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStep};
 use forge_model::task::{AnnotationType, Waiting};
@@ -110,6 +111,14 @@ pub(crate) struct Moved<'a> {
     pub taken_over: bool,
 }
 
+/// An action that a person took.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub verb: Verb,
+    pub actor: &'a Actor,
+    pub text: Option<&'a str>,
+}
+
 /// What a feature adds at the moments of a task. Contributors are asked in the registry's order.
 pub(crate) struct Contributor {
     /// Before a move is written, which may change it.
@@ -183,6 +192,23 @@ pub(crate) struct Contributor {
     >,
     /// Exports what was recorded and is not exported yet.
     pub export: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    /// What an action that a person took means for the feature, before the task goes on.
+    pub on_action:
+        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a mut TaskRow, Asked<'a>) -> BoxFuture<'a, Result<()>>>,
+    /// After an action that a person took, in its transaction.
+    pub on_acted: Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    /// When the work of a task is set aside, to be begun anew.
+    pub on_work_set_aside:
+        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    /// Before a task is deleted.
+    pub on_delete:
+        Option<for<'a> fn(&'a Engine, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    /// Whether a process with this marker is the feature's own, which no later engine goes on with.
+    pub owns_process: Option<fn(&str) -> bool>,
+    /// At start: settles what an earlier process left, before anything goes on.
+    pub settle: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    /// At start: goes on with what is pending, and watches what is to come.
+    pub resume: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// When places became free: asks those again that stand in the feature's own lines.
     pub wake: Option<fn(&Engine)>,
 }
@@ -209,6 +235,13 @@ impl Contributor {
         on_given_up: None,
         takes_fix: None,
         export: None,
+        on_action: None,
+        on_acted: None,
+        on_work_set_aside: None,
+        on_delete: None,
+        owns_process: None,
+        settle: None,
+        resume: None,
         wake: None,
     };
 }
@@ -316,7 +349,8 @@ static UNWIRED: Features = Features {
     contributors: &[],
 };
 
-const NOTHING: StepSpec = StepSpec {
+/// A step that the feature which runs it is missing for.
+pub(crate) const NOTHING: StepSpec = StepSpec {
     run: Run::Instant(|_, _, _, _| {
         let trouble = Trouble::new(AnnotationType::RecoveryRequired, "no feature runs this step");
         Box::pin(std::future::ready(Ok(End::Block(trouble))))

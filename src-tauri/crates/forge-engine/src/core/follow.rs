@@ -1,4 +1,4 @@
-//! What is done once a transaction is committed.
+//! Effects of a committed transaction: starting a recorded run, and waking workers and tasks that wait.
 
 use crate::{
     Engine,

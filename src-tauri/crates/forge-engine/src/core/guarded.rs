@@ -1,4 +1,4 @@
-//! Panics are caught: one ends the unit of work that it happens in, and nothing else.
+//! Catching panics: a panic ends the unit of work in which it happens, and nothing else.
 
 use std::any::Any;
 use std::cell::RefCell;

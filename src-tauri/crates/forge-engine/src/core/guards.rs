@@ -1,4 +1,4 @@
-//! `before_exit` guards: asked before anything is written, so a refusal changes nothing.
+//! `before_exit` guards. They are asked before anything is written, so a refusal changes nothing.
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;

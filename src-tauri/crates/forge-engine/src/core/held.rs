@@ -1,4 +1,4 @@
-//! A person's wish that nothing be started: what goes on goes on to its end, and what would begin next waits.
+//! Tasks on hold: running work continues to its end, and the next step that would start something waits.
 
 use forge_model::task::WaitReason;
 use forge_model::transition::{StepKind, StepStatus};

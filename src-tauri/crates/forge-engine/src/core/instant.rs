@@ -1,4 +1,4 @@
-//! Instant actions apart from their steps.
+//! Running an instant action apart from its step, to find out what it would do.
 
 use forge_model::transition::StepOutcome;
 use forge_model::workflow::Action;

@@ -1,5 +1,5 @@
-//! Guards of a state that the engine, or an agent that has ended, is about to send a task out of: they look at the
-//! worktree, so they are asked before the transaction that decides, and only when it would send the task on.
+//! Guards of a state that the engine, or an agent that has ended, is about to move a task out of. They look at the
+//! worktree, so they are asked before the transaction that decides, and only when it would move the task.
 
 use std::sync::Arc;
 

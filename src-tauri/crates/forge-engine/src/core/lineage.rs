@@ -1,4 +1,5 @@
-//! Whose work a task is: the parts and the entries of a race are tasks that are worked on for another one.
+//! Which task some work belongs to: ordered subtasks and entries of a race are tasks that are worked on for another
+//! task.
 
 use forge_model::agent::Agent;
 use forge_model::execution::ExecutionRole;

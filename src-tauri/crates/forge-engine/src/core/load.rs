@@ -1,4 +1,4 @@
-//! Loading a task for a command, at the version that its caller believes in.
+//! Loading a task for a command, at the version that the caller read.
 
 use std::sync::Arc;
 

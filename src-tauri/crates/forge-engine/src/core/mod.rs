@@ -1,5 +1,7 @@
-//! What every feature stands on: the transitions of tasks, the steps that they queue and who runs them, guards, retries,
-//! recovery, and the commands that make and move tasks.
+//! What every feature builds on: transitions, the steps that they queue, the runner and workers of steps, guards,
+//! retry budgets, the scheduler, the watchdog, timers, environment and redaction.
+//!
+//! Absent: the name of any feature. Features come in through `core/features.rs`.
 
 pub(crate) mod again;
 pub(crate) mod app_settings;

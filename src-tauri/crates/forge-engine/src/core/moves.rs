@@ -1,4 +1,4 @@
-//! A move of a task that is to be written, and what it hands to the steps of the state that it enters.
+//! A move that is about to be written, and what it passes to the steps of the entered state.
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;

@@ -1,4 +1,4 @@
-//! A task that is to be made.
+//! The fields of a task that is about to be created.
 
 use std::collections::BTreeMap;
 

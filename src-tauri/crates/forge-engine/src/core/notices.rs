@@ -1,5 +1,5 @@
-//! Telling the person. A notification is a row, written in the transaction of its cause; the window raises
-//! the native one when the event's `native` says so.
+//! Notifications. Each is a row, written in the transaction of its cause; the window raises a native one when the
+//! event's `native` says so.
 
 use forge_model::event::EventType;
 use forge_model::notification::{Notification, NotificationKind};

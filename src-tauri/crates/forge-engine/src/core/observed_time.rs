@@ -1,5 +1,5 @@
-//! Time as the engine has observed it: what passed while it ran, and at most a day of each pause. Ages of what is to be
-//! deleted are counted by it, so that a wall clock that jumps makes nothing old.
+//! Observed time: the time that passed while an engine ran, and at most a day of each pause. Ages of what is to be
+//! deleted count by it, so that a jump of the wall clock makes nothing old.
 
 use std::time::Duration;
 

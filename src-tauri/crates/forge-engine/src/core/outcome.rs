@@ -1,4 +1,4 @@
-//! How a step ended is written, with what follows from it, in one transaction.
+//! Writing the end of a step, with what follows from it, in one transaction.
 
 use std::sync::Arc;
 

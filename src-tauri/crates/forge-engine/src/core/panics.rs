@@ -1,8 +1,8 @@
-//! Panics: a panic ends the unit of work that it happens in, and nothing else.
+//! What follows a panic of a worker or a run.
 //!
-//! A unit is a task's worker, a run, a request or a background timer. [`guarded`] catches what a unit panics with and
-//! says where that was. A worker's step and a run are begun once more; when they panic again, the task goes to a person
-//! with `recovery_required`. Timers are begun again after a pause that doubles.
+//! A unit of work is a task's worker, a run, a request or a background timer. [`guarded`] catches a panic of one and
+//! says where it happened. A worker's step and a run are started once more; when they panic again, the task goes to
+//! a person with `recovery_required`. Timers are started again after a pause that doubles.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What must be done before a task.
+//! The tasks that must be done before a task.
 
 use forge_model::ids::TaskId;
 use forge_model::task::AnnotationType;

@@ -1,5 +1,5 @@
-//! The data folder is its owner's alone: files 0600, folders 0700, also where an earlier version, a copy or another
-//! program left them open to others.
+//! Access to the data folder: files 0600, folders 0700, also where an earlier version, a copy or another program
+//! left them open to others.
 
 use std::{
     fs::{self, DirBuilder, Permissions},

@@ -1,10 +1,10 @@
-//! What this engine takes for secrets, and the sink that takes them out of programs' output.
+//! The secrets that this engine knows, and the sink that removes them from the output of programs.
 //!
-//! Secrets are learned where they turn up: the environments that programs start from, what an agent's profile sets, the
-//! tokens of code hosts. All of them are taken out of every project's texts; a project's own patterns out of its own.
-//! Output is redacted before anybody reads it ([`Redacting`], and the readers of agent programs by their log), so that
-//! logs, evidence, diagnoses and prompts made of it hold no secret. What the database gets is redacted once more by the
-//! store (`forge-store`, `Tx`), since it has words of git and of hosts, too.
+//! Secrets are learned where they turn up: the environments that programs start from, what an agent's profile sets,
+//! the tokens of code hosts. All of them are redacted in the texts of every project; a project's own patterns apply
+//! to its own texts. Output is redacted before anything reads it ([`Redacting`], and the readers of agent programs
+//! by their log), so that logs, evidence, diagnoses and prompts made of it hold no secret. The store redacts once
+//! more (`forge-store`, `Tx`), since it also receives texts of git and of hosts.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -1,4 +1,4 @@
-//! The repository of a project.
+//! Opening the repository of a project; one handle for each path.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! What is left of a task's automatic retries. Shown and enforced from here alone.
+//! The retry budgets of a task: what is left of its automatic retries. Every limit that is shown or enforced comes
+//! from here.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
-//! Running what is still to be done for a task, in order.
+//! The step runner: runs the pending steps of a task in order.
 //!
-//! Instant steps only read and write the database; a run of them is one transaction. The others act on
-//! processes and git: they are marked running, run, and their end is written with whatever follows from it.
-//! A step whose task was moved meanwhile finds itself done and its end is dropped. Every step may be run
-//! again after a kill: it looks first at what is there.
+//! Instant steps only read and write the database; a sequence of them is one transaction. Acting steps use processes
+//! and git: they are marked running, run, and their end is written with what follows from it. A step whose task was
+//! moved meanwhile finds itself done, and its end is dropped. Every step may run again after a kill, so it first
+//! looks at what is there.
 
 use super::leaving;
 use std::sync::Arc;

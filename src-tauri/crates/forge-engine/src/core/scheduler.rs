@@ -1,9 +1,8 @@
-//! Who starts when: what keeps an agent from starting on a task, whose turn it is among those that wait, and
-//! the start of tasks that need nobody's word.
+//! The scheduler: what keeps an agent from starting on a task, which waiting task is next, and the start of tasks
+//! that need no person.
 //!
-//! Invariant: nobody passes the caps. Every start, by whatever door, asks [`Engine::obstacle`] in the
-//! transaction that takes the place. Nothing is polled: a pass runs when something changed that may free a
-//! place or a task.
+//! Invariant: nothing passes the limits. Every start asks [`obstacle`] in the transaction that takes the place.
+//! Nothing is polled: a pass runs when something changed that may free a place or a task.
 
 use std::{collections::HashMap, sync::Mutex};
 

@@ -1,8 +1,8 @@
-//! Waiting until a time. What is due while the machine sleeps is done when it wakes: deadlines are times of the wall
-//! clock, and whoever waits for one looks again when that clock jumps.
+//! Waiting for a time. Deadlines are times of the wall clock, so that what falls due while the machine sleeps is
+//! done when it wakes; every waiter looks again when the clock jumps.
 //!
-//! A timer of tokio counts the monotonic clock, which stands still during sleep. So each wait is cut into naps, and a
-//! jump of the wall clock (it was set, or the machine woke) ends a nap at once.
+//! A timer of tokio counts the monotonic clock, which stands still during sleep. So each wait is cut into short
+//! sleeps, and a jump of the wall clock (it was set, or the machine woke) ends them at once.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! A step of a task while it is run: what it is given, how it ends, and what it found out.
+//! A step while it runs: its input ([`Stepping`]), its end ([`End`]), its findings ([`Finding`]), and effects after
+//! the commit ([`Effect`]).
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Locks that are held for a moment.
+//! Locking a mutex for a moment.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

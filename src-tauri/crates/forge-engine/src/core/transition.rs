@@ -1,5 +1,5 @@
-//! Moving a task: one transaction that writes the new status, the history, the events and every step that
-//! is still to run. Nothing is done here but writing.
+//! Moving a task: one transaction that writes the new status, the history, the events and every step that is still
+//! to run. It only writes; effects happen in those steps.
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;

@@ -1,5 +1,5 @@
-//! The state table walked: every edge of the default workflow is written once, with its row, its version,
-//! its events and its steps; the coverage is printed.
+//! Every edge of the default workflow is written once, with its row, version, events and steps; the coverage is
+//! printed.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What holds a task up, and how an error is told as such.
+//! Why a task cannot continue, and how errors become such a reason.
 
 use forge_git::{GitError, RepositoryChange};
 use forge_model::hook::HookRef;

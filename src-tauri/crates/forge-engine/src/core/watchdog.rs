@@ -1,8 +1,9 @@
-//! Tasks that nobody acts on: found when a worker ends, at start, and by a slow timer, and given to a person.
+//! The watchdog: finds tasks that nothing acts on, when a worker ends, at start, and by a slow timer, and gives them
+//! to a person.
 //!
-//! What acts on an open task is a step still to run, an agent's run, a wait that ends by itself, or a person:
-//! who holds the state's role, whom a gate asks, who put the card into a state that nothing leads out of, or
-//! who is told by an annotation.
+//! What acts on an open task is a pending step, an agent's run, a wait that ends by itself, or a person: who holds
+//! the state's role, whom a gate asks, who moved the card into a state that nothing leads out of, or who is told by
+//! an annotation.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who runs a task's steps: at most one worker per task, which can be stopped and held off.
+//! Workers run the steps of tasks: at most one per task. A hold stops a task's worker and keeps new ones off.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,9 +1,9 @@
-//! The right to change a worktree's files: `.forge.lock` beside it, and the order of those who wait for it.
+//! The lock on a worktree's files: `.forge.lock` beside it, and the queue of those who wait for it.
 //!
-//! The file lies beside the worktree, so it can neither be committed nor cleaned away. Who wants it queues in
-//! this process first, then takes the file in one step; so the order is that of asking, and at most one caller
-//! of this process looks at the file of somebody outside. Such a holder's end is told by the system (its file
-//! goes, its process ends); nothing is asked again and again. A lock whose process is gone holds nobody up.
+//! The file lies beside the worktree, so it is neither committed nor cleaned away. A caller queues in this process
+//! first, then takes the file in one step; so the order is that of asking, and at most one caller of this process
+//! watches a lock held from outside. The end of such a holder is reported by the system (its file goes, its process
+//! ends), not polled. A lock whose process is gone holds nobody up.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,4 @@
-//! Watching what a run costs while it goes on: it is told to the store, warned about at 80 % of a limit, and stopped
-//! at the limit.
+//! The cost meter: follows what a run costs, stores it, warns at 80 % of a limit, and stops the run at the limit.
 
 use std::time::Duration;
 

@@ -1,12 +1,11 @@
-//! What coder runs cost, judged when they end, and what people read of it.
+//! The costs of coder runs: samples, anomalies, and what people read of them.
 //!
-//! A sample is a coder run that finished or failed, with the restarts that followed by themselves (after a failure, a
+//! A sample is a coder run that finished or failed, with the automatic restarts after it (after a failure, a
 //! provider's limit, the end of Forge). It ends with the run that finished, or when the task leaves the state in
-//! which another would have followed; the transaction of that end writes it down and judges it by those that ended
-//! before. Nothing later changes what was found, and nothing is ever stopped by it.
+//! which another restart would have followed. The transaction of that end writes the sample and compares it with
+//! those that ended before. Nothing later changes the result, and an anomaly stops nothing.
 //!
-//! `.forge/cost-anomalies.jsonl` is written from the rows after the commit, and again at the next start where that
-//! could not be done.
+//! `.forge/cost-anomalies.jsonl` is written from the rows after the commit, and at the next start where that failed.
 
 pub(crate) mod meter;
 pub(crate) mod prices;

@@ -1,5 +1,5 @@
-//! What runs cost. A program that says what it spent is believed; else tokens are counted by the project's own
-//! prices, then by those of the `genai-prices` data that is built in; else the cost is unknown and says so.
+//! The cost of a run. What a program reports counts; otherwise tokens are priced by the project's own prices, then
+//! by the built-in `genai-prices` data; otherwise the cost is recorded as unknown.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
-//! What people and scripts find under `.forge/` at a repository's root.
+//! Exports: the files for people and scripts under `.forge/` at a repository's root.
 //!
-//! The database is the source, these files are its export: written whole or not at all, kept out of git, and never
-//! read back; only the attempts of `validate` are kept there themselves, by a room of their own. A path on the way that is no real folder (a link that somebody committed, say) is never followed.
+//! The database is the source. An export is written whole or not at all, is kept out of git, and is never read back.
+//! Only the attempts of `validate` are kept there themselves, by the module `validate`. A path through anything but
+//! real folders (a link that somebody committed, say) is refused.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! What the engine is asked about: cost.
+//! Public methods of [`Engine`] for costs.
 
 use forge_model::cost::CostAnomalyEntry;
 use forge_model::cost::CostSeries;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: fix.
+//! Public methods of [`Engine`] for drafted fixes.
 
 use forge_model::actor::Actor;
 use forge_model::fix::FixProposal;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: hook.
+//! Public methods of [`Engine`] for lifecycle hooks.
 
 use forge_model::hook::HookTest;
 use forge_model::ids::ProjectId;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: knowledge.
+//! Public methods of [`Engine`] for lessons and postmortems.
 
 use forge_model::debrief::Debrief;
 use forge_model::ids::LessonId;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: merge.
+//! Public methods of [`Engine`] for merges.
 
 use forge_model::delivery::Delivery;
 use forge_model::ids::ProjectId;

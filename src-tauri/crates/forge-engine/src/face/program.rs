@@ -1,4 +1,4 @@
-//! What the engine is asked about: program.
+//! Public methods of [`Engine`] for the growth of logs.
 
 use crate::{
     Engine,

@@ -1,4 +1,4 @@
-//! What the engine is asked about: project.
+//! Public methods of [`Engine`] for projects and their workflows.
 
 use forge_model::ids::ProjectId;
 use forge_model::inner_loop::InnerLoopState;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: pull request.
+//! Public methods of [`Engine`] for pull requests and code hosts.
 
 use forge_model::actor::Actor;
 use forge_model::ids::ProjectId;

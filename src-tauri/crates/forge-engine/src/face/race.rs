@@ -1,4 +1,4 @@
-//! What the engine is asked about: race.
+//! Public methods of [`Engine`] for races.
 
 use forge_model::ids::ProjectId;
 use forge_model::ids::TaskId;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: read.
+//! Public methods of [`Engine`] for reading tasks, histories, logs and diffs.
 
 use forge_git::DiffPage;
 use forge_model::comment::DiffSide;

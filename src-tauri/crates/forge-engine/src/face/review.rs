@@ -1,4 +1,4 @@
-//! What the engine is asked about: review.
+//! Public methods of [`Engine`] for reviews, checks and comments.
 
 use forge_model::actor::Actor;
 use forge_model::check_offer::CheckOffer;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: run.
+//! Public methods of [`Engine`] for runs, agents, approvals and attachments.
 
 use forge_agents::AgentError;
 use forge_agents::Detected;

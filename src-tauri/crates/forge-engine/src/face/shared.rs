@@ -1,4 +1,4 @@
-//! What the engine is asked about: shared.
+//! Public methods of [`Engine`] for settings of Forge as a whole, the health of its storage, and observed time.
 
 use forge_model::time::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: storage.
+//! Public methods of [`Engine`] for copies of the database and retention.
 
 use forge_model::storage::Backup;
 use forge_model::storage::Retention;

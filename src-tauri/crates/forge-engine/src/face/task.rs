@@ -1,4 +1,4 @@
-//! What the engine is asked about: task.
+//! Public methods of [`Engine`] for tasks, their moves and actions.
 
 use forge_model::actor::Actor;
 use forge_model::ids::ExecutionId;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: validate.
+//! Public methods of [`Engine`] for `validate` and its attempts.
 
 use forge_model::validate::IterationState;
 use forge_model::validate::LogEvents;

@@ -1,4 +1,4 @@
-//! What the engine is asked about: workspace.
+//! Public methods of [`Engine`] for worktrees, backups and disk usage.
 
 use forge_model::ids::ProjectId;
 use forge_model::ids::TaskId;

@@ -1,7 +1,7 @@
 //! What people and reviewers do with drafted fixes: apply, roll back, reject.
 //!
-//! Applying is a commit on the task's branch whose name is written down before the branch moves, so that a kill leaves
-//! either nothing or something that the next start recognises. The step that failed is run again by a durable step.
+//! Applying is a commit on the task's branch whose name is recorded before the branch moves, so that a kill leaves
+//! either nothing or something that the next start recognises. A durable step runs the failed check again.
 
 use forge_model::review::Review;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! The run of an agent that drafts a fix: one turn in a folder of its own that holds a copy of one file. It is
-//! recorded like any run, so that its cost counts and a kill leaves nothing behind, but it is none of the task's work:
+//! recorded like any run, so that its cost counts and a kill leaves nothing behind, but it is not work on the task:
 //! no state waits for it and no step follows from it.
 
 use std::{

@@ -1,8 +1,8 @@
-//! Drafted fixes: what is drafted, the record of it, and its export under `.forge/`.
+//! Drafted fixes: what is drafted, its record, and its export under `.forge/`.
 //!
-//! A draft is made beside the task: it holds nobody up, takes no place of an agent, and sees a copy of one file of the
-//! commit that was judged. It is written down in the transaction that ends the failed check, at most once per review;
-//! one that Forge's end cuts short is dropped. What git makes of the patch is known before it is proposed.
+//! A draft is made beside the task: it holds up nothing, takes no place of an agent, and sees a copy of one file of
+//! the reviewed commit. It is recorded in the transaction that ends the failed check, at most once per review; one
+//! that the end of Forge cuts short is dropped. Git has accepted the patch before it is proposed.
 
 pub(crate) mod command;
 pub(crate) mod draft;

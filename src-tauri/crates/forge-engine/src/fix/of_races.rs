@@ -1,4 +1,4 @@
-//! Which fixes belong to the work of a race's entries.
+//! Which entry of a race a fix was drafted for, and whether that work still counts.
 
 use forge_model::fix::FixProposal;
 use forge_model::race::{Race, RaceStatus};

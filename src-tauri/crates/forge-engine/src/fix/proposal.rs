@@ -1,4 +1,4 @@
-//! A proposed fix: what is written of it and exported.
+//! A proposed fix: writing its row and its export.
 
 use forge_agents::LogReader;
 use forge_model::event::EventType;

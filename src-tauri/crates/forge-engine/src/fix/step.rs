@@ -1,5 +1,5 @@
-//! Running a failed check again with a drafted fix: as a step of its own after somebody applied it, or within the
-//! review whose check failed, where a draft takes the place of the retry.
+//! Running a failed check again with a drafted fix: as a step after somebody applied it, or within the review whose
+//! check failed, where a draft replaces the retry.
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::execution::Execution;

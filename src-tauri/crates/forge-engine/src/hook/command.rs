@@ -1,5 +1,5 @@
-//! What a person does about lifecycle hooks: trying one out apart from any move, and going on when a
-//! blocking one did not pass.
+//! What a person does about lifecycle hooks: testing one apart from any move, and continuing after a blocking one
+//! failed.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
-//! The project's lifecycle hooks as durable steps: which of them a moment asks for, and where among the
-//! steps of a move they stand.
+//! The project's lifecycle hooks as durable steps: which hooks an event asks for, and where among the steps of a
+//! move they stand.
 //!
-//! Each run is a row of its own, written in the transaction of what causes it, with all that it needs: the
-//! hook as it was then and the states of that moment. Pending rows of events that have happened survive
-//! whatever becomes of the task; those of a `before_work` that is called off do not.
+//! Each hook run is a row, written in the transaction of its cause with all that it needs: the hook as it was then
+//! and the states of that moment. Pending rows of events that have happened survive any later move of the task;
+//! those of a `before_work` that is called off do not.
 
 pub(crate) mod command;
 pub(crate) mod script;

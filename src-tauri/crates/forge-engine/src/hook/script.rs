@@ -1,5 +1,5 @@
-//! A hook's script as a process: what it is told, where its output goes, and how its end is judged. Real
-//! runs and tests of a hook share every line of it.
+//! A hook's script as a process: its input, its log, and how its end is interpreted. Real runs and tests of a hook
+//! share this code.
 
 use std::{
     collections::BTreeMap,

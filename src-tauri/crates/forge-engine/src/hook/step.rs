@@ -1,9 +1,8 @@
-//! Running one lifecycle hook: a script of the project's shell, or one of Forge's own actions.
+//! Running one lifecycle hook: a script of the project's shell, or a built-in action.
 //!
-//! A script is begun at most once: one that was running when its worker went is recorded as interrupted and
-//! not run again. A hook's failure changes nothing but its own record, unless it is a blocking one, which
-//! keeps the task behind the barrier. Every run, also one that is skipped, leaves a log whose last entry is
-//! its record.
+//! A script is started at most once; one that was running when its worker went is recorded as interrupted and not
+//! run again. A hook's failure changes nothing but its own record, unless the hook is blocking: then the task stays
+//! behind the barrier. Every run, also a skipped one, leaves a log whose last entry is its record.
 
 use std::{
     path::{Path, PathBuf},

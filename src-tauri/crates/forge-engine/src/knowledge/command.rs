@@ -1,9 +1,9 @@
 //! What people do about lessons: looking at them, proposing one by hand, accepting and dismissing.
 //!
 //! Accepting one is a commit on the target branch that adds its file. It lands as a merge does: made without a
-//! checkout, written as an intent, moved by compare and swap or by one fast-forward; local changes in the way
-//! refuse it and nothing has moved. A kill in between is settled from what git says. What stands in the
-//! branch is the truth about accepted lessons; the rows say where each came from.
+//! checkout, written as an intent, moved by compare and swap or by one fast-forward; local changes in the way refuse
+//! it, and nothing has moved. After a kill, git tells what became of it. The branch is the source of accepted
+//! lessons; the rows say where each came from.
 
 use forge_git::{Landing as Landed, Repo};
 use forge_model::ids::{LessonId, ProjectId};

@@ -1,5 +1,5 @@
-//! What a task that is closed leaves behind, while its logs say it: the note of how it went, and its postmortem. Holds
-//! nobody up, and may be run again.
+//! What a closed task leaves behind: the note of how it went, read from its logs, and its postmortem. Nothing waits
+//! for it, and it may be run again.
 
 use forge_agents::{LogError, LogReader};
 use forge_model::event::EventType;

@@ -1,4 +1,4 @@
-//! Postmortems: what is stored about a task, read in one go, and the record that is made of it.
+//! Postmortems: reads what is stored about a task, and records the postmortem that `forge-model` makes of it.
 
 use forge_model::event::EventType;
 use forge_model::ids::ReviewId;

@@ -1,5 +1,5 @@
-//! Finding lessons again: by full-text search in an index of what a branch keeps. The index is made anew when the
-//! content of the lessons' folder is another than the one it was made from.
+//! Full-text search of the lessons on a branch (FTS5). The index is made again when the content of the lessons'
+//! folder differs from what it was made from.
 
 use forge_git::Repo;
 use forge_model::ids::ProjectId;

@@ -1,5 +1,5 @@
-//! What a project has learned: Markdown files that its target branch keeps, told to the agent whose task
-//! they fit by full-text search; and what the agents of a finished task propose to add to them.
+//! The steps about lessons: giving an agent the lessons that match its task, and keeping what the agents of a
+//! finished task propose.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What runs teach those who come later: what an agent was told of it, what a finished task left, and the export of
-//! that under `.forge/`.
+//! What runs leave for later runs: which lessons an agent was given, the note of a finished task, and the export of
+//! both under `.forge/`.
 
 use forge_model::debrief::Debrief;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};

@@ -1,5 +1,4 @@
-//! What became of a task's work: its merges, the queue of each target, what conflicts, and what was delivered.
-//! Nothing here writes.
+//! Queries about a task's merges: the queue of each target, conflicts, and what was delivered. Nothing here writes.
 
 use forge_git::Repo;
 use forge_model::delivery::{DeliveredCommit, Delivery};

@@ -1,4 +1,4 @@
-//! Commits that came after what was judged: they are not merged, and whoever made them is told where they are.
+//! Commits that came after the reviewed one: they are not merged, and the person is told where they are.
 
 use forge_git::Repo;
 use forge_model::review::{Review, ReviewStatus};

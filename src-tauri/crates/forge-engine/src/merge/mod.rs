@@ -1,4 +1,4 @@
-//! The way of reviewed work to its target: the merge, its queue, the rebase before it, and what was delivered.
+//! Merging reviewed work into its target: the merge, its queue, the rebase before it, and what was delivered.
 
 pub(crate) mod delivery;
 pub(crate) mod left_behind;

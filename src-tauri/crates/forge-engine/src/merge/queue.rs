@@ -1,8 +1,8 @@
-//! The queue of a target: one task at a time merges into a branch of a repository, in the order in which their
-//! merges were begun. Who has to wait says behind whom and is asked again when its turn may have come.
+//! The queue of a target: one task at a time merges into a branch of a repository, in the order in which the merges
+//! began. A waiting task says which task it is behind, and is asked again when its turn may have come.
 //!
-//! The order is that of the durable steps, so it outlives this process. Who has the turn is known here alone: a
-//! turn ends with its process. Whoever waits registers before it looks, so no end of a turn is missed.
+//! The order is that of the durable steps, so it outlives this process. Who has the turn is known in memory alone: a
+//! turn ends with its process. A task registers before it looks, so no end of a turn is missed.
 
 use std::{
     collections::{BTreeSet, HashMap},

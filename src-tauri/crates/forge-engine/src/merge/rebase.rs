@@ -1,7 +1,7 @@
-//! The rebase that Forge makes itself: the target moved since the review, so what would land is not what was
-//! checked. The task's branch and worktree go to the rebased commit, the checks run there, and exactly what
-//! passed lands. It costs no budget. Commits that came to the branch after the review are kept at a ref meanwhile; the
-//! branch has them again once the rest landed.
+//! The rebase that Forge makes itself: the target moved since the review, so the merge would not be what was
+//! checked. The task's branch and worktree move to the rebased commit, the checks run there, and exactly what passed
+//! is merged. It costs no budget. Commits that came to the branch after the review are kept at a ref meanwhile; the
+//! branch has them again once the rest is merged.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The merge: computed without a checkout, written as an intent, landed by compare and swap, verified.
 //!
-//! The user's checkout is never forced, stashed or reset. When local changes are in the way nothing moves
-//! and the task waits. A kill between intent and outcome is settled from what git says.
+//! The user's checkout is never forced, stashed or reset. When local changes are in the way, nothing moves and the
+//! task waits. After a kill between intent and outcome, git tells what became of it.
 
 use std::{
     collections::HashMap,

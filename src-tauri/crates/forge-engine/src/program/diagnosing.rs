@@ -1,7 +1,7 @@
-//! A sink for a check's output that also notes what the check complains about.
+//! A sink for a check's output that also collects the check's diagnoses.
 //!
-//! Rows and reports keep a few kilobytes of an output. Whether an attempt gets anywhere shows in all of its
-//! diagnoses, so these are read from far more of it, and only their text is kept.
+//! Rows and reports keep a few kilobytes of an output. All of its diagnoses show whether an attempt makes progress,
+//! so they are read from far more of the output, and only their text is kept.
 
 use std::{io, path::Path};
 

@@ -1,4 +1,4 @@
-//! What a program that works on a task is given.
+//! The environment variables of a program that works on a task.
 
 use forge_model::workspace::Workspace;
 use forge_store::table::tasks::TaskRow;

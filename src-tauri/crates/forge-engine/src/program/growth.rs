@@ -1,5 +1,5 @@
-//! Logs that grow: told as it happens to who listens. It is news, not history; who cannot keep up is told that
-//! something was missed, and reads again.
+//! Announcing the growth of logs to subscribers. It is not stored; a subscriber that falls behind is told that it
+//! missed something, and reads again.
 
 use crate::Engine;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! The log of a run or a program: its growth is told, and its end waits for a disk that is full.
+//! The log of a run or a program: announcing its growth, closing it (which waits for a full disk), and reading pages
+//! of it.
 
 use forge_agents::LogReader;
 use forge_model::log::LogPage;

@@ -1,4 +1,6 @@
-//! Programs that are started for a task: what they are given, their logs, and the record of their processes.
+//! Programs that are started for a task: their environment variables, their logs, and the record of their processes.
+//!
+//! Invariant: a process is recorded by its marker before it starts.
 
 pub(crate) mod diagnosing;
 pub(crate) mod given;

@@ -1,4 +1,4 @@
-//! Output of programs that goes to their logs.
+//! The output of a program: written to its log, with the ends of its streams kept.
 
 use async_trait::async_trait;
 use std::io;

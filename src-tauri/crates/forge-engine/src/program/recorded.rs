@@ -1,4 +1,4 @@
-//! Programs that are recorded before they run, so that whoever finds them left over can end them.
+//! Processes that are recorded before they start, so that a later engine can find and end them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Files of the commits of a project's default branch.
+//! Reading files of the commits on a project's default branch.
 
 use forge_git::{GitError, Repo};
 use forge_model::workflow::Finding;

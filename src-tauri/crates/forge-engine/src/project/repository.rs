@@ -1,7 +1,7 @@
 //! What a repository says about its own project: its workflow, and `.forge.json`.
 //!
-//! Both are read from a commit of the default branch, never from a worktree or from what an agent wrote, now and
-//! whenever that branch moves. What is wrong with a file is recorded; what was in force before stays so.
+//! Both are read from a commit of the default branch, never from a worktree or from what an agent wrote, at once and
+//! whenever that branch moves. An invalid file is recorded; what was active before stays so.
 
 use std::{collections::HashMap, sync::Mutex};
 use std::{sync::Arc, time::Duration};

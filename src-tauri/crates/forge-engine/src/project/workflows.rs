@@ -1,8 +1,8 @@
-//! Workflow definitions: looking one over, putting one in force, reading the one a repository keeps.
+//! Workflow definitions: checking one, activating one, reading the one that a repository keeps.
 //!
-//! A definition is replaced as a whole, in one transaction that also sees that no task would be left in a
-//! state that is gone. One that a repository keeps is read from a commit of the default branch, never from a
-//! worktree; a broken one changes nothing and says what is wrong with it.
+//! A definition is replaced as a whole, in one transaction that also verifies that no task is left in a removed
+//! state. One that a repository keeps is read from a commit of the default branch, never from a worktree; an invalid
+//! one changes nothing and lists its findings.
 
 use forge_git::Repo;
 use forge_model::ids::ProjectId;

@@ -1,8 +1,8 @@
-//! Code hosts: which one a project uses, the way to it, and when pull requests are looked at again.
+//! Code hosts: which one a project uses, the connection to it, and when pull requests are looked at again.
 //!
-//! Waiting for a pull request is a step that stays pending: looking again is running it again. One task of the
-//! engine sleeps until the next look is due and asks for it; what changes due times wakes it.
-//! What was read last is kept in memory alone: a new process reads everything once.
+//! Waiting for a pull request is a step that stays pending: looking again is running it again. One background task
+//! sleeps until the next look is due and starts it; a changed due time wakes it. What was read last is kept in
+//! memory alone: a new process reads everything once.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,7 +1,7 @@
-//! Pull requests: how reviewed work reaches the target by way of a code host.
+//! Pull requests: how reviewed work reaches the target through a code host.
 //!
-//! What people do about them; what the engine does is a step of the merge ([`crate::core::runner`]) and a watch
-//! ([`crate::pull_request::hosts`]). A pull request is nobody's but the host's: none is closed or deleted here.
+//! This file has what people do about them. What the engine does is a step (`pull_request/step.rs`) and a watch
+//! (`pull_request/watch.rs`). Absent: closing or deleting a pull request.
 
 pub(crate) mod ends;
 pub(crate) mod hosts;

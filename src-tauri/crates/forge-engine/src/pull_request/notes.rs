@@ -1,4 +1,4 @@
-//! What a code host tells of a pull request, in words for an agent.
+//! Messages of a code host about a pull request, as text for an agent.
 
 use forge_hosts::TokenSource;
 use forge_model::comment::{LineNote, MAX_TEXT_BYTES};

@@ -1,9 +1,9 @@
-//! The merge by way of a code host: the reviewed commit is pushed to a branch of ours, a pull request is made
-//! or brought up to date, and the task waits until somebody decides it there.
+//! The merge through a code host: the reviewed commit is pushed to a branch of Forge's, a pull request is made or
+//! brought up to date, and the task waits until somebody decides it there.
 //!
-//! Nothing is merged here and no local branch moves. What is about to be pushed is recorded before, what came of
-//! it after; a pull request that was made but not recorded is found at the host. So the step may be run again
-//! after any kill, and running it again is also how it looks whether something happened.
+//! Nothing is merged here and no local branch moves. What is about to be pushed is recorded before, its result
+//! after; a pull request that was made but not recorded is found at the host. So the step may run again after any
+//! kill, and running it again is also how it looks whether something happened.
 
 use forge_git::{GitError, Push, PushError, RemoteWork, Repo};
 use forge_hosts::{Fetched, Host, HostError, NewPullRequest, pull_request_body, pull_request_title};

@@ -1,4 +1,4 @@
-//! Looks at pull requests when they are due.
+//! Looking at pull requests when they are due.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The entries of a race: they are started, and their ends counted.
+//! The entries of a race: starting them and counting their ends.
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;

@@ -1,4 +1,4 @@
-//! What a race is likely to cost, by what the models of its strategies cost so far in the project.
+//! What a race is likely to cost, from what the models of its strategies cost in the project so far.
 
 use forge_model::anomaly::{doubled_median, half};
 use forge_model::ids::{ProjectId, TaskId};

@@ -1,5 +1,5 @@
-//! Drafted fixes of a race that nobody won: one for each entry whose check failed, proposed for the raced task. Each
-//! fits the work of its entry alone, and names it: applying one makes that entry the winner first.
+//! Drafted fixes of a race without a winner: one for each entry whose check failed, proposed for the raced task.
+//! Each fits the work of its entry alone and names it: applying one makes that entry the winner first.
 
 use forge_model::actor::Actor;
 use forge_model::fix::{FixDraft, FixProposal};

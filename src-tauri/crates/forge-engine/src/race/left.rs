@@ -1,8 +1,8 @@
-//! What is left of a race: work that no run committed, worktrees, branches, logs, and when each of them goes.
+//! What is left of a race: uncommitted work, worktrees, branches, logs, and when each of them goes.
 //!
-//! Nothing that an entry wrote is lost before its time: what it had not committed when it was stopped becomes a commit
-//! on top of what it had, and a branch keeps that as long as the project keeps losers. Every part is done again after a
-//! kill and finds what is done.
+//! Nothing that an entry wrote is lost before its time: what it had not committed when it was stopped becomes a
+//! commit on top of what it had, and a branch keeps that as long as the project keeps losers. Every part may run
+//! again after a kill and finds what is done.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Races: which tasks are raced, the tasks that their entries are worked on as, and what is known of each.
+//! Races: which tasks are raced, the tasks of their entries, and what is known of each.
 //!
-//! An entry is a row of `tasks` in a workflow of its own (`forge_model::race::entry_workflow`), so that everything
-//! a task has it has too: worker, durable steps, worktree, runs, limits, recovery. It shows on no board, tells nobody
-//! anything, and is moved by its race alone. The race goes on whenever its task's step runs (`race/step.rs`),
+//! An entry is a row of `tasks` in an internal workflow (`forge_model::race::entry_workflow`), so it has everything
+//! that a task has: worker, durable steps, worktree, runs, limits, recovery. It shows on no board, sends no
+//! notification, and is moved by its race alone. The race continues whenever its task's step runs (`race/step.rs`),
 //! which the end of each entry asks for.
 
 pub(crate) mod entries;
@@ -19,6 +19,7 @@ use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
 use forge_model::inner_loop::{Competitive, MAX_STRATEGIES, Strategy, is_strategy_name};
+use forge_model::offer::Verb;
 use forge_model::race::{Race, RaceEntry, RaceEntryStatus, RaceStatus};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder};
@@ -30,7 +31,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::is_entry, moves::Move},
+    core::{self, context::ProjectContext, features::Asked, lineage::is_entry, moves::Move},
     error::Result,
 };
 
@@ -291,4 +292,31 @@ pub(crate) async fn put_out(
     let out = context.workflow.cancellation_state.clone();
     let mv = Move::by(&out, "cancel", Actor::System { cause: Cause::Workflow });
     core::transition::apply(engine, tx, context, &mut task, mv).await.map(drop)
+}
+
+/// What an action that a person took means for the task's race.
+pub(crate) async fn act(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
+    match asked.verb {
+        Verb::Crown => crown(engine, tx, task, asked.actor.clone(), asked.text.unwrap_or_default()).await,
+        Verb::RaceAgain => give_race_up(engine, tx, task).await,
+        Verb::SingleAgent => {
+            give_race_up(engine, tx, task).await?;
+            if let Some(race) = &mut task.race {
+                race.enabled = false;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Forgets a winner whose work is set aside.
+pub(crate) async fn forget_winner(tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    if let Some(mut race) = races::last(tx, &task.id).await?
+        && race.status == RaceStatus::Promoted
+    {
+        race.status = RaceStatus::Cancelled;
+        races::put(tx, &race).await?;
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! The race of a task, from its start to the winner's work on the task's branch.
 //!
-//! The step never stays: it does what can be done now, writes it down, and waits; the end of an entry, an entry's
-//! time limit, and a person's word run it again. So it may be killed at any moment, and finds where it was. What is
-//! left of a race once it is over is `race_left.rs`.
+//! The step never stays: it does what can be done now, records it, and waits; the end of an entry, an entry's time
+//! limit, and a person's decision run it again. So it may be killed at any moment, and finds where it was. What is
+//! left of a race once it is over is in `race/left.rs`.
 
 use forge_git::Landing;
 use forge_model::actor::Actor;

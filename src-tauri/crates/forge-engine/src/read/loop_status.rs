@@ -1,5 +1,5 @@
-//! What the inner loop of a project did last, part by part, read from the tables of what was done; what no table of
-//! its own tells is in `loop_effects`.
+//! The state of a project's inner loop, part by part: what each did last, read from the tables of its work, or from
+//! `loop_effects` where it has none.
 
 use forge_model::fix::FixStatus;
 use forge_model::ids::{ProjectId, TaskId};

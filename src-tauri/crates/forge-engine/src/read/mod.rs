@@ -1,4 +1,4 @@
-//! What people look at: lists, histories, logs and diffs. Nothing here writes.
+//! Queries for people: lists, histories, logs and diffs. The only write marks notifications as read.
 
 pub(crate) mod loop_status;
 pub(crate) mod preview;

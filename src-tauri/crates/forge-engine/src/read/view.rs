@@ -1,5 +1,5 @@
-//! Tasks as people see them: a page of rows with everything derived from other tables, read in a fixed
-//! number of queries however many rows the page has.
+//! Tasks as people see them: a page of rows with everything derived from other tables, read in a fixed number of
+//! queries however many rows the page has.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},

@@ -1,4 +1,6 @@
-//! How a task that is held up goes on: what was tried is tried again, or its agent gets another turn.
+//! How a task that is held up continues: the failed work is tried again, or its agent gets another run.
+//!
+//! Absent: whether a retry is left, which is `core/retry_budget.rs`.
 
 use forge_model::actor::Actor;
 use forge_model::event::EventType;

@@ -1,6 +1,5 @@
-//! The auditor: an agent that judges the work. It may do what it likes in the worktree and leaves no trace
-//! there; its verdict is read from what it said. Without one the auditor is unusable, not the work: it is asked
-//! once more, then a person decides.
+//! The reviewing agent. It may do what it likes in the worktree and leaves no trace there; its verdict is read from
+//! what it said. Without a verdict the reviewer failed, not the work: it is asked once more, then a person decides.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Entering a gate: what the worktree holds becomes a commit, and the review begins with that commit.
+//! Entering a gate: the content of the worktree becomes a commit, and the review begins with that commit.
 //!
 //! The step is queued by every move into a gate, whoever moves the task and whoever worked on it, after the run that
-//! was stopped and before anything that judges the work. A commit that fails blocks the task with git's own words.
+//! was stopped and before anything that reviews the work. A commit that fails blocks the task with git's own words.
 
 use std::{
     collections::HashMap,

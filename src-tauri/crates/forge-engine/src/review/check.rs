@@ -1,5 +1,5 @@
-//! One check of a review: a shell command in the task's worktree, in a process group of its own with a time limit and its
-//! whole output in a log of its own.
+//! One check of a review: a shell command in the task's worktree, in a process group of its own, with a time limit
+//! and its whole output in a log.
 
 use std::path::Path;
 use std::sync::Arc;

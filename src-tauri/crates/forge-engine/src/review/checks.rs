@@ -1,5 +1,5 @@
-//! The checks of a review: shell commands in the task's worktree, one after the other, each in a process
-//! group of its own with a time limit and its whole output in a log of its own.
+//! The checks of a review, in order up to the first that fails: preparing the worktree, reusing earlier passes,
+//! trying a drafted fix, and what a failure leads to.
 
 use std::path::Path;
 

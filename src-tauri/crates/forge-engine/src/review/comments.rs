@@ -123,7 +123,7 @@ async fn mark_told(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
 }
 
 /// The drafts of a task and those that come with a call, as the agent is told them. They are read before
-/// the transaction that sends them ([`Engine::send_drafts`]), as files are.
+/// the transaction that sends them ([`send_drafts`]), as files are.
 pub(crate) async fn notes(
     engine: &Engine,
     id: &TaskId,

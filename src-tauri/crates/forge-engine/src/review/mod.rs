@@ -1,11 +1,12 @@
 //! The reviewed commit: what a review is about, what else a task holds, and what may be merged.
 //!
-//! The rule: the engine finishes a task only with its reviewed commit in the target. Entering a gate commits what the
-//! worktree holds (`review/capture.rs`). From then on the diff, the checks, the auditor, the approval and the merge read
-//! the commit from the review's row alone, and [`Engine::approved_work`] is the one place that says what is merged.
+//! The rule: the engine finishes a task only with its reviewed commit in the target. Entering a gate commits what
+//! the worktree holds (`review/capture.rs`). From then on the diff, the checks, the reviewing agent, the approval
+//! and the merge read the commit from the review's row alone, and [`approved_work`] is the one place that says what
+//! is merged.
 //!
-//! Invariants: a review's row never names a commit that no ref under [`REVIEWED`] holds. A missing repository, branch or
-//! commit is told as such and is never "nothing to merge".
+//! Invariants: a review's row never names a commit that no ref under [`REVIEWED`] holds. A missing repository,
+//! branch or commit is reported as such and is never "nothing to merge".
 
 pub(crate) mod audit;
 pub(crate) mod capture;

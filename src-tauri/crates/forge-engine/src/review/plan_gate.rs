@@ -1,4 +1,4 @@
-//! The gate of a plan: what a planner wrote is passed on, or waits for a person.
+//! What follows an agent's end at a gate, and the gate of a plan: the plan is passed on, or waits for a person.
 
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

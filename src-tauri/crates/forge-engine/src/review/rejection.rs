@@ -1,4 +1,4 @@
-//! Work that is sent back.
+//! A rejection: why work is sent back, and where to.
 
 use forge_model::actor::Actor;
 use forge_model::prompt::Correction;

@@ -1,5 +1,5 @@
-//! Whether a task's reviews get anywhere: each decided one is measured against those before it since its retries were
-//! counted from zero, and where the project wants it, one that gets nowhere ends the retries.
+//! Whether a task's reviews make progress: each decided review is measured against those before it since its retries
+//! were counted from zero. Where the project wants it, no progress ends the retries.
 
 use forge_model::loop_status::Subsystem;
 use forge_model::review::Review;

@@ -1,4 +1,4 @@
-//! Work in submodules that no remote has.
+//! Commits of submodules that no branch of their remote has.
 
 use forge_git::{Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};

@@ -1,4 +1,4 @@
-//! Answering what agents ask.
+//! Answering the approvals that agents ask for.
 
 use forge_model::actor::Actor;
 use forge_model::approval::{Approval, ApprovalStatus};

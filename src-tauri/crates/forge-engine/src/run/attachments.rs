@@ -1,5 +1,5 @@
-//! Files that people give agents along with a message. The file is there before its row: a row without its file would
-//! be told to an agent.
+//! Files that people send to agents with a message. The file is written before its row, since an agent would be told
+//! of a row without a file.
 
 use std::path::{Path, PathBuf};
 

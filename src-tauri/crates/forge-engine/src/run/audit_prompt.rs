@@ -1,4 +1,4 @@
-//! What an auditor is asked.
+//! The prompt of a reviewing agent.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Starting agents: the place they need, the execution row, and the start after a conflict or a failure.
+//! Starting agents: taking a place, recording the run, and restarting after a conflict or a failure.
 
 use forge_model::actor::Cause;
 use forge_model::agent::Agent;

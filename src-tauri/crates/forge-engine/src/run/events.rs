@@ -1,5 +1,5 @@
-//! What a run tells while it goes on: its conversation's name, its questions, what it spends. Written down at once,
-//! so that it survives the run and this process.
+//! Events of a run while it lasts: its session, its approvals, what it spends. Each is stored at once, so that it
+//! survives the run and this process.
 
 use forge_agents::{Ask, Handle, RunCommand, RunEvent};
 use forge_model::approval::{Approval, ApprovalStatus};

@@ -1,4 +1,4 @@
-//! After an agent finished: its leftovers are committed, and the task moves on if the guards let it.
+//! After an agent finished: its changes are committed, and the task moves on if the guards allow it.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What a person said while the agent was at work: it waits for the worktree, then another run begins with it,
-//! before the task moves on.
+//! Messages that a person sent while the agent was at work: they wait for the worktree, then another run begins with
+//! them, before the task moves on.
 
 use forge_model::prompt::Correction;
 use forge_model::task::WaitReason;

@@ -1,4 +1,4 @@
-//! What a run is given: its environment, limits, permissions and session.
+//! What a run is given: environment, limits, permissions and session.
 
 use std::path::Path;
 use std::time::Duration;

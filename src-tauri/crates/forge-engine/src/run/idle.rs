@@ -1,4 +1,4 @@
-//! Waiting until nothing more comes of a task by itself.
+//! Waiting until a task is idle: the next to act is an agent, a person, or a wait.
 
 use forge_model::ids::TaskId;
 use forge_model::task::WaitReason;

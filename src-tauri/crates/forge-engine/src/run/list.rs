@@ -1,4 +1,4 @@
-//! What runs now, with its processes: looked at when somebody asks, never on its own.
+//! The runs and their processes at this moment, looked up when somebody asks.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Runs that were cut short by no fault of their own.
+//! Recording a run as lost: one that the end of Forge cut short.
 
 use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::transition::StepKind;

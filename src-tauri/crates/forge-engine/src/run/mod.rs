@@ -1,5 +1,7 @@
-//! Runs of agents: started after their row is committed, watched, ended whole, and their end written in one
-//! transaction with the steps that follow.
+//! Runs of agents: started after their row is committed, watched, ended with all their processes, and their end
+//! written in one transaction with the steps that follow.
+//!
+//! Absent: the protocols of agent programs, which are in `forge-agents`.
 
 pub(crate) mod approval;
 pub(crate) mod attachments;

@@ -1,4 +1,4 @@
-//! Runs that end in a panic, and runs that were recorded and not begun by a worker that panicked.
+//! Runs that end in a panic, and runs that were recorded but not started by a worker that panicked.
 
 use std::time::Duration;
 

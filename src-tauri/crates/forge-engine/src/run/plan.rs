@@ -1,5 +1,5 @@
-//! The plan of a task: a file beside its worktree that a planner writes, a person decides on, and the coder
-//! is told.
+//! The plan of a task: a file beside its worktree that a planner writes, a person decides on, and the coder is
+//! given. Also the layers of a run's prompt.
 
 use serde_json::json;
 use std::path::{Path, PathBuf};

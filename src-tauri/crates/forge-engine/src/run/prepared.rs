@@ -1,4 +1,4 @@
-//! What is known of a run before its process begins.
+//! The stored facts of a run, read before its process starts.
 
 use std::sync::Arc;
 

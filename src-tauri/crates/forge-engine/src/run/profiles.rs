@@ -1,4 +1,4 @@
-//! Agent profiles.
+//! Agent profiles: creating, changing, deleting and listing them, and detecting their programs.
 
 use forge_agents::Detected;
 use forge_model::agent::{

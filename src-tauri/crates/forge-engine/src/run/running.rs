@@ -1,4 +1,4 @@
-//! The runs of agents that go on in this process.
+//! The runs that are active in this process: finding, stopping and messaging them.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -1,10 +1,11 @@
-//! Which conversation with an agent's program a run belongs to.
+//! Which session of an agent's program a run belongs to.
 //!
-//! A coder goes on with its own: what follows in the same state (a message, a part, a run that was cut short) resumes
-//! it; work that was sent back forks it, so that the conversation that led to the rejected work stays as it was; a
-//! workflow's trigger may say otherwise. A reviewer that is driven like the coder judges on a fork of the coder's
-//! conversation, where the program can: it knows what was meant, and leaves no trace in it. Whoever starts over, or
-//! is another agent than before, starts a conversation of its own. Whoever won a task's race goes on with the entry's.
+//! A coder continues its own session: what follows in the same state (a message, an ordered subtask, a run that was
+//! cut short) resumes it; work that was sent back forks it, so that the session that led to the rejected work stays
+//! as it was; a workflow's trigger may say otherwise. A reviewer that uses the same adapter as the coder works on a
+//! fork of the coder's session, where the program can fork: it knows the intent, and leaves no trace in that
+//! session. Starting over, or another agent than before, starts a new session. The winner of a race continues the
+//! session of its entry.
 
 use forge_agents::adapter;
 use forge_model::agent::Agent;

@@ -1,7 +1,7 @@
-//! The tokens that runs get to talk to Forge: each reaches its own task and that task's parts, while its run lasts.
+//! The tokens with which runs call Forge: each reaches its own task and that task's subtasks, while its run lasts.
 //!
-//! Only the hash is kept, with the run. A token is good while its run is open, so nothing has to be taken back: it dies
-//! in the transaction that ends the run, also when a later start finds the run lost.
+//! Only the hash is kept, with the run. A token is valid while its run is open, so nothing has to be revoked: it
+//! expires in the transaction that ends the run, also when a later start records the run as lost.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use forge_model::execution::ExecutionRole;

@@ -1,4 +1,4 @@
-//! Copies of the database: one a day while the engine works, more when a person wants them.
+//! Copies of the database: one a day while the engine works, and more when a person asks.
 
 use std::sync::Mutex;
 use std::{

@@ -1,4 +1,5 @@
-//! What is kept in the data folder, and for how long: copies of the database, compressed logs, what is due to be deleted.
+//! What is kept in the data folder, and for how long: copies of the database, compressed logs, and what is due to be
+//! deleted.
 
 pub(crate) mod database_backups;
 pub(crate) mod old_logs;

@@ -1,4 +1,4 @@
-//! Old logs: which logs may go, by the time that their tasks were closed, their compression and their removal.
+//! Old logs: which may be deleted, by the time at which their tasks were closed; their compression and deletion.
 //!
 //! An entry of a race is as old as the raced task, whose logs it holds when it won. A log of a hook that was tested
 //! without a task is as old as its files.

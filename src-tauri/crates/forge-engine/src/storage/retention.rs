@@ -1,5 +1,5 @@
-//! What is deleted because it is old: logs of closed tasks, events, backups of worktrees. Ages count by observed time
-//! ([`crate::storage::observed_time`]); a deletion of more than half of anything waits for a person.
+//! Retention: deletes logs of closed tasks, events and backups of worktrees when they are old. Ages count by
+//! observed time (`core/observed_time.rs`); deleting more than half of anything waits for a person.
 
 use std::{path::Path, time::Duration};
 

@@ -1,8 +1,8 @@
-//! Parts of tasks, and what must be done before what.
+//! Subtasks and dependencies.
 //!
-//! An independent part is an ordinary task that its parent only groups. An ordered part has no run, worktree
-//! or check of its own: its parent's coder works on it in a turn of the parent's sequence (`subtask/turns.rs`),
-//! and its states only tell how far that is. Parts are one level deep.
+//! An independent subtask is an ordinary task that its parent only groups. An ordered subtask has no run, worktree
+//! or check of its own: its parent's coder works on it in a turn of the parent's sequence (`subtask/turns.rs`), and
+//! its states only show its progress. Subtasks are one level deep, and the dependencies of a project have no cycle.
 
 pub(crate) mod relatives;
 pub(crate) mod turns;

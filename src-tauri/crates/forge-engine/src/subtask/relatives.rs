@@ -1,4 +1,4 @@
-//! What a task's end does to others: dependents, ordered subtasks.
+//! What the end of a task does to others: dependents and ordered subtasks.
 
 use forge_model::actor::Cause;
 use forge_model::event::EventType;

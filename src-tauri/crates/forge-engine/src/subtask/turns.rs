@@ -1,8 +1,8 @@
 //! The ordered subtasks of a task: one turn of its coder each, after its own.
 //!
-//! A turn is a run of the parent's agent in the parent's worktree. Which part it is for is decided when the
-//! run is recorded; what it did to the branch is recorded on the part together with the part's end, so a kill
-//! at any point leaves a turn that is to be run, or one that is over.
+//! A turn is a run of the parent's agent in the parent's worktree. Which subtask it is for is decided when the run
+//! is recorded; what it did to the branch is recorded on the subtask together with the subtask's end, so a kill at
+//! any point leaves a turn that is still to run, or one that is over.
 
 use std::path::Path;
 

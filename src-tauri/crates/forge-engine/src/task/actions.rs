@@ -1,4 +1,5 @@
-//! The way out: what a person does about a task that needs them. Only what is offered is done.
+//! The actions that are offered for a task, such as retry, send back or approve, and messages to its agent. Only an
+//! action that is offered is performed.
 
 use forge_agents::RunCommand;
 use forge_model::actor::Actor;
@@ -19,6 +20,7 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
+        features::{Asked, features},
         lineage::audits,
         moves::{Carry, Move},
         prerequisites::open_prerequisites,
@@ -28,9 +30,7 @@ use crate::{
         worktree_lock::IfLocked,
     },
     error::Result,
-    fix,
     hook::{self, SkippedOnce},
-    race,
     read::view::offers_of,
     retry::{back_to_work, retry},
     review::{self, supersede_review},
@@ -135,22 +135,16 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
             back_to_work(engine, &mut tx, &context, &mut task, actor, request.verb, correction, text).await?;
         }
         Verb::Crown => {
-            let name = text.clone().unwrap_or_default();
-            race::crown(engine, &mut tx, &task, actor.clone(), &name).await?;
+            let asked = Asked { verb: request.verb, actor: &actor, text: text.as_deref() };
+            act_in_features(engine, &mut tx, &mut task, asked).await?;
             // One that waits for the crown goes on by itself.
             if annotation.is_some() {
                 retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
             }
         }
-        Verb::RaceAgain => {
-            race::give_race_up(engine, &mut tx, &task).await?;
-            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
-        }
-        Verb::SingleAgent => {
-            race::give_race_up(engine, &mut tx, &task).await?;
-            if let Some(race) = &mut task.race {
-                race.enabled = false;
-            }
+        Verb::RaceAgain | Verb::SingleAgent => {
+            let asked = Asked { verb: request.verb, actor: &actor, text: None };
+            act_in_features(engine, &mut tx, &mut task, asked).await?;
             retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
         }
         Verb::RetryHook => {
@@ -173,10 +167,19 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
     if let Some(turn) = &turn {
         subtask::go_on_after(&mut tx, turn).await?;
     }
-    fix::superseded::supersede_race_fixes(engine, &mut tx, &task).await?;
+    for tell in features(engine).each(|feature| feature.on_acted) {
+        tell(engine, &mut tx, &task).await?;
+    }
     tx.commit().await?;
     engine.point("action.committed");
     core::scheduler::wake_waiting(engine);
+    Ok(())
+}
+
+async fn act_in_features(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
+    for act in features(engine).each(|feature| feature.on_action) {
+        act(engine, tx, task, asked).await?;
+    }
     Ok(())
 }
 

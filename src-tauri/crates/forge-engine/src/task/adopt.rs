@@ -1,4 +1,4 @@
-//! Making a worktree that belongs to no task the one of a new task.
+//! Making an orphaned worktree the worktree of a new task.
 
 use forge_model::ids::ProjectId;
 use forge_model::task::Task;

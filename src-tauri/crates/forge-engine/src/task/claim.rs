@@ -1,4 +1,4 @@
-//! Claims: who takes a task, and whether that role is free.
+//! Claims: which roles a claim fills, and whether they are free.
 
 use forge_model::actor::Actor;
 use forge_model::event::EventType;

@@ -1,4 +1,4 @@
-//! Tasks: making them, changing what they say, who works on them, what they wait for.
+//! Creating, changing and deleting tasks; their roles and dependencies.
 
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
@@ -19,13 +19,14 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, is_closed, task_folder},
+        features::features,
         lineage::is_ordered,
         new_task::NewTask,
         prerequisites::{is_done, named},
         transition::column_states,
     },
     error::Result,
-    race, read,
+    read,
     run::{self, attachments::remove_folder},
     subtask::{self, open_parts},
     workspace::{self, orphans::clear_own_files, removal::Goes},
@@ -282,7 +283,9 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
     }
     require_unneeded(engine, &context, &row).await?;
     let _hold = core::workers::hold(engine, id).await;
-    race::left::remove_races(engine, &context, &row).await?;
+    for prepare in features(engine).each(|feature| feature.on_delete) {
+        prepare(engine, &context, &row).await?;
+    }
     if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
         && let Err(reason) =
             workspace::removal::remove_workspace(engine, &context, &row, workspace, Goes::Away).await?

@@ -1,4 +1,5 @@
-//! What people and programs ask for about a task: making and changing it, moving it, and the actions that are offered.
+//! Commands about one task that need several features: creating and changing it, moving it, its actions, and a
+//! person's answers about trust.
 
 pub(crate) mod actions;
 pub(crate) mod adopt;

@@ -1,4 +1,4 @@
-//! Moving tasks by hand: claims, transitions, drags, and their undo.
+//! Moving tasks by hand: drags, transitions, claims, holds and undo.
 
 use forge_model::actor::{Actor, Via};
 use forge_model::event::EventType;

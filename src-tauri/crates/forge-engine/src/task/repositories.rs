@@ -1,4 +1,4 @@
-//! A person's word about a repository whose configuration changed, and about repositories inside a worktree.
+//! A person's answer about a repository whose configuration changed, and about repositories inside a worktree.
 
 use std::path::Path;
 

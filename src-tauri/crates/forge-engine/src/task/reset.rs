@@ -1,4 +1,4 @@
-//! A fresh start for a worktree, and what was kept of earlier ones: a person's ways back.
+//! Resetting a task's worktree, and restoring what was kept of earlier ones.
 
 use std::path::Path;
 
@@ -7,11 +7,10 @@ use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::offer::Verb;
-use forge_model::race::RaceStatus;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{races, roles, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{roles, tasks, tasks::TaskRow, workspaces};
 use serde_json::Value;
 
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix, task_branch},
+        features::features,
         lineage::is_ordered,
         moves::Move,
         prerequisites::is_done,
@@ -26,7 +26,6 @@ use crate::{
         trouble::Trouble,
     },
     error::Result,
-    fix::{self, proposal::SET_ASIDE},
     read::view::offers_of,
     run, trust,
     workspace::{self, removal::Goes},
@@ -169,12 +168,8 @@ pub(crate) async fn forget_work(
     task: &mut TaskRow,
 ) -> Result<()> {
     task.diff_stat = None;
-    fix::superseded::supersede_all(engine, tx, task, SET_ASIDE).await?;
-    if let Some(mut race) = races::last(tx, &task.id).await?
-        && race.status == RaceStatus::Promoted
-    {
-        race.status = RaceStatus::Cancelled;
-        races::put(tx, &race).await?;
+    for tell in features(engine).each(|feature| feature.on_work_set_aside) {
+        tell(engine, tx, task).await?;
     }
     let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A person's word about startup files: what they are, and that programs may start with them.
+//! A person's answer about startup files: listing them and trusting their contents.
 
 use forge_model::actor::{Actor, Via};
 use forge_model::ids::{ProjectId, TaskId};

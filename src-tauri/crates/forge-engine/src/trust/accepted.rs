@@ -1,4 +1,5 @@
-//! What a repository may have git run: recorded before the first run of an agent in it, asked about when it changed.
+//! What a repository may have git run: recorded before the first run of an agent in it, and compared when it is
+//! opened again.
 
 use std::path::PathBuf;
 

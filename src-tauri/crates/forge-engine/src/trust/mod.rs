@@ -1,8 +1,8 @@
-//! Whether the startup files that a program would start with are those that a person trusted.
+//! Whether the startup files that a program would start with have contents that a person trusted.
 //!
-//! Asked before anything of a repository starts a program. What a start sees is the tip of the task's branch, what lies
-//! in its worktree, and Forge's own files on the default branch, whose commands are in force for every task. Each
-//! content has to be accepted; contents that are the same as accepted ones ask nothing, whichever branch has them.
+//! Asked before any program of a repository starts. A start sees the tip of the task's branch, the files in its
+//! worktree, and Forge's own files on the default branch, whose commands are active for every task. Each content has
+//! to be accepted; contents that equal accepted ones ask nothing, whichever branch has them.
 
 pub(crate) mod accepted;
 

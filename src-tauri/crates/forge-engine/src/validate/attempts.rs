@@ -1,8 +1,8 @@
 //! The attempts of a module: `.forge/iterations/[<run>/]<module>.json` at the project's root.
 //!
-//! Invariants: a file is replaced whole by one writer at a time, whichever process that is, so no attempt is lost and
-//! none is counted twice; what cannot be read, is no file or is about another module is kept beside the new one, never
-//! written over.
+//! Invariants: a file is replaced whole by one writer at a time, whichever process that is, so no attempt is lost
+//! and none is counted twice; a file that cannot be read, is no regular file or is about another module is kept
+//! beside the new one, never overwritten.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,4 +1,4 @@
-//! A call of `validate`.
+//! A call of `validate`: its input, its project and its id.
 
 use crate::validate::place::Validated;
 use forge_model::validate::ValidateInput;

@@ -1,5 +1,5 @@
-//! The checks of a call, in their order: files, their form, contracts, commands. All of them are made, whatever
-//! fails; what cannot be told from a text is told as unknown.
+//! The checks of a call, in order: files, their syntax, contracts, commands. All of them run, whatever fails; what
+//! cannot be told from a text is reported as unknown.
 
 use std::{path::Path, sync::Arc, time::Duration};
 

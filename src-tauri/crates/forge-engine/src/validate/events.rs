@@ -1,5 +1,5 @@
 //! The log of calls: `.forge/logs/<run, or the day>.jsonl` at the project's root, a line for every call and one for
-//! its verdict. Lines are added whole, and nothing is ever taken out.
+//! its verdict. Lines are added whole, and nothing is ever removed.
 
 use std::{
     collections::VecDeque,

@@ -1,5 +1,5 @@
 //! The gate `validate` of a review: one more check, once the commands passed. Its results are a step of the review,
-//! and its attempts are counted with those that people and agents make, each review once.
+//! and its attempts count with those of people and agents, each review once.
 
 use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_exec::{HeadTail, Stream};

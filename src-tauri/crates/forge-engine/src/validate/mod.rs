@@ -1,9 +1,10 @@
-//! Checks of a piece of work, counted over attempts: what `validate` does at every door and as a gate of reviews.
+//! Checks of a module, scored over attempts: the operation `validate`, and the gate of reviews.
 //!
-//! Everything about a call is looked over before anything runs. The attempts of a module are a file under `.forge/`
-//! of the project's root, whichever folder was checked; its lock is had for the moment of writing alone, so calls do
-//! not wait for each other's checks. A caller that goes away ends what runs, and nothing is counted. Once checks are
-//! made, their report is given, also where the attempt cannot be written down: then its number is 0, and it says why.
+//! All of a call's input is verified before anything runs. The attempts of a module are a file under `.forge/` of
+//! the project's root, whichever folder was checked. The lock of that file is held only while the attempt is
+//! appended, so calls do not wait for each other's checks. A caller that goes away ends what runs, and nothing is
+//! counted. Once checks have run, their report is returned, also where the attempt cannot be written: then its
+//! number is 0, and the report says why.
 
 pub(crate) mod attempts;
 pub(crate) mod call;

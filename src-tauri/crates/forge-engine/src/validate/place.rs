@@ -1,4 +1,4 @@
-//! Where a call takes place: the folder that is checked, and the project that keeps its attempts.
+//! Where a call takes place: the checked folder, and the project that keeps its attempts.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! Calls that run, so that others than their callers can end them: a window cannot hang up.
+//! Calls in progress, so that somebody other than their caller can cancel them: a window cannot hang up.
 
 use std::sync::Mutex;
 

@@ -1,5 +1,4 @@
-//! Backups, and the reviewed commits of closed tasks, are kept for a while: older ones are forgotten with everything else
-//! that is old, with a line in the log.
+//! Listing backups, and deleting backups and reviewed commits of closed tasks when they are old.
 
 use std::collections::BTreeMap;
 

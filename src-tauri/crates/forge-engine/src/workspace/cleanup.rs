@@ -1,5 +1,5 @@
-//! Removing a worktree whose task is closed: what is uncommitted is kept in a backup ref first, and a
-//! failure never undoes the merge.
+//! The steps that remove the worktree of a closed task, now or later. Uncommitted content is kept at a backup ref
+//! first, and a failure never undoes the merge.
 
 use forge_model::event::EventType;
 use forge_model::workflow::CleanupPolicy;

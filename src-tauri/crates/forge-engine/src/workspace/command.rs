@@ -1,4 +1,4 @@
-//! Worktrees as a person looks after them: what there is, what goes now and what stays.
+//! What people do about worktrees: listing them, removing one now, and keeping one.
 
 use std::path::Path;
 

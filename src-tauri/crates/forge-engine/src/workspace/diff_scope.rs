@@ -1,4 +1,4 @@
-//! Between which commits a diff is shown, and what of it is hidden.
+//! The commits between which a diff is shown, and the paths that may be asked of it.
 
 use forge_model::review::Review;
 use forge_model::workflow::StateKind;

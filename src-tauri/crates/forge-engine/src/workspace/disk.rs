@@ -1,5 +1,5 @@
-//! How much disk space worktrees take: measured after they were made and after each run, and when a person asks;
-//! one at a time, off the engine's own threads. Crossing a project's cap is told once.
+//! Disk usage of worktrees: measured after they were made, after each run, and when a person asks; one at a time,
+//! outside the engine's own threads. Crossing a project's limit is notified once.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Where worktrees lie.
+//! The folders of projects, tasks and slots under the workspace root.
 
 use crate::{
     Engine,

@@ -1,4 +1,5 @@
-//! What an agent's own git left half-done: finished where nothing needs to be decided, told where something does.
+//! Git operations that an agent left unfinished: finished where nothing needs a decision, reported where something
+//! does.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How much the work of a task changes.
+//! The size of a task's changes.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! A task's own worktree: its record, where it lies, and how it comes to be there. Made when work starts
-//! (`workspace/prepare.rs`), kept through every later run.
+//! A task's worktree: its record, its folder, and how it is made. Made when work starts (`workspace/prepare.rs`),
+//! kept through every later run.
 //!
 //! The task's folder holds `tree/` (the worktree), `.forge.lock` and the prompts.
 

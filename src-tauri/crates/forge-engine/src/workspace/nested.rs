@@ -1,4 +1,4 @@
-//! What lies in a worktree that is not the task's own: a `.git` that somebody replaced, repositories inside it.
+//! Content of a worktree that is not the task's: a replaced `.git`, and repositories inside it.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! Folders under the workspace root that belong to no task. They are listed and never go by themselves; a person
-//! reclaims one (what only it has is backed up first) or makes it the worktree of a new task.
+//! Orphaned folders: those under the workspace root that belong to no task. They are listed and never removed
+//! automatically; a person reclaims one (what only it has is backed up first) or makes it the worktree of a new
+//! task.
 //!
 //! Only a folder that the list names, by its real path, is ever touched.
 

@@ -1,5 +1,5 @@
 //! Slots: finished worktrees that wait for the next task, in `.pool/` beside the folders of the project's tasks.
-//! Whether there are any, and how many, is the project's setting; what git does about them is `forge-git`'s.
+//! Whether there are any, and how many, is a setting of the project; the git operations are in `forge-git`.
 
 use forge_git::Keep;
 use forge_model::ids::ProjectId;

@@ -1,8 +1,8 @@
-//! Making a worktree ready for work, for everybody to see: the worktree, the files that git does not keep, the
-//! set-up commands. One log tells of it as it happens.
+//! Preparing a worktree: the worktree itself, the files that git does not keep, the set-up commands. One log shows
+//! it as it happens.
 //!
-//! Invariants: it can be stopped at any moment and repeated after any kill; the worktree's lock is held
-//! throughout; a record becomes active only when everything is done, so a half-made one is made to the end.
+//! Invariants: it can be stopped at any moment and repeated after any kill; the worktree's lock is held throughout;
+//! a record becomes active only when everything is done, so a half-made one is completed.
 
 use std::path::Path;
 

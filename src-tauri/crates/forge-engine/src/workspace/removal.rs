@@ -1,4 +1,4 @@
-//! Removing a worktree: what nobody else has is kept first.
+//! Removing a worktree. What nobody else holds is kept first.
 
 use forge_model::time::Timestamp;
 use forge_store::table::tasks;

@@ -1,4 +1,4 @@
-//! Reviewed commits of closed tasks: kept for a while, then forgotten.
+//! The reviewed commits of closed tasks: kept for a while, then their refs are deleted.
 
 use forge_git::{Backup, Repo};
 use forge_model::ids::TaskId;

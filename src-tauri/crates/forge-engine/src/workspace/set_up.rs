@@ -1,4 +1,4 @@
-//! Making a worktree ready: files are copied into it, and the project's set-up commands run.
+//! Setting up a worktree: files are copied into it, and the project's set-up commands run.
 
 use forge_agents::LogWriter;
 use forge_git::Repo;

@@ -1,4 +1,4 @@
-//! Runs that judge or plan may write what they like, and leave no trace.
+//! Removing what a reviewing or planning run left in a worktree.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How many commits of a task are not in its target.
+//! Counting the commits of a task that its target lacks.
 
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;

@@ -1,6 +1,5 @@
-//! Waiting for a checkout: a task whose merge is held up by local changes goes on by itself once they are
-//! gone. File events on those files and that index ask again, at most once a second; once a minute as a
-//! fallback for file systems without events.
+//! Watching a checkout: a task whose merge waits for local changes continues once they are gone. File events on
+//! those files and the index ask again, at most once a second; once a minute on file systems without events.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -28,6 +28,18 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-store",
         ],
     ),
+    (
+        "forge-core",
+        &[
+            "forge-agents",
+            "forge-exec",
+            "forge-git",
+            "forge-hosts",
+            "forge-model",
+            "forge-source",
+            "forge-store",
+        ],
+    ),
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
     ("forge-mcp", &["forge-api", "forge-model"]),
     ("forge-server", &["forge-api", "forge-engine", "forge-mcp", "forge-model"]),
