@@ -112,9 +112,10 @@ pub async fn launch<R: Runtime>(app: AppHandle<R>) {
 async fn start<R: Runtime>(app: &AppHandle<R>) -> Result<Api, LaunchError> {
     let data_dir = data_dir(app)?;
     let own_program = env::current_exe().map_err(LaunchError::OwnProgram)?;
-    let engine = Engine::start(EngineConfig::new(data_dir.clone()).with_tokens_of(env::vars_os()))
-        .await
-        .map_err(|source| LaunchError::Engine { data_dir, source: Box::new(source) })?;
+    let engine =
+        Engine::start(EngineConfig::new(data_dir.clone(), env::vars_os()).with_tokens_of(env::vars_os()))
+            .await
+            .map_err(|source| LaunchError::Engine { data_dir, source: Box::new(source) })?;
     let api = Api::new(engine.clone(), own_program);
     let server = serve(&api).await;
     *app.state::<Lifetime>().open.lock().unwrap_or_else(PoisonError::into_inner) = Some((engine, server));

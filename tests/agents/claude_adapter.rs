@@ -139,7 +139,7 @@ impl Desk {
             prompt_file: PathBuf::from("/dev/null"),
             worktree: self.repository.path().to_owned(),
             given: None,
-            base: forge_exec::own_variables(),
+            base: forge_exec::variables_of(std::env::vars_os()),
             env: Vec::new(),
             shell: Vec::new(),
             limits: Limits { turns: run.turns, ..Limits::default() },
@@ -396,7 +396,7 @@ async fn failures_are_told_apart() -> Result<()> {
 async fn the_program_is_found_and_tells_of_itself() -> Result<()> {
     let desk = Desk::new().await?;
     let folder = tempfile::tempdir()?;
-    let own = ProbePlace::new(forge_exec::own_variables(), folder.path())?;
+    let own = ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let config = |env: &BTreeMap<String, String>| json!({ "program": desk.seat.program, "env": env });
     let found = ClaudeAdapter.detect(&config(&desk.seat.environment), &own).await?;
     assert_eq!((found.version.as_deref(), found.signed_in), (Some("2.1.330"), Some(true)));

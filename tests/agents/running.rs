@@ -141,7 +141,7 @@ impl Place {
             prompt_file,
             worktree: self.repository.path().to_owned(),
             given: None,
-            base: forge_exec::own_variables(),
+            base: forge_exec::variables_of(std::env::vars_os()),
             env: Vec::new(),
             shell: vec!["sh".to_owned(), "-c".to_owned()],
             limits: order.limits,

@@ -134,7 +134,7 @@ async fn a_taken_data_folder_is_refused_in_words() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let display = Display::start(folder.path()).await?;
     let data_dir = folder.path().join("forge");
-    let engine = Engine::start(EngineConfig::new(data_dir.clone())).await?;
+    let engine = Engine::start(EngineConfig::new(data_dir.clone(), std::env::vars_os())).await?;
 
     let forge = window::on_data(&display, &data_dir)?.stderr(Stdio::piped()).spawn()?;
     let dialogs = display.wait_for_windows("Forge cannot start", 1).await?;

@@ -17,7 +17,7 @@ const USER: [(&str, &str); 6] = [
 ];
 
 fn user_variables() -> BTreeMap<OsString, OsString> {
-    let mut own = (*forge_exec::own_variables()).clone();
+    let mut own = (*forge_exec::variables_of(std::env::vars_os())).clone();
     own.extend(USER.map(|(name, value)| (name.into(), value.into())));
     own
 }

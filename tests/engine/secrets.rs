@@ -91,7 +91,7 @@ fn canaries() -> Vec<(String, String)> {
 }
 
 fn environment() -> BTreeMap<OsString, OsString> {
-    let mut own = (*forge_exec::own_variables()).clone();
+    let mut own = (*forge_exec::variables_of(std::env::vars_os())).clone();
     own.extend(WITHHELD.iter().enumerate().map(|(n, name)| (name.into(), value_of(n).into())));
     own
 }

@@ -134,7 +134,10 @@ impl Sides {
 async fn seed(data: &Path, repo: &Path) -> Result<[String; 3]> {
     generate(repo, 10)?;
     git(repo, &["checkout", "--quiet", "--detach"])?;
-    let api = Api::new(Engine::start(EngineConfig::new(data.to_owned())).await?, std::env::current_exe()?);
+    let api = Api::new(
+        Engine::start(EngineConfig::new(data.to_owned(), std::env::vars_os())).await?,
+        std::env::current_exe()?,
+    );
     let agent = json!({ "name": "Agent", "adapter": "shell", "config": { "command": "true" } });
     let agent = text(&call(&api, "agent_create", agent).await?, "id")?;
     let mut projects = Vec::new();

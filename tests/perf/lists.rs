@@ -79,7 +79,7 @@ pub async fn hold(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let repo = folder.join("repo");
     generate(&repo, 10)?;
     git(&repo, &["checkout", "--quiet", "--detach"])?;
-    let mut config = EngineConfig::new(folder.join("data"));
+    let mut config = EngineConfig::new(folder.join("data"), std::env::vars_os());
     config.git_env = forge_testkit::HERMETIC_GIT
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

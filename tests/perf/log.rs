@@ -165,7 +165,7 @@ async fn keep(program: Program, file: &Path, dir: &Path) -> Result<f64> {
         prompt_file: PathBuf::new(),
         worktree: dir.to_owned(),
         given: None,
-        base: forge_exec::own_variables(),
+        base: forge_exec::variables_of(std::env::vars_os()),
         env: Vec::new(),
         shell: Vec::new(),
         limits: Limits::default(),

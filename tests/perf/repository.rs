@@ -24,7 +24,8 @@ pub fn hermetic(command: &mut Command) -> &mut Command {
 
 /// A repository as the engine opens it.
 pub async fn open(path: &Path) -> Result<Repo> {
-    let mut program = Git::discover(None).await?;
+    let mut program =
+        Git::discover(None, forge_exec::variables_of(std::env::vars_os()), &std::env::temp_dir()).await?;
     for (name, value) in forge_testkit::HERMETIC_GIT {
         program = program.with_env(name, value);
     }

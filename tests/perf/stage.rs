@@ -35,7 +35,7 @@ impl Stage {
         generate(&repo, FILES)?;
         git(&repo, &["checkout", "--quiet", "--detach"])?;
         let data = folder.join("data");
-        let mut config = EngineConfig::new(data.clone());
+        let mut config = EngineConfig::new(data.clone(), std::env::vars_os());
         config.git_env = forge_testkit::HERMETIC_GIT
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

@@ -52,7 +52,7 @@ pub async fn measure(folder: &Path, files: u32, rounds: usize, worktree: Worktre
         git(repo, &["checkout", "--quiet", "--detach"])?;
     }
     let data = folder.join("data");
-    let mut config = EngineConfig::new(data);
+    let mut config = EngineConfig::new(data, std::env::vars_os());
     config.git_env = forge_testkit::HERMETIC_GIT
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn place(parent: &Path) -> ProbePlace {
-        ProbePlace::new(forge_exec::own_variables(), parent).expect("a folder")
+        ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), parent).expect("a folder")
     }
 
     fn script(place: &ProbePlace, script: &str) -> Command {

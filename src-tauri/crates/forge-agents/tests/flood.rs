@@ -27,7 +27,7 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
         prompt_file,
         worktree: dir.path().to_owned(),
         given: None,
-        base: forge_exec::own_variables(),
+        base: forge_exec::variables_of(std::env::vars_os()),
         env: Vec::new(),
         shell: vec!["sh".to_owned(), "-c".to_owned()],
         limits: Limits::default(),

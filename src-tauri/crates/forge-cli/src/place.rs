@@ -66,7 +66,7 @@ pub(crate) fn engine_config(
     data_dir: PathBuf,
     observer: Option<Arc<dyn Observer>>,
 ) -> Result<EngineConfig, CliError> {
-    let mut config = EngineConfig::new(data_dir).with_tokens_of(env::vars_os());
+    let mut config = EngineConfig::new(data_dir, env::vars_os()).with_tokens_of(env::vars_os());
     if let Some(root) = variable(WORKSPACE_ROOT) {
         let root = PathBuf::from(root);
         config.workspace_root =

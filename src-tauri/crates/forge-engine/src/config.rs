@@ -139,9 +139,9 @@ pub struct EngineConfig {
 }
 
 impl EngineConfig {
-    /// The ordinary configuration for a data folder.
+    /// The ordinary configuration for a data folder, in the environment that the program was started with.
     #[must_use]
-    pub fn new(data_dir: PathBuf) -> Self {
+    pub fn new(data_dir: PathBuf, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         Self {
             workspace_root: data_dir.join("workspaces"),
             data_dir,
@@ -150,7 +150,7 @@ impl EngineConfig {
             git: None,
             git_env: Vec::new(),
             login_shell: None,
-            environment: forge_exec::own_variables(),
+            environment: forge_exec::variables_of(environment),
             login_patience: LOGIN_PATIENCE,
             token_variables: BTreeMap::new(),
             keychain: Keychain::System,

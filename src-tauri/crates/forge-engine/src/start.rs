@@ -42,7 +42,7 @@ impl Engine {
         private_data::tighten(&config.data_dir);
         private_data::make(&config.workspace_root).map_err(io(&config.workspace_root))?;
         let mut git =
-            Git::discover(config.git.clone()).await?.with_variables(Arc::clone(&config.environment));
+            Git::discover(config.git.clone(), Arc::clone(&config.environment), &config.data_dir).await?;
         for (name, value) in &config.git_env {
             git = git.with_env(name, value);
         }

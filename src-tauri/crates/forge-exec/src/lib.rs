@@ -21,7 +21,7 @@ pub mod run;
 
 pub use capture::{Captured, HeadTail};
 pub use command::{Command, MARKER_VARIABLE, Marker, Stdin};
-pub use login::{LoginEnvironments, LoginError, LoginShell, Variables, own_variables};
+pub use login::{LoginEnvironments, LoginError, LoginShell, Variables, variables_of};
 pub use look::{SeenProcess, look};
 pub use own::{clock_jump, has_no_file_left, is_out_of_files, raise_open_file_limit};
 pub use path::find_program;

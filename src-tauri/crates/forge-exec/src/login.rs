@@ -52,12 +52,13 @@ const KNOWN_SHELLS: [&str; 6] = ["bash", "dash", "fish", "ksh", "sh", "zsh"];
 /// in such a file would bring back what the environment policy withholds.
 const WITHOUT_FILES: [(&str, &str); 2] = [("fish", "--no-config"), ("zsh", "-f")];
 
-/// This process's own environment, without what shells and Forge set for themselves.
+/// The environment that a process was started with, as the programs that it starts may inherit it: without the mark of
+/// the run that the process itself belongs to.
 #[must_use]
-pub fn own_variables() -> Arc<Variables> {
-    let mut own: Variables = std::env::vars_os().collect();
-    own.remove(OsStr::new(MARKER_VARIABLE));
-    Arc::new(own)
+pub fn variables_of(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Arc<Variables> {
+    let mut variables: Variables = environment.into_iter().collect();
+    variables.remove(OsStr::new(MARKER_VARIABLE));
+    Arc::new(variables)
 }
 
 /// Why the environment of a login shell is not known.

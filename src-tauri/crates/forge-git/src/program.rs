@@ -41,10 +41,14 @@ const NAMES: [&str; 5] = ["EMAIL", "GNUPGHOME", "GPG_TTY", "SSH_AGENT_PID", "SSH
 const PREFIX: &str = "GIT_";
 
 impl Git {
-    /// Finds the git program, or the given one, and asks for its version.
-    pub async fn discover(program: Option<PathBuf>) -> Result<Git, GitError> {
+    /// Finds the git program on the path of the user's environment, or the given one, and asks for its version in a
+    /// folder that exists.
+    pub async fn discover(
+        program: Option<PathBuf>,
+        whole: Arc<Variables>,
+        folder: &Path,
+    ) -> Result<Git, GitError> {
         let asked = program.clone();
-        let whole: Arc<Variables> = Arc::new(std::env::vars_os().collect());
         let settings = EnvironmentSettings::default();
         let candidate = Git {
             inner: Arc::new(Inner {
@@ -56,8 +60,7 @@ impl Git {
                 settings,
             }),
         };
-        let here = std::env::temp_dir();
-        let said = match GitCommand::new(&candidate, &here, Kind::Read).arg("version").text().await {
+        let said = match GitCommand::new(&candidate, folder, Kind::Read).arg("version").text().await {
             Err(GitError::Missing { source, .. }) => {
                 return Err(GitError::Missing { program: asked, source });
             }
@@ -184,7 +187,7 @@ mod tests {
     #[tokio::test]
     async fn a_missing_program_is_named() {
         let program = PathBuf::from("/nowhere/git");
-        let found = Git::discover(Some(program.clone())).await;
+        let found = Git::discover(Some(program.clone()), Arc::default(), Path::new("/")).await;
         assert!(matches!(found, Err(GitError::Missing { program: Some(p), .. }) if p == program));
     }
 
@@ -195,7 +198,7 @@ mod tests {
         let program = dir.path().join("git");
         std::fs::write(&program, "#!/bin/sh\necho git version 2.37.9\n").unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-        let found = Git::discover(Some(program)).await;
+        let found = Git::discover(Some(program), Arc::default(), dir.path()).await;
         assert!(matches!(found, Err(GitError::TooOld { found, .. }) if found == "2.37.9"));
     }
 }

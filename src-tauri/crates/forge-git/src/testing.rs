@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
@@ -70,7 +71,9 @@ impl Sandbox {
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
         .collect();
         let program = std::env::var_os("FORGE_TEST_GIT").map(PathBuf::from);
-        let mut git = Git::discover(program).await.unwrap();
+        let mut git = Git::discover(program, Arc::new(std::env::vars_os().collect()), &std::env::temp_dir())
+            .await
+            .unwrap();
         for (key, value) in &env {
             git = git.with_env(key, value);
         }

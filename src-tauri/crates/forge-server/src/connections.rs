@@ -167,7 +167,7 @@ mod tests {
 
     async fn served() -> Served {
         let folder = tempfile::tempdir().unwrap();
-        let mut config = EngineConfig::new(folder.path().to_owned());
+        let mut config = EngineConfig::new(folder.path().to_owned(), std::env::vars_os());
         config.work = Work::Nothing;
         let engine = Engine::start(config).await.unwrap();
         let api = Api::new(engine.clone(), std::env::current_exe().unwrap());

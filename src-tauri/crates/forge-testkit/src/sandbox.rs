@@ -238,7 +238,7 @@ fn plain_shell(dir: &Path) -> Result<std::path::PathBuf> {
 }
 
 async fn start(dir: &Path, change: impl FnOnce(&mut EngineConfig)) -> Result<Api> {
-    let mut config = EngineConfig::new(dir.join("data"));
+    let mut config = EngineConfig::new(dir.join("data"), std::env::vars_os());
     config.git_env =
         HERMETIC_GIT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     config.undo_window = Duration::from_millis(200);

@@ -5,6 +5,7 @@
 
 pub mod modules;
 mod packages;
+mod surroundings;
 mod text;
 mod tree;
 mod ui_imports;
@@ -70,6 +71,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     );
     for source in &sources {
         findings.extend(text::check(&source.path, &source.text));
+        findings.extend(surroundings::check(&source.path, &source.text));
         findings.extend(ui_imports::check(&source.path, &source.text));
     }
     findings.sort();
@@ -105,4 +107,12 @@ fn read(workspace: &Workspace, paths: &[String]) -> Result<Vec<Source>> {
         }
     }
     Ok(sources)
+}
+
+/// Whether an item is compiled for tests alone.
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
+    })
 }

@@ -68,7 +68,7 @@ impl Run {
             prompt_file,
             worktree: self.worktree(),
             given: None,
-            base: forge_exec::own_variables(),
+            base: forge_exec::variables_of(std::env::vars_os()),
             env: self.env.clone(),
             shell: vec!["sh".to_owned(), "-c".to_owned()],
             limits: self.limits,

@@ -93,7 +93,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn timer_that_panics_is_begun_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut config = crate::EngineConfig::new(folder.path().to_owned());
+        let mut config = crate::EngineConfig::new(folder.path().to_owned(), std::env::vars_os());
         config.work = crate::Work::Nothing;
         let engine = Engine::start(config).await.unwrap();
         let (begun, mut passes) = tokio::sync::mpsc::unbounded_channel();

@@ -161,7 +161,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn disk_that_refuses_the_first_record_is_waited_for() {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Refusing::default()));
-        let mut config = EngineConfig::new(dir.path().to_owned());
+        let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         (config.observer, config.work) = (Some(Arc::clone(&disk) as Arc<dyn Observer>), Work::Nothing);
         let engine = Engine::start(config).await.unwrap();
         disk.0.store(true, Ordering::Release);
@@ -176,7 +176,7 @@ mod tests {
     async fn clock_that_is_set_back_between_two_looks_ages_nothing() {
         let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Set::default()));
         clock.now.store(2000 * DAY_MS, Ordering::Release);
-        let mut config = EngineConfig::new(dir.path().to_owned());
+        let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         (config.clock, config.work) = (Arc::clone(&clock) as Arc<dyn Clock>, Work::Nothing);
         let engine = Engine::start(config).await.unwrap();
         observe_time(&engine).await.unwrap();

@@ -95,7 +95,7 @@ mod tests {
     #[tokio::test]
     async fn deadline_that_passed_during_sleep_fires_when_the_machine_wakes() {
         let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Moved::default()));
-        let mut config = EngineConfig::new(dir.path().to_owned());
+        let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         (config.clock, config.work) = (Arc::clone(&clock) as Arc<dyn Clock>, Work::Nothing);
         let engine = Engine::start(config).await.unwrap();
         let sleeps = |wait: i64| {

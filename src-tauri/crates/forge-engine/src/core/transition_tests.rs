@@ -27,7 +27,7 @@ pub(crate) struct Bench {
 
 pub(crate) async fn bench() -> Bench {
     let dir = tempfile::tempdir().unwrap();
-    let mut config = EngineConfig::new(dir.path().to_owned());
+    let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
     // The profile of whoever runs the tests is not run.
     config.login_shell = Some("true".into());
     let engine = Engine::start(config).await.unwrap();

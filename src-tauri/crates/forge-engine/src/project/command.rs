@@ -1,5 +1,6 @@
 //! Projects: adding a repository, changing its rules, removing it with its worktrees (never the repository).
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use forge_git::{GitError, Repo};
@@ -62,7 +63,7 @@ pub struct ProjectChange {
 
 /// Adds a repository as a project.
 pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<Project> {
-    let path = expand_home(&new.repo_path);
+    let path = expand_home(engine, &new.repo_path);
     let repo = Repo::open(engine.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
     let root = repo.root().to_owned();
     let Some(repo_path) = root.to_str().map(str::to_owned) else {
@@ -316,9 +317,11 @@ fn checked_branch(name: &str) -> Result<String> {
     }
 }
 
-pub(crate) fn expand_home(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(rest), Some(home)) => home.join(rest),
+/// A path with the user's home folder in place of a leading `~`.
+pub(crate) fn expand_home(engine: &Engine, path: &str) -> PathBuf {
+    let home = engine.inner.config.environment.get(OsStr::new("HOME")).filter(|home| !home.is_empty());
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Path::new(home).join(rest),
         _ => PathBuf::from(path),
     }
 }

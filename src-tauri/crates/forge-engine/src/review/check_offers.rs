@@ -31,7 +31,7 @@ pub(crate) async fn check_offers_of_folder(
     branch: Option<&str>,
 ) -> Result<Vec<CheckOffer>> {
     let wrong = |error: GitError| EngineError::invalid("repo_path", error.to_string());
-    let repo = Repo::open(engine.git(), Path::new(&expand_home(path))).await.map_err(wrong)?;
+    let repo = Repo::open(engine.git(), Path::new(&expand_home(engine, path))).await.map_err(wrong)?;
     let branch = match branch {
         Some(branch) => branch.to_owned(),
         None => repo.default_branch().await.map_err(wrong)?,

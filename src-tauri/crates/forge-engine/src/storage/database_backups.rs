@@ -234,7 +234,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn database_is_copied_when_the_newest_copy_is_a_day_old() {
         let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Later::default()));
-        let mut config = EngineConfig::new(dir.path().to_owned());
+        let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         let engine = Engine::start(config).await.unwrap();
         until_copies(&engine, 1).await;
@@ -256,7 +256,7 @@ mod tests {
         let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Later::default()));
         let backups = dir.path().join("backups");
         std::fs::write(&backups, "no folder").unwrap();
-        let mut config = EngineConfig::new(dir.path().to_owned());
+        let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         let engine = Engine::start(config).await.unwrap();
         for _ in 0..400 {

@@ -10,7 +10,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::Finding;
+use super::{Finding, is_for_tests};
 
 /// The crate whose modules have an order.
 const ENGINE: &str = "src-tauri/crates/forge-engine/src/";
@@ -336,7 +336,7 @@ fn modules_of_tests(files: &[File<'_>]) -> BTreeSet<String> {
     for file in files {
         for item in &file.syntax.items {
             if let Item::Mod(item) = item
-                && is_for_tests(item)
+                && is_for_tests(&item.attrs)
             {
                 let name = item.ident.to_string();
                 found.insert(if file.module.is_empty() { name } else { format!("{}::{name}", file.module) });
@@ -344,13 +344,6 @@ fn modules_of_tests(files: &[File<'_>]) -> BTreeSet<String> {
         }
     }
     found
-}
-
-fn is_for_tests(item: &ItemMod) -> bool {
-    item.attrs.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
-    })
 }
 
 fn is_below(module: &str, roots: &BTreeSet<String>) -> bool {
@@ -463,7 +456,7 @@ impl<'f, 'a> Uses<'f, 'a> {
 
 impl<'ast> Visit<'ast> for Uses<'_, '_> {
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
-        if !is_for_tests(item) {
+        if !is_for_tests(&item.attrs) {
             visit::visit_item_mod(self, item);
         }
     }

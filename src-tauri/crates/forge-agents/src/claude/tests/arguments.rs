@@ -21,7 +21,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
         prompt_file: PathBuf::new(),
         worktree: PathBuf::from("/w"),
         given: None,
-        base: forge_exec::own_variables(),
+        base: forge_exec::variables_of(std::env::vars_os()),
         env: Vec::new(),
         shell: Vec::new(),
         limits: Limits { turns: Some(9), cost: Some(limit), ..Limits::default() },
