@@ -19,12 +19,12 @@ use crate::{
 
 /// Where a guard sends a task that it does not let go where it was to.
 #[derive(Debug, Clone)]
-pub(crate) struct Aside {
+pub(crate) struct GuardRedirect {
     to: String,
     reason: String,
 }
 
-impl Aside {
+impl GuardRedirect {
     /// The move that is made instead: the first cascade of the one that was refused.
     pub(crate) fn instead_of(self, refused: &Move) -> Move {
         let mut mv = refused.clone();
@@ -47,7 +47,7 @@ pub(crate) async fn ask_guards(
     context: &ProjectContext,
     task: &TaskRow,
     audience: Audience,
-) -> Result<Option<Aside>> {
+) -> Result<Option<GuardRedirect>> {
     let Some(state) = context.workflow.state(&task.status) else { return Ok(None) };
     for hook in state.hooks.before_exit.iter().filter(|hook| is_asked(hook, audience)) {
         let Some((reason, details)) = objection(engine, context, task, hook.action).await? else { continue };
@@ -62,7 +62,7 @@ pub(crate) async fn ask_guards(
                 return Err(EngineError::GuardRejected { action: hook.action, reason, details });
             }
             OnFailure::Cascade(to) => {
-                return Ok(Some(Aside { to, reason: format!("{}: {reason}", hook.action) }));
+                return Ok(Some(GuardRedirect { to, reason: format!("{}: {reason}", hook.action) }));
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
-        guards::{Aside, is_asked},
+        guards::{GuardRedirect, is_asked},
         moves::{Carry, Move},
         retry_budget,
         step::{AtGate, Effect, End, HeldBack, Stepping},
@@ -33,7 +33,7 @@ pub(crate) enum Leave {
     /// It may.
     Freely,
     /// It goes somewhere else.
-    Aside(Aside),
+    Redirected(GuardRedirect),
     /// It stays, and why.
     Refused(Trouble),
 }
@@ -67,7 +67,7 @@ pub(crate) async fn ask_to_leave(engine: &Engine, s: &Stepping) -> Result<Option
             mark_asked(engine, s).await?;
             Ok(None)
         }
-        Leave::Aside(aside) => Ok(Some(End::go(aside.instead_of(&mv)))),
+        Leave::Redirected(redirect) => Ok(Some(End::go(redirect.instead_of(&mv)))),
         Leave::Refused(trouble) => refused(engine, s, trouble).await.map(Some),
     }
 }
@@ -78,7 +78,7 @@ pub(crate) async fn ask_to_pass(engine: &Engine, s: &Stepping, found: Arc<dyn At
     let Some(mv) = would_pass(engine, s, found.as_ref()).await? else { return Ok(End::Found(found)) };
     let by = match may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => return Ok(End::Found(found)),
-        Leave::Aside(aside) => HeldBack::Aside(Box::new(aside.instead_of(&mv))),
+        Leave::Redirected(redirect) => HeldBack::Redirected(Box::new(redirect.instead_of(&mv))),
         Leave::Refused(trouble) => HeldBack::Refused(Box::new(trouble)),
     };
     found.held_back(engine, s, by).await
@@ -104,7 +104,7 @@ async fn would_pass(engine: &Engine, s: &Stepping, found: &dyn AtGate) -> Result
 pub(crate) async fn may_leave(engine: &Engine, s: &Stepping, audience: Audience) -> Result<Leave> {
     match super::guards::ask_guards(engine, &s.context, &s.task, audience).await {
         Ok(None) => Ok(Leave::Freely),
-        Ok(Some(aside)) => Ok(Leave::Aside(aside)),
+        Ok(Some(redirect)) => Ok(Leave::Redirected(redirect)),
         Err(EngineError::GuardRejected { action, reason, details }) => {
             let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
             trouble.details = json!({ "action": action, "details": details });

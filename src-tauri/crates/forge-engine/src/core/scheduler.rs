@@ -387,9 +387,9 @@ async fn start_by_itself(
     task: &TaskRow,
     target: &State,
 ) -> Result<bool> {
-    let (mut aside, mut refused) = (None, None);
+    let (mut redirect, mut refused) = (None, None);
     match super::guards::ask_guards(engine, context, task, Audience::AgentOnly).await {
-        Ok(sent) => aside = sent,
+        Ok(sent) => redirect = sent,
         Err(EngineError::GuardRejected { action, reason, details }) => {
             let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
             trouble.details = json!({ "action": action, "details": details });
@@ -402,12 +402,12 @@ async fn start_by_itself(
     if now.version != task.version {
         return Ok(false);
     }
-    let started = refused.is_none() && aside.is_none();
+    let started = refused.is_none() && redirect.is_none();
     match refused {
         None => {
             let actor = Actor::System { cause: Cause::Scheduler };
             let mv = Move::by(&target.name, "start", actor);
-            let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
+            let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
             super::transition::apply(engine, &mut tx, context, &mut now, mv).await?;
         }
         Some(trouble) => drop(

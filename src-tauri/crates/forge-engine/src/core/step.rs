@@ -80,7 +80,7 @@ pub(crate) trait AtGate: Finding {
 /// What the guards of a gate say to a task that was about to pass.
 pub(crate) enum HeldBack {
     /// It goes somewhere else.
-    Aside(Box<Move>),
+    Redirected(Box<Move>),
     /// It stays, and why.
     Refused(Box<Trouble>),
 }

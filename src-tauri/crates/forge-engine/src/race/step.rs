@@ -344,15 +344,15 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
     let (Some(winner), Some(accept)) = (winner, accept) else {
         return Ok(End::Ok(Some("the state declares no accept".to_owned())));
     };
-    let aside = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
+    let redirect = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => None,
-        Leave::Aside(aside) => Some(aside),
+        Leave::Redirected(redirect) => Some(redirect),
         Leave::Refused(trouble) => return Ok(End::Block(trouble)),
     };
     let actor = Actor::Agent { id: winner.agent_id.clone() };
     let mut mv = Move::by(&accept.to, "accept", actor);
     mv.reason = Some(format!("{} won the race", winner.strategy));
-    Ok(End::go(aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv))))
+    Ok(End::go(redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv))))
 }
 
 /// A race looks again once an entry of its is over.

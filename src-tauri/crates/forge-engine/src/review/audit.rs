@@ -82,7 +82,7 @@ impl AtGate for Audited {
     ) -> BoxFuture<'a, Result<End>> {
         Box::pin(async move {
             let instead = match by {
-                HeldBack::Aside(mv) => End::Go(mv),
+                HeldBack::Redirected(mv) => End::Go(mv),
                 HeldBack::Refused(trouble) => core::leaving::refused(engine, s, *trouble).await?,
             };
             Ok(End::Found(Arc::new(Self { instead: Some(Box::new(instead)), ..self.as_ref().clone() })))

@@ -61,7 +61,7 @@ pub(crate) async fn decide(
         Decision::Reject => super::comments::notes(engine, id, comments).await?,
     };
     let _hold = core::workers::hold(engine, id).await;
-    let mut aside = None;
+    let mut redirect = None;
     if decision == Decision::Approve {
         let (task, context, review) = {
             let mut conn = engine.store().read().await?;
@@ -70,14 +70,14 @@ pub(crate) async fn decide(
             (task, context, review)
         };
         super::require_reviewed_work(engine, &context, &task, &review, commit.as_deref()).await?;
-        aside = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
+        redirect = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
     }
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, version).await?;
     let review = awaited_review(&mut tx, &task, gate).await?;
-    match (decision, aside) {
-        (Decision::Approve, Some(aside)) => {
-            let mv = aside.instead_of(&Move::by(&task.status, "accept", actor));
+    match (decision, redirect) {
+        (Decision::Approve, Some(redirect)) => {
+            let mv = redirect.instead_of(&Move::by(&task.status, "accept", actor));
             core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
         }
         (Decision::Approve, None) => {

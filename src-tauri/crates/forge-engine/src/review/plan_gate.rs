@@ -100,7 +100,7 @@ impl AtGate for PlanWritten {
     ) -> BoxFuture<'a, Result<End>> {
         Box::pin(async move {
             match by {
-                HeldBack::Aside(mv) => Ok(End::Go(mv)),
+                HeldBack::Redirected(mv) => Ok(End::Go(mv)),
                 HeldBack::Refused(trouble) => {
                     let correction = Correction::GuardRefused { reason: trouble.message.clone() };
                     send_back_in_place(engine, s, correction, "a guard refused", *trouble).await

@@ -119,9 +119,9 @@ pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execu
         tx.commit().await?;
         return Ok(End::Ok(Some("the state declares no accept".to_owned())));
     };
-    let aside = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
+    let redirect = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => None,
-        Leave::Aside(aside) => Some(aside),
+        Leave::Redirected(redirect) => Some(redirect),
         Leave::Refused(trouble) => {
             let correction = Correction::GuardRefused { reason: trouble.message.clone() };
             return send_back_in_place(engine, s, correction, "a guard refused", trouble).await;
@@ -130,6 +130,6 @@ pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execu
     let mut mv = Move::by(&accept.to, "accept", Actor::Agent { id: execution.agent_id });
     mv.carry.note = unchanged.then(|| "no changes".to_owned());
     mv.reason = execution.summary;
-    let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
+    let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
     Ok(End::go(mv))
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, guards::Aside, lineage::is_ordered},
+    core::{self, context::ProjectContext, guards::GuardRedirect, lineage::is_ordered},
     error::Result,
 };
 
@@ -54,7 +54,7 @@ pub(crate) async fn ask_guards_of_claim(
     actor: &Actor,
     id: &TaskId,
     version: Option<u32>,
-) -> Result<Option<Aside>> {
+) -> Result<Option<GuardRedirect>> {
     let (task, context) = {
         let mut conn = engine.store().read().await?;
         core::load::load_own(engine, &mut conn, id, version).await?

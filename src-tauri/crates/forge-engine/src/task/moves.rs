@@ -95,7 +95,7 @@ pub(crate) async fn move_task(
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
     core::worktree_lock::refuse_locked(engine, id, request.if_locked).await?;
     refuse_unreviewed(engine, &context, &task, &request.to).await?;
-    let aside = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
+    let redirect = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
     let _hold = core::workers::hold(engine, id).await;
     let turn = subtask::stop_turn_of(engine, &task).await?;
     run::running::stop_run(engine, id).await;
@@ -135,7 +135,7 @@ pub(crate) async fn move_task(
             files: Vec::new(),
         });
     }
-    let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
+    let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
     core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
     if let Some(turn) = &turn {
         subtask::go_on_after(&mut tx, turn).await?;
@@ -175,7 +175,7 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
     let ClaimRequest { version, holder, queue, if_locked } = request;
     let conflict = EngineError::conflict;
     core::worktree_lock::refuse_locked(engine, id, if_locked).await?;
-    let aside = ask_guards_of_claim(engine, &actor, id, version).await?;
+    let redirect = ask_guards_of_claim(engine, &actor, id, version).await?;
     let _hold = core::workers::hold(engine, id).await;
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, version).await?;
@@ -218,7 +218,7 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
     }
     fill_claimed_roles(engine, &mut tx, &context, &task, (&target, &role), &holder).await?;
     let mv = Move::by(&target.name, "claim", actor);
-    let mv = aside.map_or_else(|| mv.clone(), |aside| aside.instead_of(&mv));
+    let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
     core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
     tx.commit().await?;
     engine.point("claim.committed");
