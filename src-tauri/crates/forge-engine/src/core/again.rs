@@ -10,7 +10,7 @@ use crate::{
     Engine,
     core::{
         self,
-        moves::Carry,
+        moves::EntryInput,
         retry_budget,
         step::{Effect, End, Stepping},
         trouble::Trouble,
@@ -23,7 +23,7 @@ pub(crate) async fn re_enter(
     engine: &Engine,
     tx: &mut Tx,
     s: &mut Stepping,
-    carry: Carry,
+    input: EntryInput,
     effects: &mut Vec<Effect>,
 ) -> Result<()> {
     slots::release(tx, &s.task.id).await?;
@@ -47,17 +47,17 @@ pub(crate) async fn send_back_in_place(
     if !budget.allows() {
         return Ok(End::Block(trouble));
     }
-    let carry = Carry {
+    let carry = EntryInput {
         corrections: vec![correction],
         cause: Some(cause.to_owned()),
         spends: Some(BudgetKind::Execution),
-        ..Carry::default()
+        ..EntryInput::default()
     };
     run_once_more(engine, s, carry).await
 }
 
 /// Replaces the rest of this turn's steps by another run of the agent.
-pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, carry: Carry) -> Result<End> {
+pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, input: EntryInput) -> Result<End> {
     let mut effects: Vec<Effect> = Vec::new();
     let mut tx = engine.store().write().await?;
     let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };

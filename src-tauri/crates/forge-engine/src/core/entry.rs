@@ -19,7 +19,7 @@ use crate::{
         context::ProjectContext,
         features::{Entering, features},
         lineage::{is_entry, is_ordered},
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
     },
     error::Result,
 };
@@ -71,7 +71,7 @@ fn entry_steps(
         step.params = params;
         step
     };
-    let carry = serde_json::to_value(&mv.carry)
+    let carry = serde_json::to_value(&mv.input)
         .map_err(|error| EngineError::Io { doing: "write down a step".to_owned(), source: error.into() })?;
     if let Some(until) = mv.undo_until {
         list.push(StepRow { not_before: Some(until), ..own(StepKind::UndoWindow, "undo", None) });
@@ -166,12 +166,12 @@ pub(crate) async fn insert_entry(
     context: &ProjectContext,
     task: &mut TaskRow,
     last: &TransitionRow,
-    carry: Carry,
+    input: EntryInput,
 ) -> Result<()> {
     let state =
         context.workflow.state(&task.status).ok_or_else(|| EngineError::not_found("state", &task.status))?;
     let mut mv = Move::by(&task.status, &last.trigger, last.actor.clone());
-    mv.carry = carry;
+    mv.input = carry;
     let entering = Entering { context, task, left: "", state, row: last };
     let (entry, _) = collect_entry(engine, tx, entering, &mv).await?;
     let now = engine.now();

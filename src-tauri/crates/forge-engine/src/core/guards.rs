@@ -11,7 +11,7 @@ use crate::{
     core::{
         context::ProjectContext,
         features::{Objection, features},
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
     },
     error::Result,
@@ -34,7 +34,7 @@ impl GuardRedirect {
         mv.depth = refused.depth + 1;
         mv.reason = Some(self.reason);
         (mv.rejection, mv.position, mv.undo_until) = (false, None, None);
-        Move { carry: Carry::default(), annotation: None, ..mv }
+        Move { input: EntryInput::default(), annotation: None, ..mv }
     }
 }
 

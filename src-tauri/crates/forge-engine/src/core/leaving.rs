@@ -17,7 +17,7 @@ use crate::{
     core::{
         self,
         guards::{GuardRedirect, is_asked},
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         retry_budget,
         step::{AtGate, Effect, End, HeldBack, Stepping},
         trouble::Trouble,
@@ -149,11 +149,11 @@ pub(crate) async fn refused(engine: &Engine, s: &Stepping, trouble: Trouble) -> 
         Some(work) if has_agent && budget.allows() => {
             let mut mv = Move::cascade(&work.name, "guard", Cause::Workflow, &s.transition);
             mv.reason = Some(trouble.message.clone());
-            mv.carry = Carry {
+            mv.input = EntryInput {
                 corrections: vec![Correction::GuardRefused { reason: trouble.message }],
                 cause: Some("a guard refused".to_owned()),
                 spends: Some(BudgetKind::Execution),
-                ..Carry::default()
+                ..EntryInput::default()
             };
             Ok(End::go(mv))
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the steps of the entered state need to know about how it came to be entered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Carry {
+pub(crate) struct EntryInput {
     /// What the agent that is started is told besides the task.
     #[serde(default)]
     pub corrections: Vec<Correction>,
@@ -52,7 +52,7 @@ pub(crate) struct Move {
     pub reason: Option<String>,
     pub rejection: bool,
     pub depth: u32,
-    pub carry: Carry,
+    pub input: EntryInput,
     pub annotation: Option<ErrorAnnotation>,
     pub position: Option<f64>,
     pub undo_until: Option<Timestamp>,
@@ -81,7 +81,7 @@ impl Move {
             reason: None,
             rejection: false,
             depth,
-            carry: Carry::default(),
+            input: EntryInput::default(),
             annotation: None,
             position: None,
             undo_until: None,

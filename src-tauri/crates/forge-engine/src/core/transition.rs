@@ -99,7 +99,7 @@ pub(crate) async fn apply(
         steps::insert(tx, &mut step).await?;
     }
     if state.plans() && !is_ordered(task) {
-        begin_review(engine, tx, task, &state, &row, mv.carry.note.clone()).await?;
+        begin_review(engine, tx, task, &state, &row, mv.input.note.clone()).await?;
     }
     tasks::update(tx, task, now).await?;
     let facts = json!({ "from": from, "to": row.to, "trigger": row.trigger, "actor": row.actor, "number": task.number });

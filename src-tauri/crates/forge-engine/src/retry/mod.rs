@@ -19,7 +19,7 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
     },
     error::Result,
     review, subtask,
@@ -35,7 +35,7 @@ pub(crate) async fn retry(
     annotation: Option<ErrorAnnotation>,
     correction: Option<Correction>,
 ) -> Result<()> {
-    let mut carry = Carry { cause: Some("retried by hand".to_owned()), ..Carry::default() };
+    let mut carry = EntryInput { cause: Some("retried by hand".to_owned()), ..EntryInput::default() };
     carry.corrections.extend(correction);
     let kind = annotation.as_ref().map(|annotation| annotation.kind);
     let last_run = executions::last(tx, &task.id).await?;
@@ -69,7 +69,7 @@ pub(crate) async fn retry(
     let mut mv = Move::by(&to, "retry", actor);
     // Repeating what failed is no new judgement of the work.
     mv.keeps_pass = true;
-    mv.carry = carry;
+    mv.input = carry;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 
@@ -100,7 +100,7 @@ async fn audit_again(
     tx: &mut Tx,
     task: &mut TaskRow,
     last: &TransitionRow,
-    carry: Carry,
+    input: EntryInput,
 ) -> Result<()> {
     if let Some(mut review) = reviews::last(tx, &task.id).await? {
         review.status = ReviewStatus::Running;
@@ -126,11 +126,11 @@ pub(crate) async fn back_to_work(
 ) -> Result<()> {
     let to = work_state(context)?;
     let last_run = executions::last(tx, &task.id).await?;
-    let carry = Carry {
+    let carry = EntryInput {
         corrections: vec![correction],
         cause: Some(verb.to_string()),
         subtask_turn: subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?,
-        ..Carry::default()
+        ..EntryInput::default()
     };
     if to == task.status {
         let last = transitions::last(tx, &task.id)
@@ -141,7 +141,7 @@ pub(crate) async fn back_to_work(
     }
     let mut mv = Move::by(&to, verb.as_str(), actor);
     mv.reason = reason;
-    mv.carry = carry;
+    mv.input = carry;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 

@@ -29,7 +29,7 @@ use crate::{
         self,
         entry::corrupt_step,
         features::features,
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         retry_budget,
         step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
         trouble::Trouble,
@@ -150,7 +150,7 @@ async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: A
     };
     let row = executions::get(tx, &execution.id).await?;
     let corrections = row.map(|row| row.corrections).unwrap_or_default();
-    let carry = Carry { cause: Some(cause.to_owned()), corrections, ..Carry::default() };
+    let carry = EntryInput { cause: Some(cause.to_owned()), corrections, ..EntryInput::default() };
     ask_auditor(tx, &s.task, &s.transition, carry).await?;
     Ok(End::Ok(Some(cause.to_owned())))
 }
@@ -328,10 +328,10 @@ async fn without_verdict(
     let row = executions::get(tx, &execution.id).await?;
     let asked_again = row.is_some_and(|row| row.corrections.contains(&Correction::NoVerdict {}));
     if !asked_again && !stopped && !hopeless {
-        let carry = Carry {
+        let carry = EntryInput {
             cause: Some("no verdict".to_owned()),
             corrections: vec![Correction::NoVerdict {}],
-            ..Carry::default()
+            ..EntryInput::default()
         };
         ask_auditor(tx, &s.task, &s.transition, carry).await?;
         return Ok(End::Ok(Some("no verdict: the auditor is asked once more".to_owned())));
@@ -360,7 +360,7 @@ pub(crate) async fn ask_auditor(
     tx: &mut Tx,
     task: &TaskRow,
     transition: &TransitionRow,
-    carry: Carry,
+    input: EntryInput,
 ) -> Result<()> {
     let params = serde_json::to_value(carry).map_err(corrupt_step)?;
     let queue = |kind, action, params| {

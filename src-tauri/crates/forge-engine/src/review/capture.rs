@@ -28,7 +28,7 @@ use crate::{
         self,
         context::{backup_prefix, task_branch},
         entry::corrupt_step,
-        moves::Carry,
+        moves::EntryInput,
         step::{End, Stepping},
         transition::is_reviewed,
         trouble::{Trouble, trouble_of},
@@ -276,9 +276,9 @@ async fn begin_captured_review(
     state: &State,
     commit: Option<String>,
 ) -> Result<()> {
-    let carry: Carry = match s.step.params.clone() {
+    let input: EntryInput = match s.step.params.clone() {
         Some(params) => serde_json::from_value(params).map_err(corrupt_step)?,
-        None => Carry::default(),
+        None => EntryInput::default(),
     };
     let last = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
     let is_open = |review: &Review| {

@@ -21,7 +21,7 @@ use crate::{
         self,
         context::ProjectContext,
         features::features,
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         retry_budget,
         step::{End, Stepping},
         trouble::Trouble,
@@ -239,7 +239,7 @@ pub(crate) async fn reject(
     } else {
         "sent back".to_owned()
     };
-    mv.carry = Carry { corrections: vec![rejection.correction], cause: Some(cause), ..Carry::default() };
+    mv.input = EntryInput { corrections: vec![rejection.correction], cause: Some(cause), ..EntryInput::default() };
     Ok(End::go(mv))
 }
 
@@ -289,7 +289,7 @@ async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -
     {
         let correction =
             Correction::Conflict { target: conflict.target, paths: conflict.paths, begun: false };
-        mv.carry = Carry { corrections: vec![correction], fix_conflict: true, ..Carry::default() };
+        mv.input = EntryInput { corrections: vec![correction], fix_conflict: true, ..EntryInput::default() };
     } else {
         let cause = format!("conflict:{}", s.transition.id);
         core::notices::notify(

@@ -24,7 +24,7 @@ use crate::{
         again::re_enter,
         entry::corrupt_step,
         lineage::audits,
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         retry_budget,
         step::{Effect, End, Stepping},
         trouble::Trouble,
@@ -105,7 +105,7 @@ pub(crate) async fn dispatch(
             return Ok(place);
         }
     }
-    let carry: Carry = s
+    let input: EntryInput = s
         .step
         .params
         .clone()
@@ -211,7 +211,7 @@ pub(crate) async fn restart(
 }
 
 async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
-    let carry: Carry = s
+    let input: EntryInput = s
         .step
         .params
         .clone()
@@ -228,10 +228,10 @@ async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
     }
     let mut mv = Move::cascade(&retry.to, "retry", Cause::Merge, &s.transition);
     mv.reason.clone_from(&s.transition.reason);
-    mv.carry = Carry {
+    mv.input = EntryInput {
         corrections: carry.corrections,
         cause: Some("merge conflict".to_owned()),
-        ..Carry::default()
+        ..EntryInput::default()
     };
     Ok(End::go(mv))
 }
@@ -271,11 +271,11 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
         return Ok(End::Block(trouble));
     }
     let subtask_turn = Engine::is_failed_turn(Some(&last));
-    let mut carry = Carry {
+    let mut carry = EntryInput {
         cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
         subtask_turn,
         goes_on: true,
-        ..Carry::default()
+        ..EntryInput::default()
     };
     carry.corrections.push(Correction::Interrupted { what });
     // Forge's own end is not the agent's fault and spends nothing.
@@ -294,12 +294,12 @@ async fn run_after_the_limit(
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
     let what = "the model's provider asked to wait".to_owned();
-    let carry = Carry {
+    let carry = EntryInput {
         cause: Some("the limit is over".to_owned()),
         corrections: vec![Correction::Interrupted { what }],
         subtask_turn: Engine::is_failed_turn(Some(last)),
         goes_on: true,
-        ..Carry::default()
+        ..EntryInput::default()
     };
     re_enter(engine, tx, s, carry, effects).await?;
     Ok(End::Ok(Some("goes on when the limit is over".to_owned())))

@@ -19,7 +19,7 @@ use crate::{
         again::{run_once_more, send_back_in_place},
         context::backup_prefix,
         leaving::Leave,
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         step::{End, Stepping},
         trouble::Trouble,
     },
@@ -105,10 +105,10 @@ pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execu
     }
     let unchanged = s.task.diff_stat.is_none_or(|stat| stat.files == 0);
     if unchanged && s.task.review_passed_at.is_none() && execution.cause != ASKED_ABOUT_NO_CHANGE {
-        let carry = Carry {
+        let carry = EntryInput {
             corrections: vec![Correction::NoChange {}],
             cause: Some(ASKED_ABOUT_NO_CHANGE.to_owned()),
-            ..Carry::default()
+            ..EntryInput::default()
         };
         return run_once_more(engine, s, carry).await;
     }
@@ -128,7 +128,7 @@ pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execu
         }
     };
     let mut mv = Move::by(&accept.to, "accept", Actor::Agent { id: execution.agent_id });
-    mv.carry.note = unchanged.then(|| "no changes".to_owned());
+    mv.input.note = unchanged.then(|| "no changes".to_owned());
     mv.reason = execution.summary;
     let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
     Ok(End::go(mv))

@@ -12,7 +12,7 @@ use crate::{
     core::{
         self,
         entry::corrupt_step,
-        moves::Carry,
+        moves::EntryInput,
         step::{Effect, End, Stepping},
     },
     error::Result,
@@ -46,7 +46,7 @@ pub(crate) async fn follow_up_now(
         let message = "your message goes to the agent once its run is over";
         return Ok(End::wait(WaitReason::WorkspaceLocked, message.to_owned()));
     }
-    let mut carry = Carry { cause: Some("your message".to_owned()), ..Carry::default() };
+    let mut carry = EntryInput { cause: Some("your message".to_owned()), ..EntryInput::default() };
     for mut step in steps::open(tx, &s.task.id).await? {
         match step.kind {
             StepKind::FollowUp => {

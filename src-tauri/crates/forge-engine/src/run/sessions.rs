@@ -17,7 +17,7 @@ use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
 use crate::{
-    core::{self, lineage::is_entry, moves::Carry, step::Stepping},
+    core::{self, lineage::is_entry, moves::EntryInput, step::Stepping},
     error::Result,
 };
 
@@ -49,7 +49,7 @@ pub(crate) async fn session_for(
     agent: &Agent,
     role: ExecutionRole,
     previous: Option<&ExecutionRow>,
-    carry: &Carry,
+    carry: &EntryInput,
 ) -> Result<Session> {
     let can = adapter(agent.adapter).capabilities();
     let of_coder;
@@ -98,7 +98,7 @@ async fn alike<'r>(
 }
 
 /// What the move that led here asks for. A second run behind the same move goes on with the first one's.
-fn coder_mode(s: &Stepping, carry: &Carry, source: Option<&ExecutionRow>) -> SessionMode {
+fn coder_mode(s: &Stepping, carry: &EntryInput, source: Option<&ExecutionRow>) -> SessionMode {
     let is_second = source.is_some_and(|row| row.after_transition >= s.transition.seq);
     if carry.subtask_turn || is_second {
         return SessionMode::Resume;

@@ -26,7 +26,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix, is_closed},
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
         step::{Effect, End, Stepping},
         trouble::Trouble,
@@ -84,7 +84,7 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
     }
     drop(conn);
     let carry =
-        Carry { cause: Some(format!("subtask #{}", next.number)), subtask_turn: true, ..Carry::default() };
+        EntryInput { cause: Some(format!("subtask #{}", next.number)), subtask_turn: true, ..EntryInput::default() };
     core::again::run_once_more(engine, s, carry).await.map(Some)
 }
 

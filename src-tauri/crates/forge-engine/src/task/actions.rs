@@ -22,7 +22,7 @@ use crate::{
         context::ProjectContext,
         features::{Asked, features},
         lineage::audits,
-        moves::{Carry, Move},
+        moves::{EntryInput, Move},
         prerequisites::open_prerequisites,
         retry_budget,
         transition::is_reviewed,
@@ -305,7 +305,7 @@ async fn review_again(
     let gate = gate.filter(|state| is_reviewed(state)).or_else(|| context.workflow.review_gate());
     let gate = gate.ok_or_else(|| EngineError::not_found("state", "of kind gate"))?.name.clone();
     let carry =
-        Carry { cause: Some("reviewed again by hand".to_owned()), reuse_passes: true, ..Carry::default() };
+        EntryInput { cause: Some("reviewed again by hand".to_owned()), reuse_passes: true, ..EntryInput::default() };
     task.review_passed_at = None;
     if gate == task.status {
         supersede_review(tx, &task.id, engine.now()).await?;
@@ -316,7 +316,7 @@ async fn review_again(
         return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
     }
     let mut mv = Move::by(&gate, Verb::ReviewAgain.as_str(), actor);
-    mv.carry = carry;
+    mv.input = carry;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 

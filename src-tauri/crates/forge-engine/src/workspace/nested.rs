@@ -16,7 +16,7 @@ use crate::{
     core::{
         self,
         context::backup_prefix,
-        moves::Carry,
+        moves::EntryInput,
         step::{End, Stepping},
         trouble::Trouble,
     },
@@ -97,10 +97,10 @@ pub(crate) async fn refuse_embedded(
         named(&paths)
     );
     if by.is_some_and(|run| run.cause != TOLD_OF_EMBEDDED) {
-        let carry = Carry {
+        let carry = EntryInput {
             corrections: vec![Correction::GuardRefused { reason }],
             cause: Some(TOLD_OF_EMBEDDED.to_owned()),
-            ..Carry::default()
+            ..EntryInput::default()
         };
         return core::again::run_once_more(engine, s, carry).await.map(Some);
     }
