@@ -21,7 +21,7 @@ use crate::{
         self,
         features::{Acting, Contributor, Features, Guard, Instant, Run, StepSpec, Steps},
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     cost,
     error::Result,
@@ -281,7 +281,7 @@ fn spec_of(step: &StepRow) -> StepSpec {
         StepKind::Action => match step.action {
             Some(action) => spec_of_action(action),
             None => instant(|_, _, _, _| {
-                let trouble = Trouble::new(AnnotationType::RecoveryRequired, "the step names no action");
+                let trouble = BlockReason::new(AnnotationType::RecoveryRequired, "the step names no action");
                 Box::pin(async { Ok(End::Block(trouble)) })
             }),
         },

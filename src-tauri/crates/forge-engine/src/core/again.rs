@@ -13,7 +13,7 @@ use crate::{
         moves::EntryInput,
         retry_budget,
         step::{Effect, End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -38,7 +38,7 @@ pub(crate) async fn send_back_in_place(
     s: &Stepping,
     correction: Correction,
     cause: &str,
-    trouble: Trouble,
+    trouble: BlockReason,
 ) -> Result<End> {
     let budget = {
         let mut conn = engine.store().read().await?;

@@ -35,7 +35,7 @@ use crate::{
         context::ProjectContext,
         moves::Move,
         step::{Effect, End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -352,7 +352,7 @@ static UNWIRED: Features = Features {
 /// A step that the feature which runs it is missing for.
 pub(crate) const NOTHING: StepSpec = StepSpec {
     run: Run::Instant(|_, _, _, _| {
-        let trouble = Trouble::new(AnnotationType::RecoveryRequired, "no feature runs this step");
+        let trouble = BlockReason::new(AnnotationType::RecoveryRequired, "no feature runs this step");
         Box::pin(std::future::ready(Ok(End::Block(trouble))))
     }),
     begin: None,

@@ -20,7 +20,7 @@ use crate::{
         moves::{EntryInput, Move},
         retry_budget,
         step::{AtGate, Effect, End, HeldBack, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -35,7 +35,7 @@ pub(crate) enum Leave {
     /// It goes somewhere else.
     Redirected(GuardRedirect),
     /// It stays, and why.
-    Refused(Trouble),
+    Refused(BlockReason),
 }
 
 /// Whether a step may send its task out of a state that has guards, which were not asked yet.
@@ -106,7 +106,7 @@ pub(crate) async fn may_leave(engine: &Engine, s: &Stepping, audience: Audience)
         Ok(None) => Ok(Leave::Freely),
         Ok(Some(redirect)) => Ok(Leave::Redirected(redirect)),
         Err(EngineError::GuardRejected { action, reason, details }) => {
-            let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+            let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
             trouble.details = json!({ "action": action, "details": details });
             Ok(Leave::Refused(trouble))
         }
@@ -139,7 +139,7 @@ async fn mark_asked(engine: &Engine, s: &Stepping) -> Result<()> {
 }
 
 /// The agent gets the reason as another turn, paid from the execution budget; a person without either.
-pub(crate) async fn refused(engine: &Engine, s: &Stepping, trouble: Trouble) -> Result<End> {
+pub(crate) async fn refused(engine: &Engine, s: &Stepping, trouble: BlockReason) -> Result<End> {
     let mut conn = engine.store().read().await?;
     let budget = retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution);
     let role = s.context.work_role().unwrap_or_default();

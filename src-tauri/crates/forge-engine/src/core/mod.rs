@@ -40,7 +40,7 @@ pub(crate) mod sync;
 pub(crate) mod transition;
 #[cfg(test)]
 pub(crate) mod transition_tests;
-pub(crate) mod trouble;
+pub(crate) mod block_reason;
 pub(crate) mod watchdog;
 pub(crate) mod workers;
 pub(crate) mod worktree_lock;

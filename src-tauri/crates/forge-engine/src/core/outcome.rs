@@ -22,7 +22,7 @@ use crate::{
         follow::act,
         moves::Move,
         step::{BEHIND_BARRIER, Effect, End, Stepping, name_of},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -160,7 +160,7 @@ async fn follow_policy(
     context: &ProjectContext,
     task: &mut TaskRow,
     step: &StepRow,
-    trouble: Trouble,
+    trouble: BlockReason,
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
     let facts = json!({ "action": name_of(step), "reason": trouble.message });
@@ -186,7 +186,7 @@ pub(crate) async fn stay_behind_barrier(
     context: &ProjectContext,
     task: &mut TaskRow,
     step: &StepRow,
-    trouble: Trouble,
+    trouble: BlockReason,
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
     super::entry::skip_open(engine, tx, task, BEHIND_BARRIER).await?;

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{context::ProjectContext, features::features, guarded::guarded, step::name_of, trouble::Trouble},
+    core::{context::ProjectContext, features::features, guarded::guarded, step::name_of, block_reason::BlockReason},
     error::{Panic, Result},
 };
 
@@ -37,11 +37,11 @@ impl Panic {
         }
     }
 
-    pub(crate) fn trouble(&self, unit: &str) -> Trouble {
+    pub(crate) fn trouble(&self, unit: &str) -> BlockReason {
         let message = format!(
             "{self} ({unit}). It was tried twice. Retry it; if it fails again, report it with the log of the engine."
         );
-        let mut trouble = Trouble::new(AnnotationType::RecoveryRequired, message);
+        let mut trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
         trouble.details = json!({ "place": self.place, "panic": self.message, "unit": unit });
         trouble
     }
@@ -113,7 +113,7 @@ pub(crate) async fn give_to_person(
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
-    trouble: Trouble,
+    trouble: BlockReason,
 ) -> Result<()> {
     let state = context.workflow.state(&task.status);
     let stays = |state: &State| state.is_terminal() || state.kind == StateKind::Blocked;

@@ -9,7 +9,7 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 
 use crate::{
-    core::{context::ProjectContext, trouble::Trouble},
+    core::{context::ProjectContext, block_reason::BlockReason},
     error::Result,
 };
 
@@ -43,13 +43,13 @@ pub(crate) async fn open_prerequisites(
 }
 
 /// Why a task cannot start whose prerequisite was cancelled.
-pub(crate) fn prerequisite_cancelled(prerequisite: &TaskRow) -> Trouble {
+pub(crate) fn prerequisite_cancelled(prerequisite: &TaskRow) -> BlockReason {
     let message = format!(
         "#{} {}, which must be done before it, was cancelled",
         prerequisite.number, prerequisite.title
     );
     let details = json!({ "prerequisite": prerequisite.id, "number": prerequisite.number });
-    Trouble { details, ..Trouble::new(AnnotationType::DependencyCancelled, message) }
+    BlockReason { details, ..BlockReason::new(AnnotationType::DependencyCancelled, message) }
 }
 
 /// Tasks as people call them.

@@ -23,7 +23,7 @@ use crate::{
         instant::skip_with_needed,
         outcome::{finish_step, record},
         step::{End, Stepping, name_of},
-        trouble::{Trouble, trouble_of},
+        block_reason::{BlockReason, block_reason_of},
     },
     error::Result,
 };
@@ -101,7 +101,7 @@ fn broken(stepping: &Stepping, error: &EngineError) -> End {
         (_, Some(Action::RunMerge)) => AnnotationType::MergeError,
         _ => AnnotationType::RecoveryRequired,
     };
-    End::Block(trouble_of(error, kind))
+    End::Block(block_reason_of(error, kind))
 }
 
 /// Runs instant steps in one transaction, up to the first that acts on the world or must wait.
@@ -189,7 +189,7 @@ async fn run_step(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> 
 pub(crate) async fn or_not_kept(engine: &Engine, end: Result<End>) -> Result<End> {
     match end {
         Err(error) if super::disk::passes_with_storage(engine, &error).await => Err(error),
-        Err(error) => Ok(End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string()))),
+        Err(error) => Ok(End::Failed(BlockReason::new(AnnotationType::RecoveryRequired, error.to_string()))),
         end => end,
     }
 }

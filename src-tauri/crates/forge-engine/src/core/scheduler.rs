@@ -30,7 +30,7 @@ use crate::{
         prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
         step::{End, Stepping},
         sync::locked,
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -391,7 +391,7 @@ async fn start_by_itself(
     match super::guards::ask_guards(engine, context, task, Audience::AgentOnly).await {
         Ok(sent) => redirect = sent,
         Err(EngineError::GuardRejected { action, reason, details }) => {
-            let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+            let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
             trouble.details = json!({ "action": action, "details": details });
             refused = Some(trouble);
         }

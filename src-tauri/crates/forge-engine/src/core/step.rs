@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     Engine,
-    core::{context::ProjectContext, moves::Move, trouble::Trouble},
+    core::{context::ProjectContext, moves::Move, block_reason::BlockReason},
     error::Result,
 };
 
@@ -29,11 +29,11 @@ pub(crate) enum End {
     /// There was nothing to do, and why.
     Skipped(String),
     /// It failed; its hook's policy decides.
-    Failed(Trouble),
+    Failed(BlockReason),
     /// It sends the task on.
     Go(Box<Move>),
     /// It blocks the task, whatever the policy.
-    Block(Trouble),
+    Block(BlockReason),
     /// It cannot go on yet and will be run again.
     Wait(Waiting),
     /// It was stopped from outside and stays pending; a hook is settled by the next worker.
@@ -82,7 +82,7 @@ pub(crate) enum HeldBack {
     /// It goes somewhere else.
     Redirected(Box<Move>),
     /// It stays, and why.
-    Refused(Box<Trouble>),
+    Refused(Box<BlockReason>),
 }
 
 impl End {

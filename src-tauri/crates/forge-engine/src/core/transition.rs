@@ -26,7 +26,7 @@ use crate::{
         lineage::{is_entry, is_ordered},
         moves::Move,
         retry_budget,
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -263,7 +263,7 @@ pub(crate) async fn cascade(
     if context.workflow.state(&mv.to).is_none() {
         // The definition was changed while a step of the old one was pending.
         let message = format!("the workflow has no state `{}` any more", mv.to);
-        let trouble = Trouble::new(AnnotationType::RecoveryRequired, message);
+        let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
         return block(engine, tx, context, task, trouble, Cause::Workflow).await;
     }
     if mv.depth <= MAX_CASCADES {
@@ -271,7 +271,7 @@ pub(crate) async fn cascade(
     }
     let message =
         format!("moving on to {} would be cascade {} in a row, {MAX_CASCADES} are allowed", mv.to, mv.depth);
-    let trouble = Trouble::new(AnnotationType::CascadeLimit, message);
+    let trouble = BlockReason::new(AnnotationType::CascadeLimit, message);
     block(engine, tx, context, task, trouble, Cause::Workflow).await
 }
 
@@ -281,7 +281,7 @@ pub(crate) async fn block(
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
-    trouble: Trouble,
+    trouble: BlockReason,
     cause: Cause,
 ) -> Result<TransitionRow> {
     let to = context

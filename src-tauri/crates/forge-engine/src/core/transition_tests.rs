@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineConfig,
-    core::{context::ProjectContext, moves::Move, transition::MAX_CASCADES, trouble::Trouble},
+    core::{context::ProjectContext, moves::Move, transition::MAX_CASCADES, block_reason::BlockReason},
 };
 
 pub(crate) struct Bench {
@@ -109,7 +109,7 @@ impl Bench {
         let target = self.context.workflow.state(&edge.to).unwrap();
         if target.kind == StateKind::Blocked {
             mv.annotation =
-                Some(Trouble::new(AnnotationType::Manual, "walked").annotation(&edge.from, engine.now()));
+                Some(BlockReason::new(AnnotationType::Manual, "walked").annotation(&edge.from, engine.now()));
         }
         super::transition::apply(engine, &mut tx, &self.context, &mut task, mv).await.unwrap();
 

@@ -23,7 +23,7 @@ use crate::{
     Engine, Work,
     core::{
         self, context::ProjectContext, features::features, lineage::is_ordered, transition::is_reviewed,
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -104,7 +104,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
         processes::delete(&mut tx, &marker_of(lost.id.as_str()).0).await?;
     }
     let message = format!("nothing runs, waits or is asked for this task in {}", task.status);
-    let trouble = Trouble::new(AnnotationType::RecoveryRequired, message);
+    let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
     super::transition::block(engine, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
     tx.commit().await?;
     engine.kick(id);

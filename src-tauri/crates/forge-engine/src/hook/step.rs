@@ -32,7 +32,7 @@ use crate::{
         context::ProjectContext,
         features::{Run, features},
         step::{Effect, End, Finding, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     hook::{
@@ -253,7 +253,7 @@ async fn run_hook_plugin(
         None => match act_as_plugin(engine, s, plugin.name, cancel).await {
             Ok(end) => end,
             Err(error) if core::disk::passes_with_storage(engine, &error).await => return Err(error),
-            Err(error) => End::Failed(Trouble::new(AnnotationType::RecoveryRequired, error.to_string())),
+            Err(error) => End::Failed(BlockReason::new(AnnotationType::RecoveryRequired, error.to_string())),
         },
     };
     let (found, end) = match end {
@@ -355,7 +355,7 @@ async fn record_hook(
         super::emit_hook_run(engine, tx, task, step, run.status).await?;
     }
     if failed && is_blocking(step) {
-        let trouble = trouble_of(step, run)?;
+        let trouble = block_reason_of(step, run)?;
         return core::outcome::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
     }
     let facts = json!({ "step": core::step::name_of(step), "outcome": step.outcome });
@@ -388,7 +388,7 @@ fn reason_to_skip(s: &Stepping, step: &HookStep, plugin: &PluginHook) -> Option<
 }
 
 /// What a person reads about a blocking hook that did not pass.
-fn trouble_of(step: &StepRow, run: &HookRun) -> Result<Trouble> {
+fn block_reason_of(step: &StepRow, run: &HookRun) -> Result<BlockReason> {
     let hook = HookStep::of(step)?;
     let kind = match run.status {
         HookStatus::TimedOut => AnnotationType::BeforeWorkHookTimeout,
@@ -399,7 +399,7 @@ fn trouble_of(step: &StepRow, run: &HookRun) -> Result<Trouble> {
     let why = run.error.as_deref().unwrap_or("failed");
     let command: String =
         run.command.lines().next().unwrap_or_default().chars().take(COMMAND_CHARS).collect();
-    let mut trouble = Trouble::new(kind, format!("before_work hook {} `{command}`: {why}", run.index + 1));
+    let mut trouble = BlockReason::new(kind, format!("before_work hook {} `{command}`: {why}", run.index + 1));
     let mut output = HeadTail::new(SUMMARY_BYTES);
     output.push(forge_exec::Stream::Stdout, run.stdout.as_bytes());
     output.push(forge_exec::Stream::Stderr, run.stderr.as_bytes());

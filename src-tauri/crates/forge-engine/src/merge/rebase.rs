@@ -24,7 +24,7 @@ use crate::{
         self,
         context::{backup_prefix, task_branch},
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     review::{
@@ -96,7 +96,7 @@ pub(crate) async fn check_rebased(
     let workspace = workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
     if workspace.is_none() && !has_no_checks(s) {
         let message = "the rebased work cannot be checked: the task has no worktree";
-        return Ok(Rebased::ended(End::Block(Trouble::new(AnnotationType::MergeError, message))));
+        return Ok(Rebased::ended(End::Block(BlockReason::new(AnnotationType::MergeError, message))));
     }
     let mut review = open_recheck(engine, s, repo, commit).await?;
     engine.point("rebase.opened");
@@ -289,7 +289,7 @@ async fn close_recheck(
             review::decision::fail_review(engine, &mut tx, &task, &mut review, decider, &reason).await?;
             task.review_passed_at = None;
             tasks::update(&mut tx, &mut task, engine.now()).await?;
-            let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
+            let mut trouble = BlockReason::new(AnnotationType::CiFailedAfterMergeFix, reason);
             trouble.evidence = Some(evidence_of(&check));
             Rebased::ended(End::Block(trouble))
         }

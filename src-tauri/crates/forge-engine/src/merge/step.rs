@@ -29,7 +29,7 @@ use crate::{
         context::task_branch,
         step::{End, Stepping},
         sync::locked,
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     merge::rebase::Rebased,
@@ -103,7 +103,7 @@ async fn incomplete(
          copy of the repository, then try again.",
         short(source)
     );
-    let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+    let mut trouble = BlockReason::new(AnnotationType::WorkMissing, message);
     trouble.details = json!({ "missing": "object", "name": missing, "repository": place });
     Ok(End::Block(trouble))
 }
@@ -170,7 +170,7 @@ async fn merge_in_turn(
         }
     }
     let message = format!("{target} moved {ATTEMPTS} times while the merge was computed");
-    Ok(End::Block(Trouble::new(AnnotationType::TargetUnstable, message)))
+    Ok(End::Block(BlockReason::new(AnnotationType::TargetUnstable, message)))
 }
 
 /// Ends a merge that would change nothing. That there is nothing to merge is said only when it is true: the source is
@@ -201,7 +201,7 @@ pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut 
         let message = format!(
             "Could not merge: the reviewed commit changes nothing, and nobody reviewed {what}.\nReview again."
         );
-        let mut trouble = Trouble::new(AnnotationType::WorkChanged, message);
+        let mut trouble = BlockReason::new(AnnotationType::WorkChanged, message);
         trouble.details = json!(changed);
         return Ok(End::Block(trouble));
     }
@@ -296,7 +296,7 @@ async fn landed(
             merge.target,
             short(&merge.source_commit),
         );
-        return Ok(End::Block(Trouble::new(AnnotationType::MergeError, message)));
+        return Ok(End::Block(BlockReason::new(AnnotationType::MergeError, message)));
     }
     if !super::rebase::put_tip_back(engine, s, repo, &merge.source_commit, cancel).await? {
         return Ok(End::Interrupted);

@@ -7,11 +7,11 @@ use forge_store::table::pull_requests::PullRequestRow;
 use serde_json::{Value, json};
 
 use crate::{
-    core::{step::End, trouble::Trouble},
+    core::{step::End, block_reason::BlockReason},
     review::short,
 };
 
-pub(crate) fn without_work(seen: &PullRequest, base: &str, source: &str) -> Trouble {
+pub(crate) fn without_work(seen: &PullRequest, base: &str, source: &str) -> BlockReason {
     let (number, merged, source) = (seen.number, &seen.base, short(source));
     let message = if merged == base {
         format!(
@@ -25,7 +25,7 @@ pub(crate) fn without_work(seen: &PullRequest, base: &str, source: &str) -> Trou
         )
     };
     let details = json!({ "number": seen.number, "url": seen.url });
-    Trouble { details, ..Trouble::new(AnnotationType::MergeError, message) }
+    BlockReason { details, ..BlockReason::new(AnnotationType::MergeError, message) }
 }
 
 pub(crate) fn push_remedy(error: &PushError) -> &'static str {
@@ -47,7 +47,7 @@ pub(crate) fn push_remedy(error: &PushError) -> &'static str {
 
 pub(crate) fn blocked(message: String, remedy: &str, status: Option<u16>) -> End {
     let details: Value = json!({ "remedy": remedy, "status": status });
-    End::Block(Trouble { details, ..Trouble::new(AnnotationType::PrFailed, message) })
+    End::Block(BlockReason { details, ..BlockReason::new(AnnotationType::PrFailed, message) })
 }
 
 /// What the task waits for, as its card says it.

@@ -24,7 +24,7 @@ use crate::{
         context::task_branch,
         moves::Move,
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     merge::{self, step::NEVER_STARTED},
@@ -333,9 +333,9 @@ async fn decide_by_host(
         }
         PullRequestState::Closed => {
             let message = format!("pull request {} was closed without being merged", seen.number);
-            let trouble = Trouble {
+            let trouble = BlockReason {
                 details: json!({ "number": seen.number, "url": seen.url }),
-                ..Trouble::new(AnnotationType::PrClosedWithoutMerge, message)
+                ..BlockReason::new(AnnotationType::PrClosedWithoutMerge, message)
             };
             Ok(End::Block(trouble))
         }

@@ -31,7 +31,7 @@ use crate::{
         lineage::is_entry,
         moves::Move,
         step::{Effect, End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     fix,
@@ -98,7 +98,7 @@ async fn begin_race(
     engine: &Engine,
     s: &Stepping,
     config: &Competitive,
-) -> Result<std::result::Result<Race, Box<Trouble>>> {
+) -> Result<std::result::Result<Race, Box<BlockReason>>> {
     let repo = core::repository::repo(engine, &s.context).await?;
     let own = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
     let target = s.context.target_branch(&s.task);
@@ -107,7 +107,7 @@ async fn begin_race(
         None => repo.resolve(&format!("refs/heads/{target}")).await?,
     };
     let unready =
-        |message: String| Ok(Err(Box::new(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
+        |message: String| Ok(Err(Box::new(BlockReason::new(AnnotationType::EnvironmentNotReady, message))));
     let Some(base) = base else { return unready(format!("no branch is called `{target}`")) };
     trust::require_trust_of(engine, &s.context, &s.task, None).await?;
     let mut tx = engine.store().write().await?;
@@ -232,7 +232,7 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
     Ok(match race.status {
         RaceStatus::AwaitingCrown => waits_for_crown(&race),
         RaceStatus::NoWinner => {
-            let mut trouble = Trouble::new(AnnotationType::RaceNoWinner, body);
+            let mut trouble = BlockReason::new(AnnotationType::RaceNoWinner, body);
             trouble.details = json!({ "race": race.id, "trail": race.trail });
             End::Block(trouble)
         }
@@ -313,7 +313,7 @@ async fn not_promoted(engine: &Engine, s: &Stepping, mut race: Race, what: Strin
     let facts = json!({ "winner": race.winner, "reason": what });
     engine.emit(&mut tx, EventType::RaceFailed, &s.task, race.id.as_str(), &facts).await?;
     tx.commit().await?;
-    Ok(End::Block(Trouble::new(AnnotationType::RaceNotPromoted, what)))
+    Ok(End::Block(BlockReason::new(AnnotationType::RaceNotPromoted, what)))
 }
 
 /// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task

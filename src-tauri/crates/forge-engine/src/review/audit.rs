@@ -32,7 +32,7 @@ use crate::{
         moves::{EntryInput, Move},
         retry_budget,
         step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     review::{self, rejection::Rejection},
@@ -342,7 +342,7 @@ async fn without_verdict(
         None => "the auditor gave no verdict".to_owned(),
     };
     review.note = Some(message.clone());
-    let mut trouble = Trouble::new(AnnotationType::ReviewerUnusable, message.clone());
+    let mut trouble = BlockReason::new(AnnotationType::ReviewerUnusable, message.clone());
     trouble.execution = Some(execution.id.clone());
     trouble.details = json!({ "error": execution.error });
     trouble.evidence = evidence;

@@ -31,7 +31,7 @@ use crate::{
         moves::EntryInput,
         step::{End, Stepping},
         transition::is_reviewed,
-        trouble::{Trouble, trouble_of},
+        block_reason::{BlockReason, block_reason_of},
     },
     error::{Result, whole},
     review::{self, lacks_winner, no_winner, short},
@@ -404,19 +404,19 @@ pub(crate) async fn keep_the_rest(
 }
 
 impl Captured {
-    fn blocked(trouble: Trouble) -> Self {
+    fn blocked(trouble: BlockReason) -> Self {
         Self::Ended(Box::new(End::Block(trouble)))
     }
 }
 
-fn missing(what: &str, name: &str, restorable: Option<&str>, message: String) -> Trouble {
-    let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+fn missing(what: &str, name: &str, restorable: Option<&str>, message: String) -> BlockReason {
+    let mut trouble = BlockReason::new(AnnotationType::WorkMissing, message);
     trouble.details = json!({ "missing": what, "name": name, RESTORABLE: restorable });
     trouble
 }
 
 /// Why a commit failed, in git's own words, with what to do about it.
-fn not_committed(error: GitError) -> Trouble {
+fn not_committed(error: GitError) -> BlockReason {
     let (reason, output, remedy) = match error {
         GitError::CommitRefused { output } => (
             "the repository's hooks refused the commit".to_owned(),
@@ -425,11 +425,11 @@ fn not_committed(error: GitError) -> Trouble {
         ),
         // A signing program, a hook that never ends and a changed repository are told apart.
         told if told.remedy().is_some() => {
-            return trouble_of(&EngineError::Git(told), AnnotationType::CommitRefused);
+            return block_reason_of(&EngineError::Git(told), AnnotationType::CommitRefused);
         }
         other => (whole(&other), whole(&other), "Do what git says, then try again."),
     };
-    let mut trouble = Trouble::new(
+    let mut trouble = BlockReason::new(
         AnnotationType::CommitRefused,
         format!("Could not commit the work: {reason}.\n{remedy}"),
     );

@@ -22,7 +22,7 @@ use crate::{
         entry::failure_policy,
         features::features,
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     review::{
@@ -383,7 +383,7 @@ async fn failed(
         reviews::update(&mut tx, &review).await?;
         tx.commit().await?;
         start_draft(engine, draft);
-        let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+        let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
         trouble.evidence = Some(evidence);
         return Ok(End::Failed(trouble));
     }
@@ -399,7 +399,7 @@ async fn failed(
     let end = match policy {
         _ if task.review_passed_at.take().is_some() => {
             tasks::update(&mut tx, &mut task, engine.now()).await?;
-            let mut trouble = Trouble::new(AnnotationType::CiFailedAfterMergeFix, reason);
+            let mut trouble = BlockReason::new(AnnotationType::CiFailedAfterMergeFix, reason);
             trouble.evidence = Some(evidence);
             End::Block(trouble)
         }
@@ -414,7 +414,7 @@ async fn failed(
             super::decision::reject(engine, &mut tx, &s.context, &mut task, &s.transition, rejection).await?
         }
         OnFailure::Block | OnFailure::Log => {
-            let mut trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+            let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
             trouble.evidence = Some(evidence);
             End::Failed(trouble)
         }

@@ -14,7 +14,7 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::audits, moves::Move, step::End, trouble::Trouble},
+    core::{self, context::ProjectContext, lineage::audits, moves::Move, step::End, block_reason::BlockReason},
     error::Result,
     review::rejection::Rejection,
     run,
@@ -120,7 +120,7 @@ pub(crate) async fn cancel_review(engine: &Engine, actor: Actor, id: &TaskId) ->
     reviews::update(&mut tx, &review).await?;
     core::entry::skip_open(engine, &mut tx, &task, "the review was stopped").await?;
     slots::release(&mut tx, id).await?;
-    let trouble = Trouble::new(AnnotationType::Manual, "You stopped the review.");
+    let trouble = BlockReason::new(AnnotationType::Manual, "You stopped the review.");
     task.error_annotation = Some(trouble.annotation(&task.status, now));
     task.entry_barrier = None;
     task.waiting = None;

@@ -24,7 +24,7 @@ use crate::{
         moves::{EntryInput, Move},
         retry_budget,
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     review::rejection::Rejection,
@@ -213,7 +213,7 @@ pub(crate) async fn reject(
             0 => rejection.reason.clone(),
             limit => format!("{} ({} of {limit} retries are used)", rejection.reason, budget.used),
         };
-        let mut trouble = Trouble::new(AnnotationType::ReviewBudgetExhausted, message);
+        let mut trouble = BlockReason::new(AnnotationType::ReviewBudgetExhausted, message);
         trouble.details = json!({ "budget": budget });
         trouble.evidence = rejection.evidence;
         return Ok(End::Block(trouble));
@@ -221,7 +221,7 @@ pub(crate) async fn reject(
     if counted && let Some(why) = super::stagnation::stagnation(engine, tx, context, task, &rejection).await?
     {
         let mut trouble =
-            Trouble::new(AnnotationType::ReviewStagnant, format!("{} ({why})", rejection.reason));
+            BlockReason::new(AnnotationType::ReviewStagnant, format!("{} ({why})", rejection.reason));
         trouble.details = json!({ "budget": budget });
         trouble.evidence = rejection.evidence;
         return Ok(End::Block(trouble));
@@ -274,7 +274,7 @@ async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -
     let names =
         conflict.as_ref().map(|c| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>().join(", "));
     let message = format!("merging conflicts in {}", names.as_deref().unwrap_or("some files"));
-    let mut trouble = Trouble::new(AnnotationType::MergeConflict, message);
+    let mut trouble = BlockReason::new(AnnotationType::MergeConflict, message);
     trouble.details = json!({ "conflict": conflict });
     let Some(fail) = state.triggers.get("fail") else { return Ok(End::Block(trouble)) };
     let mut mv = Move::cascade(&fail.to, "fail", Cause::Merge, &s.transition);

@@ -42,7 +42,7 @@ use crate::{
         self,
         context::{ProjectContext, task_branch},
         repository::present_repo,
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     workspace::{
@@ -67,7 +67,7 @@ pub(crate) enum Approved {
     /// Nothing: no work on the task was ever begun.
     NeverStarted,
     /// It cannot be said, since something is missing.
-    Missing(Box<Trouble>),
+    Missing(Box<BlockReason>),
 }
 
 /// Keeps the commit that a review is about reachable; to be called before the review's row names it.
@@ -228,7 +228,7 @@ pub(crate) async fn approved_work(
             "repository" => format!("Could not merge: there is no repository at {place}.\n{remedy}"),
             _ => format!("Could not merge: the {what} {name} is missing in {place}.\n{remedy}"),
         };
-        let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+        let mut trouble = BlockReason::new(AnnotationType::WorkMissing, message);
         trouble.details =
             json!({ "missing": what, "name": name, "repository": place, RESTORABLE: restorable });
         Approved::Missing(Box::new(trouble))
@@ -300,12 +300,12 @@ pub(crate) async fn lacks_winner(conn: &mut sqlx::SqliteConnection, task: &TaskR
 }
 
 /// Why a task whose race has no winner cannot go on.
-pub(crate) fn no_winner(what: &str) -> Trouble {
+pub(crate) fn no_winner(what: &str) -> BlockReason {
     let message = format!(
         "Could not {what}: entries of the task's race worked on it, and none is the winner.\nMove the task back to \
          work to race again or to choose a winner."
     );
-    let mut trouble = Trouble::new(AnnotationType::WorkMissing, message);
+    let mut trouble = BlockReason::new(AnnotationType::WorkMissing, message);
     trouble.details = json!({ "missing": "winner" });
     trouble
 }

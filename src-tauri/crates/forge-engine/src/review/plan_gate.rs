@@ -20,7 +20,7 @@ use crate::{
         lineage::audits,
         moves::Move,
         step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     review::{self, decision::running_review},
@@ -61,7 +61,7 @@ async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> R
             None => {
                 let reason = "no plan has been written".to_owned();
                 let correction = Correction::GuardRefused { reason: reason.clone() };
-                let trouble = Trouble::new(AnnotationType::GuardRejected, reason);
+                let trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
                 return send_back_in_place(engine, s, correction, "asked for the plan", trouble).await;
             }
         }

@@ -27,7 +27,7 @@ use crate::{
         moves::{EntryInput, Move},
         retry_budget,
         step::{Effect, End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     cost,
     error::Result,
@@ -115,7 +115,7 @@ pub(crate) async fn dispatch(
         .unwrap_or_default();
     if let Some((_, limit, None)) = cost::meter::cost_reached(engine, tx, &s.context, &s.task).await? {
         let message = format!("its runs have cost the {} that this task may cost", dollars(limit));
-        return Ok(End::Block(Trouble::new(AnnotationType::ExecutorFailed, message)));
+        return Ok(End::Block(BlockReason::new(AnnotationType::ExecutorFailed, message)));
     }
     let previous = match role {
         ExecutionRole::Coder => core::lineage::last_work(tx, &s.task.id).await?,
@@ -264,7 +264,7 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
             Some("unavailable") => AnnotationType::ExecutorUnavailable,
             _ => AnnotationType::ExecutorFailed,
         };
-        let mut trouble = Trouble::new(kind, what);
+        let mut trouble = BlockReason::new(kind, what);
         trouble.execution = Some(last.execution.id.clone());
         trouble.details = json!({ "error": error, "budget": budget });
         trouble.evidence = log_evidence(engine, s, &last.execution).await;

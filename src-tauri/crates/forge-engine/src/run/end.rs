@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    core::{self, entry::append_work_steps, lineage::audits, trouble::trouble_of},
+    core::{self, entry::append_work_steps, lineage::audits, block_reason::trouble_of},
     cost::{self, prices::Cost},
     error::Result,
 };
@@ -109,7 +109,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     });
     executions::update(&mut tx, &execution).await?;
     processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;
-    let mut trouble = trouble_of(error, AnnotationType::EnvironmentNotReady);
+    let mut trouble = block_reason_of(error, AnnotationType::EnvironmentNotReady);
     trouble.execution = Some(id.clone());
     core::transition::block(
         engine,

@@ -21,7 +21,7 @@ use crate::{
         leaving::Leave,
         moves::{EntryInput, Move},
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     hook, subtask,
@@ -62,7 +62,7 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
         Err(GitError::CommitRefused { output }) => {
             let correction = Correction::CommitRefused { output: output.clone() };
             let mut trouble =
-                Trouble::new(AnnotationType::CommitRefused, "the repository's hooks refuse the commit");
+                BlockReason::new(AnnotationType::CommitRefused, "the repository's hooks refuse the commit");
             trouble.details = json!({ "output": output });
             return send_back_in_place(engine, s, correction, "the commit was refused", trouble).await;
         }

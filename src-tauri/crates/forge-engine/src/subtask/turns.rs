@@ -29,7 +29,7 @@ use crate::{
         moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
         step::{Effect, End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     subtask::open_parts,
@@ -64,7 +64,7 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
     };
     let name = named(std::slice::from_ref(&next));
     if let Some(why) = super::turn_obstacle(&mut conn, &s.context, &s.task).await? {
-        let mut trouble = Trouble::new(AnnotationType::SubtaskPaused, format!("{name} cannot begin: {why}"));
+        let mut trouble = BlockReason::new(AnnotationType::SubtaskPaused, format!("{name} cannot begin: {why}"));
         trouble.details = json!({ "code": "PARENT_WORKSPACE_REQUIRED", "subtask_id": next.id });
         return Ok(Some(End::Block(trouble)));
     }
@@ -74,7 +74,7 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
     let open = open_prerequisites(&mut conn, &s.context, &next.id).await?;
     if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
         let message = format!("{name} waits for #{}, which was cancelled", gone.number);
-        let mut trouble = Trouble::new(AnnotationType::SubtaskPaused, message);
+        let mut trouble = BlockReason::new(AnnotationType::SubtaskPaused, message);
         trouble.details = json!({ "subtask_id": next.id, "prerequisite": gone.id });
         return Ok(Some(End::Block(trouble)));
     }
@@ -260,8 +260,8 @@ fn done_state(context: &ProjectContext) -> Option<String> {
         .map(|state| state.name.clone())
 }
 
-fn paused(part: &TaskRow, execution: &Execution, why: &str, details: &serde_json::Value) -> Trouble {
-    let mut trouble = Trouble::new(
+fn paused(part: &TaskRow, execution: &Execution, why: &str, details: &serde_json::Value) -> BlockReason {
+    let mut trouble = BlockReason::new(
         AnnotationType::SubtaskPaused,
         format!("the turn of #{} {} cannot be committed: {why}", part.number, part.title),
     );

@@ -26,7 +26,7 @@ use crate::{
         prerequisites::open_prerequisites,
         retry_budget,
         transition::is_reviewed,
-        trouble::Trouble,
+        block_reason::BlockReason,
         worktree_lock::IfLocked,
     },
     error::Result,
@@ -202,7 +202,7 @@ pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<
     }
     // What follows a stopped auditor is queued with its end: the review waits for the person.
     if task.error_annotation.is_none() && !audits(row.execution.role) {
-        let mut trouble = Trouble::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
+        let mut trouble = BlockReason::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
         trouble.execution = Some(id.clone());
         task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
         tasks::update(&mut tx, &mut task, engine.now()).await?;

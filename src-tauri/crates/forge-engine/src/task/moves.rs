@@ -20,7 +20,7 @@ use crate::{
         moves::Move,
         prerequisites::{named, open_prerequisites},
         transition::column_states,
-        trouble::Trouble,
+        block_reason::BlockReason,
         worktree_lock::IfLocked,
     },
     error::Result,
@@ -116,7 +116,7 @@ pub(crate) async fn move_task(
     if target.is_some_and(|state| state.kind == StateKind::Blocked) {
         let message = mv.reason.clone().unwrap_or_else(|| "blocked by hand".to_owned());
         mv.annotation =
-            Some(Trouble::new(AnnotationType::Manual, message).annotation(&task.status, engine.now()));
+            Some(BlockReason::new(AnnotationType::Manual, message).annotation(&task.status, engine.now()));
     }
     let starts_agent = match target {
         Some(state) if state.dispatches() && (state.kind == StateKind::Active || state.plans()) => {

@@ -15,7 +15,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix},
-        trouble::told,
+        block_reason::told,
     },
     error::Result,
     retry, run, trust,
@@ -120,7 +120,7 @@ pub(crate) async fn settle_repository_of(
         let mut tx = engine.store().write().await?;
         let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
-            let trouble = core::trouble::trouble_of(&error, AnnotationType::RepositoryChanged);
+            let trouble = core::block_reason::block_reason_of(&error, AnnotationType::RepositoryChanged);
             task.error_annotation = Some(trouble.annotation(&from, engine.now()));
             tasks::update(&mut tx, &mut task, engine.now()).await?;
         }

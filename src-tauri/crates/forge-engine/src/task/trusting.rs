@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, trouble::trouble_of_trust},
+    core::{self, context::ProjectContext, block_reason::block_reason_of_trust},
     error::Result,
     retry,
     trust::{Judgement, judge_start, start_of_project, start_of_task},
@@ -65,7 +65,7 @@ pub(crate) async fn trust_files_of(engine: &Engine, actor: Actor, id: &TaskId) -
     if !judgement.is_trusted() && shown != Some(digest.as_str()) {
         // The task shows what is to be trusted now.
         let files = judgement.shown(judgement.open());
-        let trouble = trouble_of_trust(&crate::error::Untrusted { digest, files });
+        let trouble = block_reason_of_trust(&crate::error::Untrusted { digest, files });
         let mut tx = engine.store().write().await?;
         let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {

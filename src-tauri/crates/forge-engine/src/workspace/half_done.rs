@@ -16,7 +16,7 @@ use crate::{
         self,
         context::{ProjectContext, backup_prefix},
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -29,7 +29,7 @@ pub(crate) enum Settled {
     /// It is; with what was done about it.
     Ready(Option<String>),
     /// Somebody must decide.
-    Open(Box<Trouble>),
+    Open(Box<BlockReason>),
 }
 
 /// Brings a worktree back to its branch. Nothing is judged, committed or merged from elsewhere.
@@ -61,7 +61,7 @@ pub(crate) async fn settle_worktree_of(
             Settled::Ready((!done.is_empty()).then(|| done.join(", ")))
         }
         Standing::Open(half_done) => {
-            let mut trouble = Trouble::new(AnnotationType::GuardRejected, told(&half_done, branch));
+            let mut trouble = BlockReason::new(AnnotationType::GuardRejected, told(&half_done, branch));
             trouble.details = json!({
                 "operation": half_done.operation.map(name_of), "files": half_done.files,
                 "kept": half_done.kept, "output": half_done.said,
@@ -72,7 +72,7 @@ pub(crate) async fn settle_worktree_of(
 }
 
 /// Another turn for the agent, which finds everything as it left it.
-pub(crate) async fn back_to_half_done(engine: &Engine, s: &Stepping, trouble: Trouble) -> Result<End> {
+pub(crate) async fn back_to_half_done(engine: &Engine, s: &Stepping, trouble: BlockReason) -> Result<End> {
     let correction = Correction::GuardRefused { reason: trouble.message.clone() };
     core::again::send_back_in_place(engine, s, correction, CAUSE, trouble).await
 }

@@ -18,7 +18,7 @@ use crate::{
         context::backup_prefix,
         moves::EntryInput,
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::Result,
     trust,
@@ -105,7 +105,7 @@ pub(crate) async fn refuse_embedded(
         return core::again::run_once_more(engine, s, carry).await.map(Some);
     }
     let message = format!("a git repository of its own lies in {}", named(&paths));
-    let mut trouble = Trouble::new(AnnotationType::EmbeddedRepository, message);
+    let mut trouble = BlockReason::new(AnnotationType::EmbeddedRepository, message);
     trouble.details = json!({ "paths": paths });
     Ok(Some(End::Block(trouble)))
 }
@@ -117,7 +117,7 @@ pub(crate) async fn unpushed(
     repo: &Repo,
     workspace: &Workspace,
     seen: &Uncommitted,
-) -> Result<Option<Trouble>> {
+) -> Result<Option<BlockReason>> {
     let dirty: Vec<&str> = seen.dirty_submodules().collect();
     if !dirty.is_empty() {
         let reason = format!(
@@ -125,7 +125,7 @@ pub(crate) async fn unpushed(
              them, or remove them",
             named(&dirty)
         );
-        let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
+        let mut trouble = BlockReason::new(AnnotationType::SubmoduleNotPushed, reason);
         let facts = |path: &&str| json!({ "path": path, "commit": null });
         trouble.details = json!({ "submodules": dirty.iter().map(facts).collect::<Vec<_>>() });
         return Ok(Some(trouble));
@@ -143,7 +143,7 @@ pub(crate) async fn unpushed(
         "no branch of its remote holds the commit of the submodule {which}: push the submodule's commit, or \
          go back to one that is pushed"
     );
-    let mut trouble = Trouble::new(AnnotationType::SubmoduleNotPushed, reason);
+    let mut trouble = BlockReason::new(AnnotationType::SubmoduleNotPushed, reason);
     let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });
     trouble.details = json!({ "submodules": unpushed.iter().map(facts).collect::<Vec<_>>() });
     Ok(Some(trouble))

@@ -22,7 +22,7 @@ use crate::{
         self,
         context::{backup_prefix, task_branch},
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
         worktree_lock::WorkspaceHold,
     },
     error::Result,
@@ -76,7 +76,7 @@ pub(crate) async fn workspace_to_judge(
     }
     let Some(workspace) = present().await? else {
         let message = "Could not check the work: its worktree is gone again.\nTry again.";
-        return Ok(Err(End::Block(Trouble::new(AnnotationType::EnvironmentNotReady, message))));
+        return Ok(Err(End::Block(BlockReason::new(AnnotationType::EnvironmentNotReady, message))));
     };
     let holder = format!("judge-{}", s.step.id);
     Ok(match core::worktree_lock::lock_workspace(engine, &s.task.id, &workspace, &holder, cancel).await? {
@@ -257,7 +257,7 @@ async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) 
     workspaces::delete(&mut tx, &workspace.id).await?;
     tx.commit().await?;
     let message = format!("the worktree {} and its branch {} are gone", workspace.path, workspace.branch);
-    let mut trouble = Trouble::new(AnnotationType::WorkspaceResetRequired, message);
+    let mut trouble = BlockReason::new(AnnotationType::WorkspaceResetRequired, message);
     trouble.details = json!({ RESTORABLE: restorable });
     Ok(End::Block(trouble))
 }

@@ -24,7 +24,7 @@ use crate::{
     core::{
         self,
         step::{End, Stepping},
-        trouble::Trouble,
+        block_reason::BlockReason,
     },
     error::{Result, whole},
     program::{self, output::CheckOutput},
@@ -191,7 +191,7 @@ pub(crate) async fn unusable(
     let facts = json!({ "reason": reason });
     engine.emit(&mut tx, EventType::WorkspaceError, &p.s.task, failed.id.as_str(), &facts).await?;
     tx.commit().await?;
-    let mut trouble = Trouble::new(AnnotationType::EnvironmentNotReady, reason);
+    let mut trouble = BlockReason::new(AnnotationType::EnvironmentNotReady, reason);
     trouble.evidence = evidence.or_else(|| Some(p.evidence(None, None, String::new())));
     Ok(End::Block(trouble))
 }

@@ -21,9 +21,9 @@ const EVIDENCE_BYTES: usize = 16 * 1024;
 const REMEDY: &str =
     "Look at the files and trust them, or remove what nobody should run from the branch and try again.";
 
-/// Trouble to be recorded on a task.
+/// BlockReason to be recorded on a task.
 #[derive(Debug, Clone)]
-pub(crate) struct Trouble {
+pub(crate) struct BlockReason {
     pub kind: AnnotationType,
     pub message: String,
     pub details: Value,
@@ -32,7 +32,7 @@ pub(crate) struct Trouble {
     pub evidence: Option<Evidence>,
 }
 
-impl Trouble {
+impl BlockReason {
     pub(crate) fn new(kind: AnnotationType, message: impl Into<String>) -> Self {
         let details = Value::Null;
         Self { kind, message: message.into(), details, execution: None, hook: None, evidence: None }
@@ -53,8 +53,8 @@ impl Trouble {
 }
 
 /// What files that are not trusted mean for a task.
-pub(crate) fn trouble_of_trust(untrusted: &Untrusted) -> Trouble {
-    let mut trouble = Trouble::new(AnnotationType::TrustRequired, format!("{untrusted}. {REMEDY}"));
+pub(crate) fn block_reason_of_trust(untrusted: &Untrusted) -> BlockReason {
+    let mut trouble = BlockReason::new(AnnotationType::TrustRequired, format!("{untrusted}. {REMEDY}"));
     let files = untrusted.files.iter().take(NAMED);
     let files: Vec<_> = files.map(|file| json!({ "path": file.path, "state": file.state })).collect();
     trouble.details = json!({ "digest": untrusted.digest, "count": untrusted.files.len(), "files": files });
@@ -72,18 +72,18 @@ pub(crate) fn trouble_of_trust(untrusted: &Untrusted) -> Trouble {
 }
 
 /// What a failure means for a task; `otherwise` is its kind when the error does not say.
-pub(crate) fn trouble_of(error: &EngineError, otherwise: AnnotationType) -> Trouble {
+pub(crate) fn block_reason_of(error: &EngineError, otherwise: AnnotationType) -> BlockReason {
     if let EngineError::TrustRequired(untrusted) = error {
-        return trouble_of_trust(untrusted);
+        return block_reason_of_trust(untrusted);
     }
     if error.is_out_of_files() {
         let message = format!(
             "Could not go on: too many files are open. {error}. Close other programs, or start Forge with a higher limit \
              (`ulimit -n`), then retry."
         );
-        return Trouble::new(otherwise, message);
+        return BlockReason::new(otherwise, message);
     }
-    let EngineError::Git(git) = error else { return Trouble::new(otherwise, error.to_string()) };
+    let EngineError::Git(git) = error else { return BlockReason::new(otherwise, error.to_string()) };
     let kind = match git {
         GitError::RepositoryChanged { .. } => AnnotationType::RepositoryChanged,
         GitError::SigningFailed { .. } | GitError::SigningTimedOut { .. } => {
@@ -96,7 +96,7 @@ pub(crate) fn trouble_of(error: &EngineError, otherwise: AnnotationType) -> Trou
         Some(remedy) => format!("Could not {}. {remedy}", whole(git)),
         None => error.to_string(),
     };
-    let mut trouble = Trouble::new(kind, message);
+    let mut trouble = BlockReason::new(kind, message);
     if let GitError::RepositoryChanged { change, .. } = git {
         trouble.details = json!(told(change));
         let files = change.files.iter().map(|file| format!("{}:\n{}", file.path, file.diff));
@@ -128,7 +128,7 @@ mod tests {
             (GitError::HooksTimedOut { after }, "commit_refused", "Run the hooks"),
         ];
         for (error, kind, remedy) in cases {
-            let trouble = trouble_of(&EngineError::Git(error), AnnotationType::RecoveryRequired);
+            let trouble = block_reason_of(&EngineError::Git(error), AnnotationType::RecoveryRequired);
             assert_eq!(trouble.kind.as_str(), kind);
             assert!(trouble.message.contains(remedy), "{}", trouble.message);
         }
