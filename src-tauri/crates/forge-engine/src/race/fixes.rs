@@ -77,7 +77,7 @@ pub(crate) async fn apply_to_entry(
     let waits = race.status == RaceStatus::NoWinner
         && annotation.as_ref().is_some_and(|why| why.kind == AnnotationType::RaceNoWinner);
     let Some(name) = fix.strategy.clone().filter(|_| waits) else { return Ok(None) };
-    super::crown(engine, &mut tx, &task, actor.clone(), &name).await?;
+    super::select_winner(engine, &mut tx, &task, actor.clone(), &name).await?;
     (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
     fixes::update(&mut tx, &fix).await?;
     retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;

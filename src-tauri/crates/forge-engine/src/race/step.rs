@@ -87,7 +87,7 @@ pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
     };
     match race.status {
         RaceStatus::Running => go_on_racing(engine, s, race).await,
-        RaceStatus::AwaitingCrown => Ok(waits_for_crown(&race)),
+        RaceStatus::AwaitingCrown => Ok(waits_for_choice(&race)),
         RaceStatus::Decided | RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
             Ok(End::Ok(race.winner.map(|winner| format!("{winner} won"))))
         }
@@ -230,7 +230,7 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
     engine.point("race.elected");
     drafts.into_iter().for_each(|draft| fix::start_draft(engine, draft));
     Ok(match race.status {
-        RaceStatus::AwaitingCrown => waits_for_crown(&race),
+        RaceStatus::AwaitingCrown => waits_for_choice(&race),
         RaceStatus::NoWinner => {
             let mut trouble = BlockReason::new(AnnotationType::RaceNoWinner, body);
             trouble.details = json!({ "race": race.id, "trail": race.trail });
@@ -396,7 +396,7 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
     Ok(())
 }
 
-fn waits_for_crown(race: &Race) -> End {
+fn waits_for_choice(race: &Race) -> End {
     End::wait(WaitReason::RaceCrown, choice_of(race))
 }
 
