@@ -39,8 +39,8 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
         run::lost::lose_run(engine, &mut tx, &task, row.execution).await?;
     }
     tx.commit().await?;
-    for settle in features(engine).each(|feature| feature.settle) {
-        settle(engine).await?;
+    for recover in features(engine).each(|feature| feature.recover) {
+        recover(engine).await?;
     }
     core::observed_time::observe_time(engine).await?;
     engine.point("recovery.settled");

@@ -126,7 +126,7 @@ pub(crate) static FEATURES: Features = Features {
                 Box::pin(fix::superseded::supersede_all(engine, tx, task, fix::proposal::SET_ASIDE))
             }),
             on_work_changed: Some(|engine, task| Box::pin(fix::superseded::supersede_fixes(engine, task))),
-            settle: Some(|engine| Box::pin(fix::settle_fixes(engine))),
+            recover: Some(|engine| Box::pin(fix::recover_fixes(engine))),
             on_moved: Some(|engine, tx, moved| {
                 Box::pin(fix::superseded::supersede_of_closed(engine, tx, moved))
             }),
@@ -148,7 +148,7 @@ pub(crate) static FEATURES: Features = Features {
             export: Some(|engine| Box::pin(knowledge::teaching::export_new_debriefs(engine))),
             resume: Some(|engine| {
                 Box::pin(async move {
-                    knowledge::command::settle_lessons(engine);
+                    knowledge::command::recover_lessons(engine);
                     Ok(())
                 })
             }),

@@ -206,7 +206,7 @@ pub(crate) struct Contributor {
     /// Whether a process with this marker is the feature's own, which no later engine goes on with.
     pub owns_process: Option<fn(&str) -> bool>,
     /// At start: settles what an earlier process left, before anything goes on.
-    pub settle: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    pub recover: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// At start: goes on with what is pending, and watches what is to come.
     pub resume: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// When places became free: asks those again that stand in the feature's own lines.
@@ -240,7 +240,7 @@ impl Contributor {
         on_work_set_aside: None,
         on_delete: None,
         owns_process: None,
-        settle: None,
+        recover: None,
         resume: None,
         wake: None,
     };

@@ -192,7 +192,7 @@ pub(crate) async fn land_fix(
     };
     let stored = async || fixes::get(&mut *engine.store().read().await?, &fix.task_id, &fix.fix_id).await;
     if let Some(half) = stored().await?.filter(is_half_applied) {
-        settle_half_applied(engine, &half).await?;
+        recover_half_applied(engine, &half).await?;
     }
     let settled = stored().await?.filter(|fix| fix.status == FixStatus::Applied);
     settled.ok_or(EngineError::Panicked(panic))
@@ -340,7 +340,7 @@ fn file_of(fix: &FixProposal) -> Result<String> {
 }
 
 /// Sees whether a fix that was about to be applied is, and writes it down.
-pub(crate) async fn settle_half_applied(engine: &Engine, fix: &FixProposal) -> Result<()> {
+pub(crate) async fn recover_half_applied(engine: &Engine, fix: &FixProposal) -> Result<()> {
     let (task, context, workspace, reviewing) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, &fix.task_id, None).await?;

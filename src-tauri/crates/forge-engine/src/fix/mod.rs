@@ -29,7 +29,7 @@ use crate::{
     core::{self, context::ProjectContext, lineage::is_entry, step::Stepping},
     error::Result,
     fix::{
-        command::settle_half_applied,
+        command::recover_half_applied,
         draft::{draft_fix, lose_drafter},
         proposal::{Undrafted, output_of},
         superseded::supersede_fixes,
@@ -155,7 +155,7 @@ pub(crate) fn start_draft(engine: &Engine, draft: FixDraft) {
 }
 
 /// Settles what an earlier process left: drafts are dropped, what was about to be applied is or is not.
-pub(crate) async fn settle_fixes(engine: &Engine) -> Result<()> {
+pub(crate) async fn recover_fixes(engine: &Engine) -> Result<()> {
     let open = fixes::open_drafts(&mut *engine.store().read().await?).await?;
     for mut draft in open {
         let mut tx = engine.store().write().await?;
@@ -172,7 +172,7 @@ pub(crate) async fn settle_fixes(engine: &Engine) -> Result<()> {
     }
     let half = fixes::half_applied(&mut *engine.store().read().await?).await?;
     for fix in half {
-        if let Err(error) = settle_half_applied(engine, &fix).await {
+        if let Err(error) = recover_half_applied(engine, &fix).await {
             tracing::warn!(task = %fix.task_id, fix = %fix.fix_id, %error, "failed to see whether a fix was applied");
         }
     }

@@ -330,7 +330,7 @@ async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<
 }
 
 /// Settles, at start, what was about to land when Forge ended.
-pub(crate) fn settle_lessons(engine: &Engine) {
+pub(crate) fn recover_lessons(engine: &Engine) {
     let engine = engine.clone();
     engine.clone().in_background(async move {
         let settle = async {
