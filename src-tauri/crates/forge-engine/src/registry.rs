@@ -19,9 +19,9 @@ use crate::{
     Engine,
     core::{
         self,
+        block_reason::BlockReason,
         features::{Acting, Contributor, Features, Guard, Instant, Run, StepSpec, Steps},
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     cost,
     error::Result,

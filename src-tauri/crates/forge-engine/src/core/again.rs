@@ -10,10 +10,10 @@ use crate::{
     Engine,
     core::{
         self,
+        block_reason::BlockReason,
         moves::EntryInput,
         retry_budget,
         step::{Effect, End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
 };
@@ -29,7 +29,7 @@ pub(crate) async fn re_enter(
     slots::release(tx, &s.task.id).await?;
     effects.push(Effect::WakeWaiting);
     let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
-    core::entry::insert_entry(engine, tx, &context, &mut s.task, &transition, carry).await
+    core::entry::insert_entry(engine, tx, &context, &mut s.task, &transition, input).await
 }
 
 /// Another turn with the reason, paid from the execution budget; blocked when that is spent.
@@ -47,13 +47,13 @@ pub(crate) async fn send_back_in_place(
     if !budget.allows() {
         return Ok(End::Block(trouble));
     }
-    let carry = EntryInput {
+    let input = EntryInput {
         corrections: vec![correction],
         cause: Some(cause.to_owned()),
         spends: Some(BudgetKind::Execution),
         ..EntryInput::default()
     };
-    run_once_more(engine, s, carry).await
+    run_once_more(engine, s, input).await
 }
 
 /// Replaces the rest of this turn's steps by another run of the agent.
@@ -65,10 +65,10 @@ pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, input: EntryInp
     if !still_current || task.status != s.task.status {
         return Ok(End::Interrupted);
     }
-    let reason = carry.cause.clone();
+    let reason = input.cause.clone();
     steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", engine.now()).await?;
     let mut again = Stepping { task, ..s.again() };
-    re_enter(engine, &mut tx, &mut again, carry, &mut effects).await?;
+    re_enter(engine, &mut tx, &mut again, input, &mut effects).await?;
     tx.commit().await?;
     core::follow::act(engine, effects);
     Ok(End::Ok(reason))

@@ -71,7 +71,7 @@ fn entry_steps(
         step.params = params;
         step
     };
-    let carry = serde_json::to_value(&mv.input)
+    let input = serde_json::to_value(&mv.input)
         .map_err(|error| EngineError::Io { doing: "write down a step".to_owned(), source: error.into() })?;
     if let Some(until) = mv.undo_until {
         list.push(StepRow { not_before: Some(until), ..own(StepKind::UndoWindow, "undo", None) });
@@ -83,7 +83,7 @@ fn entry_steps(
             step.applies_to = hook.applies_to;
             step.on_failure.clone_from(&hook.on_failure);
             step.params = if hook.action == Action::DispatchRoleAgent {
-                Some(carry.clone())
+                Some(input.clone())
             } else {
                 hook.params.clone()
             };
@@ -111,7 +111,7 @@ fn entry_steps(
         return Ok(list);
     }
     if state.kind == StateKind::Gate {
-        list.push(own(StepKind::Capture, Phase::BeforeEnter.as_str(), Some(carry.clone())));
+        list.push(own(StepKind::Capture, Phase::BeforeEnter.as_str(), Some(input.clone())));
     }
     let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
     if works {
@@ -134,7 +134,7 @@ fn entry_steps(
     hooks(&mut list, Phase::AfterEnter, &state.hooks.after_enter);
     let is_merge_failed = context.workflow.merge_failed().is_some_and(|failed| failed.name == state.name);
     if is_merge_failed {
-        list.push(own(StepKind::Restart, Phase::AfterEnter.as_str(), Some(carry.clone())));
+        list.push(own(StepKind::Restart, Phase::AfterEnter.as_str(), Some(input.clone())));
     }
     let cleans =
         state.has_action(Action::CleanupWorkspaceNow) || state.has_action(Action::ScheduleWorkspaceCleanup);
@@ -171,7 +171,7 @@ pub(crate) async fn insert_entry(
     let state =
         context.workflow.state(&task.status).ok_or_else(|| EngineError::not_found("state", &task.status))?;
     let mut mv = Move::by(&task.status, &last.trigger, last.actor.clone());
-    mv.input = carry;
+    mv.input = input;
     let entering = Entering { context, task, left: "", state, row: last };
     let (entry, _) = collect_entry(engine, tx, entering, &mv).await?;
     let now = engine.now();

@@ -32,10 +32,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine,
     core::{
+        block_reason::BlockReason,
         context::ProjectContext,
         moves::Move,
         step::{Effect, End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
 };

@@ -16,11 +16,11 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         guards::{GuardRedirect, is_asked},
         moves::{EntryInput, Move},
         retry_budget,
         step::{AtGate, Effect, End, HeldBack, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
 };

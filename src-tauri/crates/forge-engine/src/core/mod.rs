@@ -5,6 +5,7 @@
 
 pub(crate) mod again;
 pub(crate) mod app_settings;
+pub(crate) mod block_reason;
 pub(crate) mod context;
 pub(crate) mod deletion;
 pub(crate) mod disk;
@@ -40,7 +41,6 @@ pub(crate) mod sync;
 pub(crate) mod transition;
 #[cfg(test)]
 pub(crate) mod transition_tests;
-pub(crate) mod block_reason;
 pub(crate) mod watchdog;
 pub(crate) mod workers;
 pub(crate) mod worktree_lock;

@@ -17,12 +17,12 @@ use serde_json::json;
 use crate::{
     Engine,
     core::{
+        block_reason::BlockReason,
         context::ProjectContext,
         entry::failure_policy,
         follow::act,
         moves::Move,
         step::{BEHIND_BARRIER, Effect, End, Stepping, name_of},
-        block_reason::BlockReason,
     },
     error::Result,
 };

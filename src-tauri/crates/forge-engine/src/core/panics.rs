@@ -21,7 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{context::ProjectContext, features::features, guarded::guarded, step::name_of, block_reason::BlockReason},
+    core::{
+        block_reason::BlockReason, context::ProjectContext, features::features, guarded::guarded,
+        step::name_of,
+    },
     error::{Panic, Result},
 };
 

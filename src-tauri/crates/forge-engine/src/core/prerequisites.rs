@@ -9,7 +9,7 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 
 use crate::{
-    core::{context::ProjectContext, block_reason::BlockReason},
+    core::{block_reason::BlockReason, context::ProjectContext},
     error::Result,
 };
 

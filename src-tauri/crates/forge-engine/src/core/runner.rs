@@ -18,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine, EngineError,
     core::{
+        block_reason::{BlockReason, block_reason_of},
         features::{Run, features},
         follow::act,
         instant::skip_with_needed,
         outcome::{finish_step, record},
         step::{End, Stepping, name_of},
-        block_reason::{BlockReason, block_reason_of},
     },
     error::Result,
 };

@@ -22,6 +22,7 @@ use sqlx::SqliteConnection;
 use crate::{
     Engine, EngineError, Work,
     core::{
+        block_reason::BlockReason,
         context::ProjectContext,
         features::features,
         guarded::guarded,
@@ -30,7 +31,6 @@ use crate::{
         prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
         step::{End, Stepping},
         sync::locked,
-        block_reason::BlockReason,
     },
     error::Result,
 };

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     Engine,
-    core::{context::ProjectContext, moves::Move, block_reason::BlockReason},
+    core::{block_reason::BlockReason, context::ProjectContext, moves::Move},
     error::Result,
 };
 

@@ -20,13 +20,13 @@ use serde_json::{Value, json};
 use crate::{
     Engine, EngineError,
     core::{
+        block_reason::BlockReason,
         context::ProjectContext,
         entry::{collect_entry, skip_open},
         features::{Entering, Moved, features},
         lineage::{is_entry, is_ordered},
         moves::Move,
         retry_budget,
-        block_reason::BlockReason,
     },
     error::Result,
 };

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineConfig,
-    core::{context::ProjectContext, moves::Move, transition::MAX_CASCADES, block_reason::BlockReason},
+    core::{block_reason::BlockReason, context::ProjectContext, moves::Move, transition::MAX_CASCADES},
 };
 
 pub(crate) struct Bench {

@@ -22,8 +22,8 @@ use sqlx::SqliteConnection;
 use crate::{
     Engine, Work,
     core::{
-        self, context::ProjectContext, features::features, lineage::is_ordered, transition::is_reviewed,
-        block_reason::BlockReason,
+        self, block_reason::BlockReason, context::ProjectContext, features::features, lineage::is_ordered,
+        transition::is_reviewed,
     },
     error::Result,
 };

@@ -29,10 +29,10 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::ProjectContext,
         features::{Run, features},
         step::{Effect, End, Finding, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     hook::{
@@ -399,7 +399,8 @@ fn block_reason_of(step: &StepRow, run: &HookRun) -> Result<BlockReason> {
     let why = run.error.as_deref().unwrap_or("failed");
     let command: String =
         run.command.lines().next().unwrap_or_default().chars().take(COMMAND_CHARS).collect();
-    let mut trouble = BlockReason::new(kind, format!("before_work hook {} `{command}`: {why}", run.index + 1));
+    let mut trouble =
+        BlockReason::new(kind, format!("before_work hook {} `{command}`: {why}", run.index + 1));
     let mut output = HeadTail::new(SUMMARY_BYTES);
     output.push(forge_exec::Stream::Stdout, run.stdout.as_bytes());
     output.push(forge_exec::Stream::Stderr, run.stderr.as_bytes());

@@ -22,9 +22,9 @@ use crate::{
     Engine,
     core::{
         self,
+        block_reason::BlockReason,
         context::{backup_prefix, task_branch},
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     review::{

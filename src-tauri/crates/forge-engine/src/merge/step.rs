@@ -26,10 +26,10 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::task_branch,
         step::{End, Stepping},
         sync::locked,
-        block_reason::BlockReason,
     },
     error::Result,
     merge::rebase::Rebased,

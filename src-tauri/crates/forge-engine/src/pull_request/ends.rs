@@ -7,7 +7,7 @@ use forge_store::table::pull_requests::PullRequestRow;
 use serde_json::{Value, json};
 
 use crate::{
-    core::{step::End, block_reason::BlockReason},
+    core::{block_reason::BlockReason, step::End},
     review::short,
 };
 

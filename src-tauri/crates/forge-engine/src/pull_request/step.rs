@@ -21,10 +21,10 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::task_branch,
         moves::Move,
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     merge::{self, step::NEVER_STARTED},

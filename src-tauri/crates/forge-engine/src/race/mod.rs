@@ -297,7 +297,9 @@ pub(crate) async fn put_out(
 /// What an action that a person took means for the task's race.
 pub(crate) async fn act(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
     match asked.verb {
-        Verb::Crown => select_winner(engine, tx, task, asked.actor.clone(), asked.text.unwrap_or_default()).await,
+        Verb::Crown => {
+            select_winner(engine, tx, task, asked.actor.clone(), asked.text.unwrap_or_default()).await
+        }
         Verb::RaceAgain => give_race_up(engine, tx, task).await,
         Verb::SingleAgent => {
             give_race_up(engine, tx, task).await?;

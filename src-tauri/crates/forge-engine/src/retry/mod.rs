@@ -35,11 +35,11 @@ pub(crate) async fn retry(
     annotation: Option<ErrorAnnotation>,
     correction: Option<Correction>,
 ) -> Result<()> {
-    let mut carry = EntryInput { cause: Some("retried by hand".to_owned()), ..EntryInput::default() };
-    carry.corrections.extend(correction);
+    let mut input = EntryInput { cause: Some("retried by hand".to_owned()), ..EntryInput::default() };
+    input.corrections.extend(correction);
     let kind = annotation.as_ref().map(|annotation| annotation.kind);
     let last_run = executions::last(tx, &task.id).await?;
-    carry.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
+    input.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
         || subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?
         || (kind != Some(AnnotationType::MergeConflict) && Engine::is_failed_turn(last_run.as_ref()));
     let from_state = annotation
@@ -53,7 +53,7 @@ pub(crate) async fn retry(
         let all = executions::list(tx, &task.id).await?;
         if let Some(conflict) = all.into_iter().rev().find_map(|row| row.execution.conflict) {
             let (target, paths) = (conflict.target, conflict.paths);
-            carry.corrections.push(Correction::Conflict { target, paths, begun: false });
+            input.corrections.push(Correction::Conflict { target, paths, begun: false });
         }
     }
     if to == task.status {
@@ -61,15 +61,15 @@ pub(crate) async fn retry(
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         if kind == Some(AnnotationType::ReviewerUnusable) {
-            return audit_again(engine, tx, task, &last, carry).await;
+            return audit_again(engine, tx, task, &last, input).await;
         }
         review_anew(engine, tx, context, task, &last).await?;
-        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::entry::insert_entry(engine, tx, context, task, &last, input).await;
     }
     let mut mv = Move::by(&to, "retry", actor);
     // Repeating what failed is no new judgement of the work.
     mv.keeps_pass = true;
-    mv.input = carry;
+    mv.input = input;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 
@@ -109,7 +109,7 @@ async fn audit_again(
     }
     task.error_annotation = None;
     tasks::update(tx, task, engine.now()).await?;
-    review::audit::ask_auditor(tx, task, last, carry).await?;
+    review::audit::ask_auditor(tx, task, last, input).await?;
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn back_to_work(
 ) -> Result<()> {
     let to = work_state(context)?;
     let last_run = executions::last(tx, &task.id).await?;
-    let carry = EntryInput {
+    let input = EntryInput {
         corrections: vec![correction],
         cause: Some(verb.to_string()),
         subtask_turn: subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?,
@@ -137,11 +137,11 @@ pub(crate) async fn back_to_work(
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         task.review_passed_at = None;
-        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::entry::insert_entry(engine, tx, context, task, &last, input).await;
     }
     let mut mv = Move::by(&to, verb.as_str(), actor);
     mv.reason = reason;
-    mv.input = carry;
+    mv.input = input;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 

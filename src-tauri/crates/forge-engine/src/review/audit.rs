@@ -27,12 +27,12 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         entry::corrupt_step,
         features::features,
         moves::{EntryInput, Move},
         retry_budget,
         step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     review::{self, rejection::Rejection},
@@ -150,8 +150,8 @@ async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: A
     };
     let row = executions::get(tx, &execution.id).await?;
     let corrections = row.map(|row| row.corrections).unwrap_or_default();
-    let carry = EntryInput { cause: Some(cause.to_owned()), corrections, ..EntryInput::default() };
-    ask_auditor(tx, &s.task, &s.transition, carry).await?;
+    let input = EntryInput { cause: Some(cause.to_owned()), corrections, ..EntryInput::default() };
+    ask_auditor(tx, &s.task, &s.transition, input).await?;
     Ok(End::Ok(Some(cause.to_owned())))
 }
 
@@ -328,12 +328,12 @@ async fn without_verdict(
     let row = executions::get(tx, &execution.id).await?;
     let asked_again = row.is_some_and(|row| row.corrections.contains(&Correction::NoVerdict {}));
     if !asked_again && !stopped && !hopeless {
-        let carry = EntryInput {
+        let input = EntryInput {
             cause: Some("no verdict".to_owned()),
             corrections: vec![Correction::NoVerdict {}],
             ..EntryInput::default()
         };
-        ask_auditor(tx, &s.task, &s.transition, carry).await?;
+        ask_auditor(tx, &s.task, &s.transition, input).await?;
         return Ok(End::Ok(Some("no verdict: the auditor is asked once more".to_owned())));
     }
     let message = match &execution.error {
@@ -362,7 +362,7 @@ pub(crate) async fn ask_auditor(
     transition: &TransitionRow,
     input: EntryInput,
 ) -> Result<()> {
-    let params = serde_json::to_value(carry).map_err(corrupt_step)?;
+    let params = serde_json::to_value(input).map_err(corrupt_step)?;
     let queue = |kind, action, params| {
         let mut step = StepRow::pending(&task.id, &task.status, kind, Phase::OnEnter.as_str());
         step.transition_seq = Some(transition.seq);

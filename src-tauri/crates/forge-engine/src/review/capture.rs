@@ -26,12 +26,12 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::{BlockReason, block_reason_of},
         context::{backup_prefix, task_branch},
         entry::corrupt_step,
         moves::EntryInput,
         step::{End, Stepping},
         transition::is_reviewed,
-        block_reason::{BlockReason, block_reason_of},
     },
     error::{Result, whole},
     review::{self, lacks_winner, no_winner, short},
@@ -315,7 +315,7 @@ async fn begin_captured_review(
         }
         None => {
             let mut review =
-                core::transition::new_review(engine, &mut tx, &task, state, &s.transition, carry.note)
+                core::transition::new_review(engine, &mut tx, &task, state, &s.transition, input.note)
                     .await?;
             review.attempt_number = attempt;
             (review.base_commit, review.reviewed_commit) = (base, commit);
@@ -332,7 +332,7 @@ async fn begin_captured_review(
             review
         }
     };
-    if carry.reuse_passes {
+    if input.reuse_passes {
         reviews::reuse_passes(&mut tx, &review.id).await?;
     }
     if task.work_changed.take().is_some() {

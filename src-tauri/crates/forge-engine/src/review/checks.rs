@@ -19,10 +19,10 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         entry::failure_policy,
         features::features,
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     review::{

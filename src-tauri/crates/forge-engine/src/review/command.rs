@@ -14,7 +14,9 @@ use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::audits, moves::Move, step::End, block_reason::BlockReason},
+    core::{
+        self, block_reason::BlockReason, context::ProjectContext, lineage::audits, moves::Move, step::End,
+    },
     error::Result,
     review::rejection::Rejection,
     run,

@@ -19,12 +19,12 @@ use crate::{
     Engine,
     core::{
         self,
+        block_reason::BlockReason,
         context::ProjectContext,
         features::features,
         moves::{EntryInput, Move},
         retry_budget,
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     review::rejection::Rejection,
@@ -239,7 +239,8 @@ pub(crate) async fn reject(
     } else {
         "sent back".to_owned()
     };
-    mv.input = EntryInput { corrections: vec![rejection.correction], cause: Some(cause), ..EntryInput::default() };
+    mv.input =
+        EntryInput { corrections: vec![rejection.correction], cause: Some(cause), ..EntryInput::default() };
     Ok(End::go(mv))
 }
 

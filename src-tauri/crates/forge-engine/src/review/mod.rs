@@ -40,9 +40,9 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::{ProjectContext, task_branch},
         repository::present_repo,
-        block_reason::BlockReason,
     },
     error::Result,
     workspace::{

@@ -17,10 +17,10 @@ use crate::{
     Engine,
     core::{
         again::send_back_in_place,
+        block_reason::BlockReason,
         lineage::audits,
         moves::Move,
         step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     review::{self, decision::running_review},

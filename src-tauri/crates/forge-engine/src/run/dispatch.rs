@@ -22,12 +22,12 @@ use crate::{
     core::{
         self,
         again::re_enter,
+        block_reason::BlockReason,
         entry::corrupt_step,
         lineage::audits,
         moves::{EntryInput, Move},
         retry_budget,
         step::{Effect, End, Stepping},
-        block_reason::BlockReason,
     },
     cost,
     error::Result,
@@ -121,8 +121,8 @@ pub(crate) async fn dispatch(
         ExecutionRole::Coder => core::lineage::last_work(tx, &s.task.id).await?,
         _ => executions::last_of(tx, &s.task.id, role).await?,
     };
-    let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &carry).await?;
-    let turn = if carry.subtask_turn {
+    let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &input).await?;
+    let turn = if input.subtask_turn {
         let Some(part) = subtask::turns::begin_turn(engine, tx, s).await? else {
             return Ok(End::skipped("no ordered subtask is open"));
         };
@@ -144,8 +144,8 @@ pub(crate) async fn dispatch(
     let of_this_turn = of_this_turn.filter(|_| !audits(role));
     let mut corrections = of_this_turn.map(|row| row.corrections.clone()).unwrap_or_default();
     corrections.retain(|correction| !correction.is_of_one_turn());
-    let messages = carry.corrections.iter().filter_map(Correction::as_said).collect();
-    corrections.extend(carry.corrections);
+    let messages = input.corrections.iter().filter_map(Correction::as_said).collect();
+    corrections.extend(input.corrections);
     // A limit that is waited for again and again is told once.
     corrections.dedup();
     let surplus = corrections.len().saturating_sub(CORRECTIONS_CARRIED);
@@ -157,16 +157,16 @@ pub(crate) async fn dispatch(
     {
         corrections.push(Correction::Workflow { text });
     }
-    if !carry.lessons.is_empty() {
-        corrections.insert(0, Correction::Lessons { lessons: carry.lessons });
+    if !input.lessons.is_empty() {
+        corrections.insert(0, Correction::Lessons { lessons: input.lessons });
     }
     let id: ExecutionId = engine.new_id();
     let begun = Execution::begun(id.clone(), s.task.id.clone(), agent.id.clone(), role, engine.now());
     let row = ExecutionRow {
-        carry: session.carry,
+        input: session.carry,
         corrections,
-        spends: carry.spends,
-        goes_on: carry.goes_on,
+        spends: input.spends,
+        goes_on: input.goes_on,
         after_transition: transitions::max_seq(tx).await?,
         execution: Execution {
             subtask_id: turn.map(|part| part.id),
@@ -178,7 +178,7 @@ pub(crate) async fn dispatch(
             } else {
                 previous.map(|row| row.execution.id)
             },
-            cause: carry.cause.unwrap_or_else(|| "started".to_owned()),
+            cause: input.cause.unwrap_or_else(|| "started".to_owned()),
             messages,
             ..begun
         },
@@ -220,7 +220,7 @@ async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
         .map_err(corrupt_step)?
         .unwrap_or_default();
     let retry = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("retry"));
-    let Some(retry) = retry.filter(|_| carry.fix_conflict) else {
+    let Some(retry) = retry.filter(|_| input.fix_conflict) else {
         return Ok(End::skipped("the merge-fix budget is spent"));
     };
     if work_agent(tx, s).await?.is_none() {
@@ -229,7 +229,7 @@ async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
     let mut mv = Move::cascade(&retry.to, "retry", Cause::Merge, &s.transition);
     mv.reason.clone_from(&s.transition.reason);
     mv.input = EntryInput {
-        corrections: carry.corrections,
+        corrections: input.corrections,
         cause: Some("merge conflict".to_owned()),
         ..EntryInput::default()
     };
@@ -271,16 +271,16 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
         return Ok(End::Block(trouble));
     }
     let subtask_turn = Engine::is_failed_turn(Some(&last));
-    let mut carry = EntryInput {
+    let mut input = EntryInput {
         cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
         subtask_turn,
         goes_on: true,
         ..EntryInput::default()
     };
-    carry.corrections.push(Correction::Interrupted { what });
+    input.corrections.push(Correction::Interrupted { what });
     // Forge's own end is not the agent's fault and spends nothing.
-    carry.spends = (!lost).then_some(BudgetKind::Execution);
-    re_enter(engine, tx, s, carry, effects).await?;
+    input.spends = (!lost).then_some(BudgetKind::Execution);
+    re_enter(engine, tx, s, input, effects).await?;
     Ok(End::Ok(Some("another run follows".to_owned())))
 }
 
@@ -294,14 +294,14 @@ async fn run_after_the_limit(
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
     let what = "the model's provider asked to wait".to_owned();
-    let carry = EntryInput {
+    let input = EntryInput {
         cause: Some("the limit is over".to_owned()),
         corrections: vec![Correction::Interrupted { what }],
         subtask_turn: Engine::is_failed_turn(Some(last)),
         goes_on: true,
         ..EntryInput::default()
     };
-    re_enter(engine, tx, s, carry, effects).await?;
+    re_enter(engine, tx, s, input, effects).await?;
     Ok(End::Ok(Some("goes on when the limit is over".to_owned())))
 }
 

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    core::{self, entry::append_work_steps, lineage::audits, block_reason::trouble_of},
+    core::{self, block_reason::trouble_of, entry::append_work_steps, lineage::audits},
     cost::{self, prices::Cost},
     error::Result,
 };

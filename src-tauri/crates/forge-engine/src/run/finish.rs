@@ -17,11 +17,11 @@ use crate::{
     core::{
         self,
         again::{run_once_more, send_back_in_place},
+        block_reason::BlockReason,
         context::backup_prefix,
         leaving::Leave,
         moves::{EntryInput, Move},
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     hook, subtask,
@@ -105,12 +105,12 @@ pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execu
     }
     let unchanged = s.task.diff_stat.is_none_or(|stat| stat.files == 0);
     if unchanged && s.task.review_passed_at.is_none() && execution.cause != ASKED_ABOUT_NO_CHANGE {
-        let carry = EntryInput {
+        let input = EntryInput {
             corrections: vec![Correction::NoChange {}],
             cause: Some(ASKED_ABOUT_NO_CHANGE.to_owned()),
             ..EntryInput::default()
         };
-        return run_once_more(engine, s, carry).await;
+        return run_once_more(engine, s, input).await;
     }
     let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
     let Some(accept) = accept else {

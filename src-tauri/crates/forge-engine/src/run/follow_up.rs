@@ -46,12 +46,12 @@ pub(crate) async fn follow_up_now(
         let message = "your message goes to the agent once its run is over";
         return Ok(End::wait(WaitReason::WorkspaceLocked, message.to_owned()));
     }
-    let mut carry = EntryInput { cause: Some("your message".to_owned()), ..EntryInput::default() };
+    let mut input = EntryInput { cause: Some("your message".to_owned()), ..EntryInput::default() };
     for mut step in steps::open(tx, &s.task.id).await? {
         match step.kind {
             StepKind::FollowUp => {
                 let said = serde_json::from_value(step.params.clone().unwrap_or_default());
-                carry.corrections.push(said.map_err(corrupt_step)?);
+                input.corrections.push(said.map_err(corrupt_step)?);
                 if step.id == s.step.id {
                     continue;
                 }
@@ -65,6 +65,6 @@ pub(crate) async fn follow_up_now(
         step.finished_at = Some(engine.now());
         steps::update(tx, &step).await?;
     }
-    core::again::re_enter(engine, tx, s, carry, effects).await?;
+    core::again::re_enter(engine, tx, s, input, effects).await?;
     Ok(End::Ok(Some("another run follows".to_owned())))
 }

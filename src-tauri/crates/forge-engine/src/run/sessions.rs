@@ -49,14 +49,14 @@ pub(crate) async fn session_for(
     agent: &Agent,
     role: ExecutionRole,
     previous: Option<&ExecutionRow>,
-    carry: &EntryInput,
+    input: &EntryInput,
 ) -> Result<Session> {
     let can = adapter(agent.adapter).capabilities();
     let of_coder;
     let (source, wanted) = match role {
         ExecutionRole::Coder | ExecutionRole::Planner => {
             let source = previous.filter(|row| row.execution.agent_id == agent.id);
-            (source, coder_mode(s, carry, source))
+            (source, coder_mode(s, input, source))
         }
         // Whose conversation it is would tell who races.
         ExecutionRole::Reviewer if is_entry(&s.task) => (None, SessionMode::New),
@@ -98,9 +98,9 @@ async fn alike<'r>(
 }
 
 /// What the move that led here asks for. A second run behind the same move goes on with the first one's.
-fn coder_mode(s: &Stepping, carry: &EntryInput, source: Option<&ExecutionRow>) -> SessionMode {
+fn coder_mode(s: &Stepping, input: &EntryInput, source: Option<&ExecutionRow>) -> SessionMode {
     let is_second = source.is_some_and(|row| row.after_transition >= s.transition.seq);
-    if carry.subtask_turn || is_second {
+    if input.subtask_turn || is_second {
         return SessionMode::Resume;
     }
     let left = s.context.workflow.state(&s.transition.from);

@@ -25,11 +25,11 @@ use crate::{
     Engine,
     core::{
         self,
+        block_reason::BlockReason,
         context::{ProjectContext, backup_prefix, is_closed},
         moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
         step::{Effect, End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     subtask::open_parts,
@@ -64,7 +64,8 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
     };
     let name = named(std::slice::from_ref(&next));
     if let Some(why) = super::turn_obstacle(&mut conn, &s.context, &s.task).await? {
-        let mut trouble = BlockReason::new(AnnotationType::SubtaskPaused, format!("{name} cannot begin: {why}"));
+        let mut trouble =
+            BlockReason::new(AnnotationType::SubtaskPaused, format!("{name} cannot begin: {why}"));
         trouble.details = json!({ "code": "PARENT_WORKSPACE_REQUIRED", "subtask_id": next.id });
         return Ok(Some(End::Block(trouble)));
     }
@@ -83,9 +84,12 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
         return Ok(Some(End::wait(WaitReason::DependencyOpen, message)));
     }
     drop(conn);
-    let carry =
-        EntryInput { cause: Some(format!("subtask #{}", next.number)), subtask_turn: true, ..EntryInput::default() };
-    core::again::run_once_more(engine, s, carry).await.map(Some)
+    let input = EntryInput {
+        cause: Some(format!("subtask #{}", next.number)),
+        subtask_turn: true,
+        ..EntryInput::default()
+    };
+    core::again::run_once_more(engine, s, input).await.map(Some)
 }
 
 /// The part whose turn a run is to be: the first open one, which is at work from now on. Without one the

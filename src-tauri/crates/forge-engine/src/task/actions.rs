@@ -19,6 +19,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::ProjectContext,
         features::{Asked, features},
         lineage::audits,
@@ -26,7 +27,6 @@ use crate::{
         prerequisites::open_prerequisites,
         retry_budget,
         transition::is_reviewed,
-        block_reason::BlockReason,
         worktree_lock::IfLocked,
     },
     error::Result,
@@ -304,8 +304,11 @@ async fn review_again(
     let gate = last.as_ref().and_then(|review| context.workflow.state(&review.state));
     let gate = gate.filter(|state| is_reviewed(state)).or_else(|| context.workflow.review_gate());
     let gate = gate.ok_or_else(|| EngineError::not_found("state", "of kind gate"))?.name.clone();
-    let carry =
-        EntryInput { cause: Some("reviewed again by hand".to_owned()), reuse_passes: true, ..EntryInput::default() };
+    let input = EntryInput {
+        cause: Some("reviewed again by hand".to_owned()),
+        reuse_passes: true,
+        ..EntryInput::default()
+    };
     task.review_passed_at = None;
     if gate == task.status {
         supersede_review(tx, &task.id, engine.now()).await?;
@@ -313,10 +316,10 @@ async fn review_again(
         let last = transitions::last(tx, &task.id)
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-        return core::entry::insert_entry(engine, tx, context, task, &last, carry).await;
+        return core::entry::insert_entry(engine, tx, context, task, &last, input).await;
     }
     let mut mv = Move::by(&gate, Verb::ReviewAgain.as_str(), actor);
-    mv.input = carry;
+    mv.input = input;
     core::transition::apply(engine, tx, context, task, mv).await.map(drop)
 }
 

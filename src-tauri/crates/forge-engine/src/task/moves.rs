@@ -15,12 +15,12 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::ProjectContext,
         lineage::is_ordered,
         moves::Move,
         prerequisites::{named, open_prerequisites},
         transition::column_states,
-        block_reason::BlockReason,
         worktree_lock::IfLocked,
     },
     error::Result,

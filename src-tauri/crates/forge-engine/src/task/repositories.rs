@@ -14,8 +14,8 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, backup_prefix},
         block_reason::told,
+        context::{ProjectContext, backup_prefix},
     },
     error::Result,
     retry, run, trust,

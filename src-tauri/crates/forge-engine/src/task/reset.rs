@@ -17,13 +17,13 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::{ProjectContext, backup_prefix, task_branch},
         features::features,
         lineage::is_ordered,
         moves::Move,
         prerequisites::is_done,
         retry_budget,
-        block_reason::BlockReason,
     },
     error::Result,
     read::view::offers_of,
@@ -59,7 +59,8 @@ pub(crate) async fn reset_workspace(engine: &Engine, actor: Actor, id: &TaskId) 
     task.review_passed_at = None;
     forget_work(engine, &mut tx, &context, &mut task).await?;
     retry_budget::start_over(&mut tx, &mut task).await?;
-    let trouble = BlockReason::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
+    let trouble =
+        BlockReason::new(AnnotationType::Manual, "The workspace was reset. Claim the task to start.");
     let annotation = trouble.annotation(&task.status, engine.now());
     let is_blocked = context.workflow.blocked().is_some_and(|state| state.name == task.status);
     if is_blocked {

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, block_reason::block_reason_of_trust},
+    core::{self, block_reason::block_reason_of_trust, context::ProjectContext},
     error::Result,
     retry,
     trust::{Judgement, judge_start, start_of_project, start_of_task},

@@ -14,9 +14,9 @@ use crate::{
     Engine,
     core::{
         self,
+        block_reason::BlockReason,
         context::{ProjectContext, backup_prefix},
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
 };

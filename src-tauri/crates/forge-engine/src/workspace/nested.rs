@@ -15,10 +15,10 @@ use crate::{
     Engine,
     core::{
         self,
+        block_reason::BlockReason,
         context::backup_prefix,
         moves::EntryInput,
         step::{End, Stepping},
-        block_reason::BlockReason,
     },
     error::Result,
     trust,
@@ -97,12 +97,12 @@ pub(crate) async fn refuse_embedded(
         named(&paths)
     );
     if by.is_some_and(|run| run.cause != TOLD_OF_EMBEDDED) {
-        let carry = EntryInput {
+        let input = EntryInput {
             corrections: vec![Correction::GuardRefused { reason }],
             cause: Some(TOLD_OF_EMBEDDED.to_owned()),
             ..EntryInput::default()
         };
-        return core::again::run_once_more(engine, s, carry).await.map(Some);
+        return core::again::run_once_more(engine, s, input).await.map(Some);
     }
     let message = format!("a git repository of its own lies in {}", named(&paths));
     let mut trouble = BlockReason::new(AnnotationType::EmbeddedRepository, message);

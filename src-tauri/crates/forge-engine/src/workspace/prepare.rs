@@ -20,9 +20,9 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
+        block_reason::BlockReason,
         context::{backup_prefix, task_branch},
         step::{End, Stepping},
-        block_reason::BlockReason,
         worktree_lock::WorkspaceHold,
     },
     error::Result,

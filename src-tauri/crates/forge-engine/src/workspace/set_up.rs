@@ -23,8 +23,8 @@ use crate::{
     Engine, EngineError,
     core::{
         self,
-        step::{End, Stepping},
         block_reason::BlockReason,
+        step::{End, Stepping},
     },
     error::{Result, whole},
     program::{self, output::CheckOutput},
