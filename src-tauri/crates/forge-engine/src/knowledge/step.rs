@@ -49,7 +49,7 @@ pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<En
         return Ok(End::skipped("no agent is about to be started"));
     };
     let input = dispatch.params.take().map(serde_json::from_value::<EntryInput>).transpose();
-    let input = EntryInput { lessons, ..carry.map_err(corrupt_step)?.unwrap_or_default() };
+    let input = EntryInput { lessons, ..input.map_err(corrupt_step)?.unwrap_or_default() };
     dispatch.params = Some(serde_json::to_value(&input).map_err(corrupt_step)?);
     steps::update(&mut tx, &dispatch).await?;
     tx.commit().await?;

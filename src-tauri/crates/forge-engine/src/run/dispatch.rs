@@ -163,7 +163,7 @@ pub(crate) async fn dispatch(
     let id: ExecutionId = engine.new_id();
     let begun = Execution::begun(id.clone(), s.task.id.clone(), agent.id.clone(), role, engine.now());
     let row = ExecutionRow {
-        input: session.carry,
+        carry: session.carry,
         corrections,
         spends: input.spends,
         goes_on: input.goes_on,
