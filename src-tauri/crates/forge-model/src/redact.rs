@@ -10,27 +10,31 @@
 //! Limits: a secret longer than 16 KiB without a line end is found in a stream by its beginning alone, and values that
 //! are too short or too common to be secrets (`literals.rs`) stay.
 
+mod bytes;
 mod formats;
 mod keys;
 mod literals;
+mod secret;
+mod span;
 mod stream;
 #[cfg(test)]
 mod tests;
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
-use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use literals::is_secret_value;
+pub use secret::Secret;
 pub use stream::RedactedStream;
 
 use crate::workflow::Finding;
 use formats::Formats;
 use literals::Literals;
+use span::Span;
 
 /// How a placeholder begins.
 const PLACEHOLDER: &str = "[redacted: ";
@@ -46,21 +50,6 @@ const PATTERN_BYTES: usize = 1 << 20;
 
 /// What a pattern is named that has no named group.
 const PATTERN_NAME: &str = "PATTERN";
-
-/// A secret's value and the name that stands in its place.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Secret {
-    /// The name of the variable or of the token.
-    pub name: String,
-    /// What must not be shown.
-    pub value: String,
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Secret").field("name", &self.name).finish_non_exhaustive()
-    }
-}
 
 /// Finds secrets in texts and puts placeholders in their places.
 #[derive(Debug, Default)]
@@ -79,13 +68,6 @@ struct Pattern {
     name: String,
     /// The named group that alone is a secret.
     group: Option<usize>,
-}
-
-/// A secret in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Span<'r> {
-    at: Range<usize>,
-    name: &'r str,
 }
 
 impl Redactor {
@@ -326,31 +308,4 @@ const fn is_of_name(it: char) -> bool {
 /// Errors of regular expressions draw the expression first and say what is wrong last.
 fn last_line(text: &str) -> &str {
     text.lines().last().unwrap_or(text).trim_start_matches("error: ")
-}
-
-/// A searcher for these, when there are any.
-fn searcher<P: AsRef<[u8]>>(words: impl IntoIterator<Item = P>) -> Option<AhoCorasick> {
-    let built = AhoCorasick::builder().match_kind(aho_corasick::MatchKind::LeftmostLongest).build(words);
-    built.ok().filter(|it| it.patterns_len() > 0)
-}
-
-/// Whether a secret may begin at `at`: not within a word. The last letter of an escape (`\n`) or of a terminal's color
-/// (`ESC[31m`) belongs to no word.
-fn begins_word(text: &[u8], at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
-    let Some(last) = before.last() else { return true };
-    if !(last.is_ascii_alphanumeric() || matches!(last, b'_' | b'-')) {
-        return true;
-    }
-    let Some(rest) = before.get(..before.len() - 1) else { return true };
-    if matches!(last, b'n' | b'r' | b't' | b'b' | b'f') && rest.last() == Some(&b'\\') {
-        return true;
-    }
-    let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-    *last == b'm' && rest.get(..rest.len() - digits).is_some_and(|it| it.ends_with(b"["))
-}
-
-/// Whether a secret may end before `at`: not within a word.
-fn ends_word(text: &[u8], at: usize) -> bool {
-    text.get(at).is_none_or(|next| !(next.is_ascii_alphanumeric() || *next == b'_'))
 }
