@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Contract, Findings,
+    findings::{Contract, Findings},
     module::{self, Export, Form, Kind, Module, Star, Take, Via},
     natures::{Inherits, OBJECT},
     resolve::{self, Target},
