@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, fmt, future::Future};
 
 use forge_model::pull_request::{HostConfig, HostKind};
 
+use crate::token::Token;
 use crate::{error::HostError, keychain::Keychain, place::Place};
 
 /// Every variable that a token may be in.
@@ -20,31 +21,6 @@ pub const TOKEN_VARIABLES: [&str; 7] = [
     "GITEA_TOKEN",
     "GITLAB_TOKEN",
 ];
-
-/// A secret that no formatting shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl Token {
-    /// The token in a text, without the white space around it; none when nothing is left.
-    #[must_use]
-    pub fn new(text: &str) -> Option<Self> {
-        let text = text.trim();
-        (!text.is_empty()).then(|| Self(text.to_owned()))
-    }
-
-    /// The token itself: for the request that it signs, and for what keeps it out of texts.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
-}
 
 /// Who named a host: what decides whether a token that other programs use may go to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
