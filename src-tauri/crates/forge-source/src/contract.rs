@@ -25,6 +25,7 @@ mod rust;
 mod rust_attributes;
 mod rust_crate;
 mod rust_items;
+mod script_parse;
 mod scripts;
 mod tsconfig;
 mod uses;
