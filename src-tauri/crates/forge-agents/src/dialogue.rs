@@ -33,8 +33,7 @@ use crate::{
     question,
 };
 
-/// The longest line that is read. A longer one stays in the raw log alone.
-pub const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
+pub use crate::lines::MAX_LINE_BYTES;
 
 /// How long a program has to end its turn by its protocol once it was asked to stop.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(2);
@@ -90,7 +89,7 @@ pub(crate) enum Paper<'r> {
     /// To a run's log.
     Log(&'r LogWriter),
     /// Into memory, each with its turn: a dialogue is rehearsed without a program.
-    Memory(&'r mut crate::rehearsal::Page),
+    Memory(&'r mut crate::page::Page),
 }
 
 impl Paper<'_> {

@@ -17,8 +17,7 @@ use tokio::sync::mpsc;
 use crate::{
     Control, LogWriter,
     deltas::MaskedDeltas,
-    dialogue::MAX_LINE_BYTES,
-    lines::lines,
+    lines::{MAX_LINE_BYTES, lines},
     output::{LastOutput, Output, Sheet},
 };
 

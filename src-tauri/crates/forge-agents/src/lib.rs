@@ -23,9 +23,11 @@ mod lines;
 pub mod log;
 mod mcp;
 mod output;
+mod page;
 #[cfg(test)]
 mod play;
 mod probe;
+mod probe_place;
 mod program;
 mod question;
 pub mod rehearsal;
@@ -45,7 +47,7 @@ pub use dialogue::{Dialogue, Said, Scene};
 pub use error::{AgentError, CostScope, LimitKind};
 pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry, pack_logs};
 pub use mcp::{ForgeMcp, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
-pub use probe::ProbePlace;
+pub use probe_place::ProbePlace;
 pub use shell::ShellAdapter;
 
 /// The adapter of a kind.

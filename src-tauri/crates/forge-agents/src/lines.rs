@@ -1,5 +1,8 @@
 //! Lines of what programs print.
 
+/// The longest line that is read. A longer one stays in the raw log alone.
+pub const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
+
 /// The lines of a text, each with its line end; the last one may have none. Every byte of a program's output comes by
 /// here, so the search is one that looks at many bytes at once.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {

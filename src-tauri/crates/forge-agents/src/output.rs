@@ -19,7 +19,7 @@ use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, doing::doing,
-    log::MAX_INLINE_TEXT, rehearsal::Page,
+    log::MAX_INLINE_TEXT, page::Page,
 };
 
 /// The longest line that may still turn out to be an entry.

@@ -3,23 +3,17 @@
 //! The model is never called. Each look has a time limit, what it says is kept up to a limit, and nothing of the
 //! program runs when the look is over.
 
-use std::{
-    fs::{self, DirBuilder},
-    io,
-    os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use forge_exec::{Command, Exit, Marker, OutputSink, Stdin, Stream, run};
-use forge_model::{agent::ProgramConfig, environment::Variables};
+use forge_model::agent::ProgramConfig;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::probe_place::ProbePlace;
 use crate::{AgentError, end::not_run};
 
 /// From the gentle signal to the kill.
@@ -33,41 +27,6 @@ const LAST_LINE_CHARS: usize = 300;
 
 /// How many messages wait for a program that does not read.
 const MESSAGES_AHEAD: usize = 8;
-
-/// Where a program is asked about itself: an environment, and an empty folder that goes with this value. Programs read
-/// settings from the folder that they start in and from those above it, so nobody else may write there.
-#[derive(Debug)]
-pub struct ProbePlace {
-    /// What the program inherits.
-    pub variables: Arc<Variables>,
-    folder: PathBuf,
-}
-
-impl ProbePlace {
-    /// Makes a folder below `parent`, which is made, too.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn new(variables: Arc<Variables>, parent: &Path) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        let folder = parent.join(format!("probe-{}", Uuid::new_v4()));
-        DirBuilder::new().mode(0o700).create(&folder)?;
-        Ok(Self { variables, folder })
-    }
-
-    /// The folder.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
-    }
-}
-
-impl Drop for ProbePlace {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.folder) {
-            tracing::warn!(%error, folder = %self.folder.display(), "failed to remove the folder of a probe");
-        }
-    }
-}
 
 /// The program with the profile's environment, in the folder of the probe.
 pub(crate) fn command(
@@ -236,7 +195,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let parent = tempfile::tempdir().expect("a folder");
         let place = place(&parent.path().join("trials"));
-        let mode = fs::metadata(place.folder()).expect("a folder").permissions().mode() & 0o777;
+        let mode = std::fs::metadata(place.folder()).expect("a folder").permissions().mode() & 0o777;
         assert_eq!(mode, 0o700);
         let heard = listen(script(&place, "pwd -P; ls -A")).await?;
         assert_eq!(heard.text().trim_end(), place.folder().canonicalize().expect("a path").to_string_lossy());

@@ -6,23 +6,11 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::page::Page;
 use crate::{
     Control, Handle, NewEntry, RunEvent,
     dialogue::{Paper, Scene, State},
 };
-
-/// The entries of a rehearsal, each with its turn.
-#[derive(Debug, Default)]
-pub(crate) struct Page {
-    pub(crate) turn: u32,
-    pub(crate) entries: Vec<(u32, NewEntry)>,
-}
-
-impl Page {
-    pub(crate) fn append(&mut self, entry: NewEntry) {
-        self.entries.push((self.turn, entry));
-    }
-}
 
 /// One run that never has a process.
 #[derive(Debug)]

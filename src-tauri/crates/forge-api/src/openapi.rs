@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::{
     ApiError, Method, Operation,
     files::{FILE_ROUTES, FileRoute, PAGING},
+    limits::{DEFAULT_LIMIT, MAX_LIMIT},
     operations,
-    paging::{DEFAULT_LIMIT, MAX_LIMIT},
 };
 
 /// What is asked in the address although the rest is in the body: it is about the answer and when it comes, not

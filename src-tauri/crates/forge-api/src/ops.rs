@@ -29,7 +29,7 @@ use forge_model::ids::{AgentId, ReviewId, TaskId};
 use forge_model::review::Review;
 use forge_model::task::{HolderKind, RoleHolder, Task};
 
-pub(crate) use crate::paging::limit;
+pub(crate) use crate::limits::limit;
 use crate::{Api, ApiError};
 
 /// The derives that inputs share: unknown fields are refused.

@@ -27,7 +27,7 @@ pub(crate) fn whole(
     let mut generator = contract(SchemaSettings::draft2020_12()).into_generator();
     let top = of(&mut generator);
     let known = generator.take_definitions(true);
-    let named = name_of(top.as_value()).and_then(|name| known.get(name)).unwrap_or(top.as_value());
+    let named = outline::name_of(top.as_value()).and_then(|name| known.get(name)).unwrap_or(top.as_value());
     let mut whole = named.as_object().cloned().unwrap_or_default();
     let mut definitions = Map::new();
     let mut ahead = names_in(named);
@@ -56,14 +56,9 @@ pub(crate) fn add_page_of_a_list(input: &mut Map<String, Value>) {
     });
 }
 
-/// The definition that a reference names.
-fn name_of(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str()?.rsplit('/').next()
-}
-
 /// The definitions that a schema refers to.
 fn names_in(schema: &Value) -> Vec<String> {
-    let own = name_of(schema).map(str::to_owned);
+    let own = outline::name_of(schema).map(str::to_owned);
     let below: Vec<&Value> = match schema {
         Value::Object(object) => object.values().collect(),
         Value::Array(items) => items.iter().collect(),

@@ -12,7 +12,13 @@ use forge_engine::{Observer, Work};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{Answer, door, door::Door, error::CliError, place, put};
+use crate::{
+    answer::{Answer, put},
+    door,
+    door::Door,
+    error::CliError,
+    place,
+};
 use stage::Stage;
 
 /// A story that takes longer has gone wrong; each takes a few seconds.

@@ -5,7 +5,9 @@
 //! Exit codes: 0 ok, 1 the operation failed, 2 usage, 3 not found, 4 conflict or refused by a guard.
 //! Deliberately absent: rules about tasks.
 
+mod answer;
 mod args;
+mod at;
 mod changes;
 mod command;
 mod demo;
@@ -13,43 +15,26 @@ mod door;
 mod error;
 mod place;
 mod remote;
+mod shown;
+mod signals;
 mod story;
 
-use std::{
-    ffi::OsString,
-    io::{IsTerminal as _, Write as _},
-    process::ExitCode,
-    sync::Arc,
-    time::Duration,
-};
+use std::{ffi::OsString, io::IsTerminal as _, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::Parser as _;
 use forge_engine::Observer;
-use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 
-use crate::{args::Cli, error::CliError};
+use crate::{
+    answer::{Answer, put, say},
+    args::Cli,
+    error::CliError,
+};
 
 /// Says which log lines are wanted, as `tracing` directives.
 const LOG_VARIABLE: &str = "FORGE_LOG";
 /// How long the program waits for threads that will not end.
 const LAST_THREADS: Duration = Duration::from_millis(500);
-
-/// An answer of a command.
-pub(crate) struct Answer {
-    /// For programs.
-    pub(crate) json: Value,
-    /// For people, without the last line break.
-    pub(crate) text: String,
-    /// Whether what was asked about is as it should be.
-    pub(crate) good: bool,
-}
-
-impl Answer {
-    pub(crate) const fn new(json: Value, text: String) -> Self {
-        Self { json, text, good: true }
-    }
-}
 
 /// Runs the program. `arguments` begin with its name; `observer` is told every boundary the engine passes
 /// (tests end the process there).
@@ -119,15 +104,4 @@ fn print(answer: &Option<Answer>, json: bool) -> ExitCode {
     } else {
         ExitCode::from(error::FAILED)
     }
-}
-
-/// Writes a line to standard output; false when nobody reads it.
-pub(crate) fn put(text: &str) -> bool {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
-}
-
-/// Writes a line to standard error. There is nobody left to tell when this fails.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

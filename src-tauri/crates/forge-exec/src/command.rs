@@ -7,22 +7,13 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::Variables;
-
-/// Environment variable that carries the [`Marker`].
-pub const MARKER_VARIABLE: &str = "FORGE_PROCESS";
+use crate::marker::Marker;
 
 /// How long a child has between the gentle signal and the kill, unless said otherwise.
 const DEFAULT_GRACE: Duration = Duration::from_secs(5);
-
-/// Text that a child and all its descendants carry in their environment. Unique per run: everything
-/// that carries it belongs to that run and to nothing else.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Marker(pub String);
 
 /// What the child reads.
 #[derive(Debug, Default)]

@@ -12,21 +12,29 @@
 
 pub mod capture;
 pub mod command;
+pub mod exit;
 pub mod login;
 pub mod look;
+pub mod marker;
+pub mod output;
 pub mod own;
 pub mod path;
 pub mod process;
 pub mod run;
+pub mod variables;
 
 pub use capture::{Captured, HeadTail};
-pub use command::{Command, MARKER_VARIABLE, Marker, Stdin};
-pub use login::{LoginEnvironments, LoginError, LoginShell, Variables, variables_of};
+pub use command::{Command, Stdin};
+pub use exit::Exit;
+pub use login::{LoginEnvironments, LoginError, LoginShell};
 pub use look::{SeenProcess, look};
+pub use marker::{MARKER_VARIABLE, Marker};
+pub use output::{OutputSink, Stream};
 pub use own::{clock_jump, has_no_file_left, is_out_of_files, raise_open_file_limit};
 pub use path::find_program;
 pub use process::{
     NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, survive_file_limit, sweep, usage,
     working_in,
 };
-pub use run::{ExecError, Exit, Finished, OutputSink, Stream, run};
+pub use run::{ExecError, Finished, run};
+pub use variables::{Variables, variables_of};

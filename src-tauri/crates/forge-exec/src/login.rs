@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs, io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -18,13 +18,11 @@ use std::{
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use crate::variables::Variables;
 use crate::{
     Command, Exit, HeadTail, MARKER_VARIABLE, Marker, OutputSink, Stream, find_program, process::os_string,
     run,
 };
-
-/// Variables by name.
-pub type Variables = BTreeMap<OsString, OsString>;
 
 /// Stands around the answer: profiles print greetings.
 const FENCE: &str = "__forge_login_environment__";
@@ -51,15 +49,6 @@ const KNOWN_SHELLS: [&str; 6] = ["bash", "dash", "fish", "ksh", "sh", "zsh"];
 /// Shells that read configuration files whenever they start, with the option that keeps them from it. What is exported
 /// in such a file would bring back what the environment policy withholds.
 const WITHOUT_FILES: [(&str, &str); 2] = [("fish", "--no-config"), ("zsh", "-f")];
-
-/// The environment that a process was started with, as the programs that it starts may inherit it: without the mark of
-/// the run that the process itself belongs to.
-#[must_use]
-pub fn variables_of(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Arc<Variables> {
-    let mut variables: Variables = environment.into_iter().collect();
-    variables.remove(OsStr::new(MARKER_VARIABLE));
-    Arc::new(variables)
-}
 
 /// Why the environment of a login shell is not known.
 #[derive(Debug, Clone, thiserror::Error)]

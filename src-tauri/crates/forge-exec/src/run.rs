@@ -7,7 +7,6 @@
 
 use std::{convert::Infallible, ffi::OsString, io, path::PathBuf, pin::pin, process::Stdio, time::Duration};
 
-use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -16,6 +15,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::exit::Exit;
+use crate::output::{OutputSink, Stream};
 use crate::{
     Command, MARKER_VARIABLE, Marker, ProcessIdentity, Stdin,
     process::{Family, exit_of, lead_group, sweep_family},
@@ -30,33 +31,6 @@ const QUIET: Duration = Duration::from_millis(50);
 /// The most taken from the pipes once nobody of the family lives. A pipe holds at most 1 MiB unless the
 /// machine's owner raised it; more than both hold comes from a stranger to whom the pipe was handed.
 const MAX_DRAINED: usize = 2 * 1024 * 1024;
-
-/// Which pipe bytes came through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-/// Where output goes. Awaiting a write is what slows a child down that prints faster than it is taken.
-#[async_trait]
-pub trait OutputSink {
-    /// Takes bytes as they were read: at most 64 KiB, cut anywhere.
-    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
-}
-
-/// How the leader ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Exit {
-    /// It returned this code.
-    Code(i32),
-    /// This signal ended it.
-    Signal(i32),
-}
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

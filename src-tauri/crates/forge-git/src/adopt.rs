@@ -5,8 +5,9 @@ use std::path::Path;
 use crate::command::Kind;
 use crate::error::{ForeignReason, GitError};
 use crate::lock::{Purpose, turn};
+use crate::places::real_path;
 use crate::repo::{Repo, operation_in};
-use crate::worktree::{is_free, real_path};
+use crate::worktree::is_free;
 
 impl Repo {
     /// Moves a worktree of this repository to `to`, on the new branch `branch` at the commit it stands on. Files,

@@ -12,7 +12,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,6 @@ use crate::bytes;
 use crate::error::GitError;
 use crate::lock::{self, Turn};
 use crate::program::Git;
-use crate::repo::Repo;
 
 /// Time for an ordinary command.
 const ORDINARY: Duration = Duration::from_secs(120);
@@ -118,6 +117,16 @@ pub(crate) enum Kind {
     User,
 }
 
+/// The options that [`ProgramSettings`] finds. Boxed, since finding them may run git, too.
+pub(crate) type FoundOptions<'a> = Pin<Box<dyn Future<Output = Result<Vec<OsString>, GitError>> + Send + 'a>>;
+
+/// Knows the settings that name a program by a relative path, with the path below the user's own checkout. A repository
+/// does; a command knows no more of it, since a repository is asked by commands.
+pub(crate) trait ProgramSettings: std::fmt::Debug + Send + Sync {
+    /// `-c` options for a command in a worktree.
+    fn program_settings_for<'a>(&'a self, worktree: &'a Path) -> FoundOptions<'a>;
+}
+
 /// What a finished command left.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -152,7 +161,7 @@ pub(crate) struct GitCommand {
     /// It talks to a remote.
     remote: bool,
     /// Where the programs of relative settings are to be found.
-    programs: Option<(Repo, PathBuf)>,
+    programs: Option<(Arc<dyn ProgramSettings>, PathBuf)>,
 }
 
 impl GitCommand {
@@ -213,8 +222,11 @@ impl GitCommand {
     }
 
     /// Has the programs that settings name by relative paths be those of the user's own checkout.
-    pub(crate) fn with_programs_of(mut self, repo: &Repo, worktree: &Path) -> Self {
-        self.programs = Some((repo.clone(), worktree.to_owned()));
+    pub(crate) fn with_programs_of<R>(mut self, repo: &R, worktree: &Path) -> Self
+    where
+        R: ProgramSettings + Clone + 'static,
+    {
+        self.programs = Some((Arc::new(repo.clone()), worktree.to_owned()));
         self
     }
 
@@ -299,8 +311,7 @@ impl GitCommand {
             Arc::clone(guard).check().await?;
         }
         if let Some((repo, worktree)) = self.programs.take() {
-            // Boxed, since finding them may run git, too.
-            self.config.extend(Box::pin(repo.program_settings(&worktree)).await?);
+            self.config.extend(repo.program_settings_for(&worktree).await?);
         }
         let args = self.shown();
         tracing::trace!(%args, dir = %self.dir.display(), "git");

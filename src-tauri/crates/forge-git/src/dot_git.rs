@@ -12,8 +12,8 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::lock::{Purpose, turn};
-use crate::repo::{Repo, dot_git_target};
-use crate::worktree::{is_same, real_path};
+use crate::places::{dot_git_target, is_same, real_path};
+use crate::repo::Repo;
 
 /// What was done about a worktree's `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::accepted::RepositoryChange;
 use crate::guard::GuardError;
+use crate::repository_change::RepositoryChange;
 
 /// A failed operation on a repository. Messages complete the phrase "failed to ...".
 #[derive(Debug, thiserror::Error)]

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::error::GitError;
-use crate::repo::{Repo, dot_git_target};
-use crate::worktree::{is_same, real_path, rebasing_branch};
+use crate::places::{dot_git_target, is_same, real_path};
+use crate::repo::Repo;
+use crate::worktree::rebasing_branch;
 
 /// Size of the blocks that the system counts a file's space in, whatever the file system's own are.
 const BLOCK: u64 = 512;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::index::{Listed, Marks, Paths};
+use crate::index_paths::{Listed, Marks, Paths};
 use crate::repo::Repo;
 use crate::sweep::Tracked;
 

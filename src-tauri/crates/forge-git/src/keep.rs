@@ -63,7 +63,7 @@ impl Repo {
     ) -> Result<Vec<String>, GitError> {
         let (repo, dir) = (self.clone(), worktree.to_owned());
         let is_lost = tokio::task::spawn_blocking(move || {
-            let has_no_files = dir.symlink_metadata().is_err() || crate::worktree::holds_nothing(&dir);
+            let has_no_files = dir.symlink_metadata().is_err() || crate::places::holds_nothing(&dir);
             has_no_files && repo.recorded_git_dir(&dir).is_some_and(|git_dir| git_dir != repo.common_dir())
         });
         if is_lost.await? { self.keep_record(worktree, ref_prefix).await } else { Ok(Vec::new()) }

@@ -13,7 +13,7 @@ use crate::error::{GitError, LockHolder};
 use crate::lock::{self, Purpose, turn};
 use crate::merge::ScratchDir;
 use crate::repo::{Repo, operation_in};
-use crate::worktree::WorktreeEntry;
+use crate::worktree_entry::WorktreeEntry;
 
 /// What became of a landing.
 #[derive(Debug, Clone, PartialEq, Eq)]

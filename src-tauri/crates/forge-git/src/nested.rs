@@ -15,17 +15,18 @@ use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::dot_git::set_aside;
 use crate::error::GitError;
-use crate::index::Paths;
+use crate::index_paths::Paths;
 use crate::merge::ScratchDir;
 use crate::repo::Repo;
 use crate::status::{RawEntry, Uncommitted, parse_all};
 pub(crate) use content::NestedContent;
-use content::WHOLE_HISTORY;
 
 mod content;
 
 /// Where a backup has what would not be found at its own path when it is put back.
 pub(crate) const KEPT: &str = ".forge/kept";
+/// All commits of a repository.
+const WHOLE_HISTORY: [&str; 3] = ["HEAD", "--all", "--reflog"];
 /// The protocols that git may use there: none, whatever a configuration allows. An older git fetches what is missing
 /// although it was told not to, and has the remote's `uploadpack` run for that.
 const NO_PROTOCOL: &str = "";
@@ -463,7 +464,7 @@ fn submodule_paths(worktree: &Path) -> HashSet<PathBuf> {
 /// Where the repository in a folder has its git directory.
 fn git_dir_of(folder: &Path) -> Option<PathBuf> {
     let dot_git = folder.join(".git");
-    let target = if dot_git.is_dir() { dot_git } else { crate::repo::dot_git_target(folder)? };
+    let target = if dot_git.is_dir() { dot_git } else { crate::places::dot_git_target(folder)? };
     target.join("HEAD").symlink_metadata().ok()?;
     target.canonicalize().ok()
 }

@@ -19,13 +19,15 @@ use std::path::{Path, PathBuf};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::index::Paths;
+use crate::index_paths::Paths;
 use crate::lock::{Purpose, Turn, turn};
-use crate::repo::{Repo, dot_git_target, operation_in};
+use crate::places::{dot_git_target, real_path};
+use crate::repo::{Repo, operation_in};
 use crate::sweep::{self, Tracked};
 use crate::trash::Trash;
 use crate::withdraw::{Withdrawn, lead_back};
-use crate::worktree::{NewWorktree, Room, WorktreeEntry, move_in, real_path};
+use crate::worktree::{NewWorktree, Room, move_in};
+use crate::worktree_entry::WorktreeEntry;
 
 const SLOT: &str = "slot-";
 const TAKEN: &str = "taken-";

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::Path;
 
+use crate::command::{FoundOptions, ProgramSettings};
 use crate::error::GitError;
 use crate::repo::Repo;
 use crate::settings::Settings;
@@ -33,7 +34,7 @@ const INTERPRETERS: [&str; 10] =
 impl Repo {
     /// `-c` options for a command in a worktree: the settings that name a program by a relative path, with the path
     /// below the user's own checkout.
-    pub(crate) async fn program_settings(&self, worktree: &Path) -> Result<Vec<OsString>, GitError> {
+    async fn program_settings(&self, worktree: &Path) -> Result<Vec<OsString>, GitError> {
         let shared = self.settings_at_once(self.root()).await?;
         let settings = if worktree == self.root() || !shared.differ_by_worktree() {
             shared
@@ -41,6 +42,12 @@ impl Repo {
             self.settings_at_once(worktree).await?
         };
         rewritten(&settings, self.root(), worktree)
+    }
+}
+
+impl ProgramSettings for Repo {
+    fn program_settings_for<'a>(&'a self, worktree: &'a Path) -> FoundOptions<'a> {
+        Box::pin(self.program_settings(worktree))
     }
 }
 

@@ -10,12 +10,13 @@ use forge_model::environment::EnvironmentSettings;
 use crate::accepted::Guard;
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
-use crate::diff::ListMemory;
+use crate::diff::memory::ListMemory;
 use crate::error::{ForeignReason, GitError};
 use crate::object::Objects;
+use crate::places::is_same;
 use crate::program::Git;
 use crate::settings::SettingsMemory;
-use crate::startup::StartupMemory;
+use crate::startup_file::StartupMemory;
 
 /// A repository with at least one commit. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -317,7 +318,7 @@ impl Repo {
         }
         self.admin_dir(worktree)
             .or_else(|| self.admin_that_leads_to(worktree))
-            .or_else(|| crate::worktree::is_same(worktree, self.root()).then(|| self.common_dir().to_owned()))
+            .or_else(|| is_same(worktree, self.root()).then(|| self.common_dir().to_owned()))
     }
 
     /// A command in the git directory that all worktrees share: no work tree in reach.
@@ -420,17 +421,6 @@ pub(crate) fn operation_in(git_dir: &Path) -> Option<Operation> {
         ("REVERT_HEAD", Operation::Revert),
     ];
     signs.into_iter().find(|(sign, _)| git_dir.join(sign).exists()).map(|(_, operation)| operation)
-}
-
-/// Where a worktree's `.git` file leads.
-pub(crate) fn dot_git_target(worktree: &Path) -> Option<PathBuf> {
-    let dot_git = worktree.join(".git");
-    if !dot_git.symlink_metadata().ok()?.is_file() {
-        return None;
-    }
-    let content = std::fs::read(&dot_git).ok()?;
-    let target = content.strip_prefix(b"gitdir: ")?;
-    Some(worktree.join(bytes::path(target.strip_suffix(b"\n").unwrap_or(target))))
 }
 
 async fn main_work_tree(

@@ -4,7 +4,7 @@
 //! which somebody may have written others. A symbolic link counts by its target's name and by the content that it leads
 //! to inside the repository; what it leads to elsewhere is not read.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,12 +13,12 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use forge_model::trust::{DIRENV, FOLDERS, ROOT_FILES, is_startup_file};
 use git2::{DiffOptions, Patch};
-use sha2::{Digest as _, Sha256};
 
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
+use crate::startup_file::{StartupFile, StartupMemory};
 
 /// A larger startup file is refused.
 const CONTENT_CAP: u64 = 16 << 20;
@@ -30,20 +30,6 @@ const SHOWN_CAP: usize = 16 << 10;
 const REMEMBERED: usize = 64;
 /// What package managers install beside startup files when a program starts.
 const INSTALLED: &str = "node_modules";
-
-/// A startup file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StartupFile {
-    /// From the repository's root.
-    pub path: String,
-    /// The hash of its content, in hex.
-    pub sha256: String,
-    /// Its content; for a link, its target's name and what it leads to.
-    pub content: Vec<u8>,
-}
-
-/// The startup files of commits: a commit does not change.
-pub(crate) type StartupMemory = HashMap<String, Arc<Vec<StartupFile>>>;
 
 /// What is at a path.
 enum Node {
@@ -126,27 +112,6 @@ impl Repo {
             .collect();
         nested.dedup();
         Place::Worktree(worktree).startup_files(nested).await
-    }
-}
-
-impl StartupFile {
-    fn new(path: String, content: Vec<u8>) -> Self {
-        let sha256 = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { path, sha256, content }
-    }
-
-    /// Whether it is the other with lines that end as on another system: what a checkout makes of them.
-    #[must_use]
-    pub fn is_same_text(&self, other: &Self) -> bool {
-        let plain = |content: &[u8]| -> Vec<u8> {
-            let lines = content.split_inclusive(|byte| *byte == b'\n');
-            let ended = lines.map(|line| match line.strip_suffix(b"\r\n") {
-                Some(text) => [text, b"\n"].concat(),
-                None => line.to_owned(),
-            });
-            ended.flatten().collect()
-        };
-        self.path == other.path && plain(&self.content) == plain(&other.content)
     }
 }
 

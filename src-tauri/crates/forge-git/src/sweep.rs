@@ -16,7 +16,7 @@ use cap_std::fs::{Dir, DirEntry};
 use crate::bytes;
 use crate::error::GitError;
 use crate::guard::open_folder;
-use crate::index::{Marks, Paths};
+use crate::index_paths::{Marks, Paths};
 use crate::trash::Trash;
 
 /// What an index knows.

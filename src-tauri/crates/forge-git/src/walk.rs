@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::index::Paths;
+use crate::index_paths::Paths;
 use crate::repo::Repo;
 use crate::status::RawEntry;
 

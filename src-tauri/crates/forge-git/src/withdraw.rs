@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use crate::bytes;
 use crate::error::GitError;
 use crate::lock::{Purpose, Turn, turn};
-use crate::repo::{Repo, dot_git_target};
-use crate::worktree::{WorktreeEntry, holds_nothing, real_path};
+use crate::places::{dot_git_target, holds_nothing, real_path};
+use crate::repo::Repo;
+use crate::worktree_entry::WorktreeEntry;
 
 const PREFIX: &str = ".withdrawn-";
 

@@ -13,9 +13,11 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::{ForeignReason, GitError};
 use crate::lock::{self, Purpose, Turn, turn};
-use crate::repo::{Repo, dot_git_target};
+use crate::places::{dot_git_target, holds_nothing, is_same, real_path};
+use crate::repo::Repo;
 use crate::trash::Trash;
 use crate::withdraw::{Withdrawn, lead_back};
+use crate::worktree_entry::WorktreeEntry;
 
 /// The reason git gives the lock it puts on a worktree while it is being added.
 const BEING_ADDED: &str = "initializing";
@@ -36,23 +38,6 @@ pub struct NewWorktree {
     pub branch: String,
     /// Where a new branch starts.
     pub base: String,
-}
-
-/// A worktree the repository knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorktreeEntry {
-    /// Its directory.
-    pub path: PathBuf,
-    /// The commit it stands on; `None` of a bare repository or a branch without commits.
-    pub head: Option<String>,
-    /// The branch it has checked out (short name).
-    pub branch: Option<String>,
-    /// Its directory is gone.
-    pub prunable: bool,
-    /// It is the bare repository itself, without files.
-    pub bare: bool,
-    /// Somebody locked it; the reason may be empty.
-    pub locked: Option<String>,
 }
 
 impl Repo {
@@ -488,24 +473,6 @@ fn parse_list(output: &[u8]) -> Vec<WorktreeEntry> {
     list
 }
 
-/// The path with links above it resolved; its last part need not exist and is not followed.
-pub(crate) fn real_path(path: &Path) -> Result<PathBuf, GitError> {
-    let mut missing = Vec::new();
-    let mut at = path;
-    while let (Some(parent), Some(name)) = (at.parent(), at.file_name()) {
-        missing.push(name);
-        if let Ok(real) = parent.canonicalize() {
-            return Ok(missing.iter().rev().fold(real, |real, name| real.join(name)));
-        }
-        at = parent;
-    }
-    path.canonicalize().map_err(GitError::io("find", path))
-}
-
-pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
-    a == b || real_path(a).is_ok_and(|a| real_path(b).is_ok_and(|b| a == b))
-}
-
 pub(crate) fn is_free(path: &Path) -> Result<bool, GitError> {
     match std::fs::read_dir(path) {
         Ok(mut entries) => Ok(entries.next().is_none()),
@@ -540,12 +507,6 @@ pub(crate) fn move_in(site: &Path, path: &Path, admin: &Path) -> Result<(), GitE
     }
     let folder = site.parent().unwrap_or(site);
     std::fs::remove_dir(folder).map_err(GitError::io("remove", folder))
-}
-
-/// Whether a worktree's folder holds no more than its `.git`.
-pub(crate) fn holds_nothing(worktree: &Path) -> bool {
-    std::fs::read_dir(worktree)
-        .is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == ".git"))
 }
 
 /// Whether a lock was left by a git that was given up right when it made it, before it could note down what to remove.

@@ -15,11 +15,11 @@ use serde_json::json;
 use crate::{
     checks::{Said, in_order, most_relevant, oldest_first},
     error::HostError,
-    host::{Fetched, Host, NewPullRequest},
+    host::{Host, NewPullRequest},
     http::Http,
     limits::Quota,
     place::{Place, segment},
-    reading::{Etags, Reading},
+    reading::{Etags, Fetched, Reading},
     text::said,
 };
 

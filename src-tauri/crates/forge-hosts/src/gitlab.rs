@@ -18,11 +18,11 @@ use crate::{
     checks::{Said, in_order, most_relevant, oldest_first},
     draft::{with_mark, without_mark},
     error::HostError,
-    host::{Fetched, Host, NewPullRequest},
+    host::{Host, NewPullRequest},
     http::Http,
     limits::Quota,
     place::{Place, segment},
-    reading::{Etags, Reading},
+    reading::{Etags, Fetched, Reading},
     text::said,
 };
 

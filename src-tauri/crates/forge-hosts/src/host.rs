@@ -1,23 +1,10 @@
 //! What every host can do.
 
-use std::{sync::Arc, time::Duration};
-
 use async_trait::async_trait;
-use forge_model::{
-    pull_request::{HostConfig, HostKind, PullRequest, PullRequestLink},
-    time::Timestamp,
-};
+use forge_model::pull_request::PullRequestLink;
 
-use crate::{
-    error::HostError, gitea::Gitea, github::Github, gitlab::Gitlab, http::Http, limits::Quota, place::Place,
-    reading::Etags, token::Token,
-};
-
-/// Where the present time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// How long one request may take before the host counts as out of reach, unless the caller knows better.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+use crate::reading::Fetched;
+use crate::{error::HostError, limits::Quota, reading::Etags};
 
 /// A pull request to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,15 +19,6 @@ pub struct NewPullRequest {
     pub base: String,
     /// Whether it is not yet meant to be merged.
     pub draft: bool,
-}
-
-/// What looking at a pull request found.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Fetched {
-    /// What was seen the last time still holds.
-    NotModified,
-    /// This is how it is now.
-    Changed(Box<PullRequest>),
 }
 
 /// A repository at a code host.
@@ -81,24 +59,4 @@ pub trait Host: Send + Sync {
 
     /// How many requests the host still grants, as its last answer said; none when it did not say.
     fn quota(&self) -> Option<Quota>;
-}
-
-/// The repository that `config` names, acting with `token`; one request may take as long as `patience`
-/// ([`PATIENCE`]). Asks nothing yet.
-///
-/// # Errors
-/// [`HostError::Protocol`] when the configured address is none.
-pub fn connect(
-    config: &HostConfig,
-    token: Token,
-    clock: Clock,
-    patience: Duration,
-) -> Result<Arc<dyn Host>, HostError> {
-    let place = Place::of(config)?;
-    let http = Http::new(&place, token, clock, patience)?;
-    Ok(match place.kind {
-        HostKind::Github => Arc::new(Github::new(http, &place)),
-        HostKind::Gitea => Arc::new(Gitea::new(http, &place)),
-        HostKind::Gitlab => Arc::new(Gitlab::new(http, &place)),
-    })
 }

@@ -19,12 +19,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
+    clock::Clock,
     error::HostError,
-    host::Clock,
+    find_token::how_to_sign_in,
     limits::{Quota, asked_to_wait},
     place::Place,
     text::shortened,
-    token::{Token, how_to_sign_in},
+    token::Token,
 };
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);

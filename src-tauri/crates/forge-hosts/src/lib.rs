@@ -11,9 +11,12 @@
 
 mod body;
 mod checks;
+mod clock;
+mod connect;
 mod defuse;
 mod draft;
 mod error;
+mod find_token;
 mod gitea;
 mod github;
 mod gitlab;
@@ -29,12 +32,16 @@ mod text;
 mod token;
 
 pub use body::{Check, Summary, pull_request_body, pull_request_title};
+pub use clock::Clock;
+pub use connect::{PATIENCE, connect};
 pub use defuse::defused;
 pub use error::HostError;
-pub use host::{Clock, Fetched, Host, NewPullRequest, PATIENCE, connect};
+pub use find_token::{FoundToken, NamedBy, TOKEN_VARIABLES, TokenSource, find_token, token_sources};
+pub use host::{Host, NewPullRequest};
 pub use keychain::{Keychain, KeychainError};
 pub use limits::Quota;
 pub use place::host_name;
 pub use poll::{PollFacts, next_poll};
 pub use reading::Etags;
-pub use token::{FoundToken, NamedBy, TOKEN_VARIABLES, Token, TokenSource, find_token, token_sources};
+pub use reading::Fetched;
+pub use token::Token;

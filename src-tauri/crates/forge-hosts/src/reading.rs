@@ -11,12 +11,20 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     error::HostError,
-    host::Fetched,
     http::{Answer, Http, parse},
 };
 
 /// More pages than that are not read; the pull request says so.
 const MOST_PAGES: usize = 30;
+
+/// What looking at a pull request found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fetched {
+    /// What was seen the last time still holds.
+    NotModified,
+    /// This is how it is now.
+    Changed(Box<PullRequest>),
+}
 
 /// What was read of one pull request the last time, and by which tags the host says that it still holds.
 #[derive(Debug, Clone, Default)]

@@ -4,71 +4,21 @@
 //! generic `file:line` is looked for. A diagnostic is an error's own place: notes, warnings and frames of libraries
 //! are none, and neither is a place of which nothing is said. Paths are relative to the worktree; whatever lies outside of it is not named at all.
 
+mod node;
+mod output;
+
 use std::collections::BTreeSet;
 
-mod node;
+pub use output::{Diagnostic, Tool};
+pub(crate) use output::{is_exception, place};
 
-use crate::{contract, names};
-
-/// The longest message that is kept, in characters.
-const MAX_MESSAGE: usize = 200;
-
-names! {
-    /// Whose words they are.
-    pub enum Tool {
-        /// The Rust compiler, clippy, rustfmt, and panics of Rust tests.
-        Rustc = "rustc",
-        /// The TypeScript compiler.
-        Tsc = "tsc",
-        /// ESLint.
-        Eslint = "eslint",
-        /// pytest, and tracebacks of Python.
-        Pytest = "pytest",
-        /// The Go compiler, vet and tests.
-        Go = "go",
-        /// Node, when an error that nobody caught ends a program.
-        Node = "node",
-        /// Anything that says `file:line`.
-        Generic = "generic",
-    }
-}
-
-contract! {
-    /// One complaint.
-    #[derive(Eq, PartialOrd, Ord)]
-    pub struct Diagnostic {
-        /// Whose.
-        pub tool: Tool,
-        /// The file, relative to the worktree as far as the tool said it; Go's tests say only the file's name.
-        pub path: String,
-        /// The line, from 1; null when it is about the file.
-        pub line: Option<u32>,
-        /// The column, from 1.
-        pub column: Option<u32>,
-        /// What.
-        pub message: String,
-    }
-}
-
-/// A place in a file with what follows it on its line.
-pub(crate) struct Place<'t> {
-    pub(crate) path: &'t str,
-    line: Option<u32>,
-    column: Option<u32>,
-    pub(crate) rest: &'t str,
-}
+use output::{MAX_MESSAGE, Output, Place};
 
 /// Reads what one tool printed.
 type Parser = fn(&Output<'_>) -> Vec<Diagnostic>;
 
 /// One for each tool. What none of them recognises is read by [`generic`].
 const PARSERS: [Parser; 6] = [rustc, tsc, eslint, pytest, go, node::node];
-
-/// What a command printed, without colours.
-struct Output<'t> {
-    lines: Vec<&'t str>,
-    worktree: &'t str,
-}
 
 /// What a failing command complains about; `worktree` is the absolute path of the folder it ran in.
 #[must_use]
@@ -106,33 +56,6 @@ pub fn changed_file<'c>(named: &str, changed: &'c [String]) -> Option<&'c str> {
     let mut ends = changed.iter().filter(|path| path.strip_suffix(named).is_some_and(|it| it.ends_with('/')));
     let only = ends.next()?;
     ends.next().is_none().then_some(only)
-}
-
-impl<'t> Output<'t> {
-    fn new(plain: &'t str, worktree: &'t str) -> Self {
-        Self { lines: plain.lines().collect(), worktree: worktree.trim_end_matches('/') }
-    }
-
-    fn found(&self, tool: Tool, place: &Place<'_>, message: &str) -> Option<Diagnostic> {
-        Some(Diagnostic {
-            tool,
-            path: self.inside(place.path)?,
-            line: place.line,
-            column: place.column,
-            message: message.trim().chars().take(MAX_MESSAGE).collect(),
-        })
-    }
-
-    /// A path as seen from the worktree; none when it leads elsewhere.
-    fn inside(&self, path: &str) -> Option<String> {
-        let path = match path.strip_prefix('/') {
-            None => path,
-            Some(_) => path.strip_prefix(self.worktree)?.strip_prefix('/')?,
-        };
-        let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-        let leads_out = parts.iter().any(|part| *part == ".." || part.starts_with('<'));
-        (!leads_out && !parts.is_empty() && !path.ends_with('/')).then(|| parts.join("/"))
-    }
 }
 
 fn rustc(output: &Output<'_>) -> Vec<Diagnostic> {
@@ -300,18 +223,6 @@ fn is_bare_exception(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
 }
 
-/// `KeyError: 'price'`, `TypeError [CODE]: no`, at the start of a line.
-pub(crate) fn is_exception(line: &str) -> bool {
-    let name = line.split(':').next().unwrap_or_default();
-    let name = match name.strip_suffix(']').and_then(|coded| coded.split_once(" [")) {
-        Some((name, _)) => name,
-        None => name,
-    };
-    let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
-    named && (line.contains(": ") || name.ends_with("Error") || name.ends_with("Exception"))
-}
-
 fn go(output: &Output<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut panic: Option<&str> = None;
@@ -356,34 +267,6 @@ fn generic(output: &Output<'_>) -> Vec<Diagnostic> {
         found.retain(|it| !is_remark(it));
     }
     found
-}
-
-/// `path:line[:column][:] rest` at the start of a text.
-pub(crate) fn place(text: &str) -> Option<Place<'_>> {
-    let mut from = 0;
-    loop {
-        let colon = from + text.get(from..)?.find(':')?;
-        let (line, rest) = number(&text[colon + 1..]);
-        let (Some(line), true) = (line, colon > 0) else {
-            from = colon + 1;
-            continue;
-        };
-        let (column, rest) = match rest.strip_prefix(':').map(number) {
-            Some((Some(column), rest)) => (Some(column), rest),
-            _ => (None, rest),
-        };
-        // `12:30h` is no line.
-        if !(rest.is_empty() || rest.starts_with([':', ' '])) {
-            return None;
-        }
-        let rest = rest.strip_prefix(':').unwrap_or(rest).trim_start();
-        return Some(Place { path: &text[..colon], line: Some(line), column, rest });
-    }
-}
-
-fn number(text: &str) -> (Option<u32>, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    (text[..end].parse().ok(), &text[end..])
 }
 
 /// The text without colours, titles and carriage returns.

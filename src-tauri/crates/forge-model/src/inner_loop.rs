@@ -12,8 +12,8 @@ use crate::{
     anomaly::{DEFAULT_MEDIAN_WINDOW, DEFAULT_MIN_SAMPLES, DEFAULT_RATIO, Threshold},
     contract,
     ids::AgentId,
+    merge_patch::merge_patch,
     names,
-    settings::merge_patch,
     workflow::{Finding, shape_findings},
 };
 

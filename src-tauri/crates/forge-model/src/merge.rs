@@ -5,8 +5,8 @@ use crate::{
     ids::{MergeId, TaskId},
     names,
     settings::MergeStrategy,
-    task::Waiting,
     time::Timestamp,
+    wait::Waiting,
 };
 
 names! {

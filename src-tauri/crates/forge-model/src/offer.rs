@@ -3,7 +3,7 @@
 
 use crate::{
     contract, names,
-    task::{AnnotationType, WaitReason},
+    wait::{AnnotationType, WaitReason},
 };
 
 names! {

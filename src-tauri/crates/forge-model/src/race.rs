@@ -9,11 +9,11 @@ use serde_json::json;
 use crate::{
     actor::Actor,
     contract,
+    diff_stat::DiffStat,
     election::{Election, ElectionRule, ElectionStep, EntryFacts, GateResult},
     ids::{AgentId, RaceId, TaskId},
     inner_loop::Strategy,
     names,
-    task::DiffStat,
     time::Timestamp,
     workflow::Workflow,
 };

@@ -10,107 +10,36 @@
 //! Limits: a secret longer than 16 KiB without a line end is found in a stream by its beginning alone, and values that
 //! are too short or too common to be secrets (`literals.rs`) stay.
 
+mod bytes;
 mod formats;
 mod keys;
 mod literals;
+mod placeholder;
+mod redactor;
+mod secret;
+mod span;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
-use aho_corasick::AhoCorasick;
-use memchr::memmem;
-use regex::bytes::{Regex, RegexBuilder};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use literals::is_secret_value;
+pub(crate) use placeholder::placeholder;
+pub use redactor::Redactor;
+pub use secret::Secret;
 pub use stream::RedactedStream;
 
 use crate::workflow::Finding;
-use formats::Formats;
-use literals::Literals;
-
-/// How a placeholder begins.
-const PLACEHOLDER: &str = "[redacted: ";
+use redactor::Pattern;
 
 /// The most patterns of a project.
 const MOST_PATTERNS: usize = 100;
 
-/// The longest pattern of a project.
-const LONGEST_PATTERN: usize = 1000;
-
-/// The most memory of one compiled pattern.
-const PATTERN_BYTES: usize = 1 << 20;
-
-/// What a pattern is named that has no named group.
-const PATTERN_NAME: &str = "PATTERN";
-
-/// A secret's value and the name that stands in its place.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Secret {
-    /// The name of the variable or of the token.
-    pub name: String,
-    /// What must not be shown.
-    pub value: String,
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Secret").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// Finds secrets in texts and puts placeholders in their places.
-#[derive(Debug, Default)]
-pub struct Redactor {
-    literals: Option<Literals>,
-    formats: Option<Formats>,
-    patterns: Vec<Pattern>,
-    /// The longest secret that is known by its value.
-    longest: usize,
-}
-
-/// A pattern of a project.
-#[derive(Debug)]
-struct Pattern {
-    regex: Regex,
-    name: String,
-    /// The named group that alone is a secret.
-    group: Option<usize>,
-}
-
-/// A secret in a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Span<'r> {
-    at: Range<usize>,
-    name: &'r str,
-}
-
 impl Redactor {
-    /// A redactor of these values, of the well-known formats and of a project's patterns. Values that are no secrets by
-    /// their looks are left out, and so are those in `commons`, such as the user's name. Patterns that are none are left
-    /// out, too: [`findings_of_patterns`] refuses them when settings are saved.
-    #[must_use]
-    pub fn new(secrets: &[Secret], commons: &[&str], patterns: &[String]) -> Self {
-        let literals = Literals::new(secrets, commons);
-        let longest = literals.as_ref().map_or(0, Literals::longest);
-        let patterns = patterns.iter().enumerate().filter_map(|(index, text)| Pattern::new(index, text).ok());
-        Self { literals, formats: Formats::new(), patterns: patterns.collect(), longest }
-    }
-
-    /// A redactor that leaves every text as it is: for what no program printed.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Whether it leaves every text as it is.
-    fn is_none(&self) -> bool {
-        self.literals.is_none() && self.formats.is_none() && self.patterns.is_empty()
-    }
-
     /// The text without its secrets.
     #[must_use]
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -203,86 +132,6 @@ impl Redactor {
         state.lines(self, text, &mut redacted);
         redacted
     }
-
-    /// Whether a text may hold a secret: cheap, and never wrong when it says no.
-    fn suspects(&self, text: &[u8]) -> bool {
-        self.literals.as_ref().is_some_and(|literals| literals.suspects(text))
-            || self.formats.as_ref().is_some_and(|formats| formats.suspects(text))
-            || self.patterns.iter().any(|pattern| pattern.regex.is_match(text))
-    }
-
-    /// All secrets of a text, in order, none over another.
-    fn spans(&self, text: &[u8]) -> Vec<Span<'_>> {
-        let mut spans = Vec::new();
-        if let Some(literals) = &self.literals {
-            literals.find(text, &mut spans);
-        }
-        if let Some(formats) = &self.formats {
-            formats.find(text, &mut spans);
-        }
-        for pattern in &self.patterns {
-            pattern.find(text, &mut spans);
-        }
-        if spans.is_empty() {
-            return spans;
-        }
-        // The sort is stable: what has a name of its own goes before what is told by its format.
-        spans.sort_by_key(|span| span.at.start);
-        let mut merged: Vec<Span<'_>> = Vec::with_capacity(spans.len());
-        for span in spans {
-            match merged.last_mut() {
-                Some(last) if span.at.start < last.at.end => last.at.end = last.at.end.max(span.at.end),
-                _ => merged.push(span),
-            }
-        }
-        merged
-    }
-}
-
-impl Pattern {
-    fn new(index: usize, text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST_PATTERN {
-            return Err(format!("is longer than {LONGEST_PATTERN} bytes"));
-        }
-        let regex = RegexBuilder::new(text)
-            // Texts are looked at line by line, and all at once before that.
-            .multi_line(true)
-            .size_limit(PATTERN_BYTES)
-            .dfa_size_limit(PATTERN_BYTES)
-            .build()
-            .map_err(|error| format!("is no regular expression: {}", last_line(&error.to_string())))?;
-        if regex.is_match(b"") {
-            return Err("matches a text without content, so it would match everywhere".to_owned());
-        }
-        let named =
-            regex.capture_names().enumerate().find_map(|(group, name)| Some((group, name?.to_owned())));
-        let (group, name) = match named {
-            Some((group, name)) => (Some(group), name),
-            None => (None, format!("{PATTERN_NAME}_{}", index + 1)),
-        };
-        Ok(Self { regex, name, group })
-    }
-
-    fn find<'r>(&'r self, text: &[u8], spans: &mut Vec<Span<'r>>) {
-        let known = spans.len();
-        let name = self.name.as_str();
-        match self.group {
-            None => spans.extend(self.regex.find_iter(text).map(|found| Span { at: found.range(), name })),
-            Some(group) => {
-                let found = self.regex.captures_iter(text).filter_map(|it| it.get(group));
-                spans.extend(found.map(|it| Span { at: it.range(), name }));
-            }
-        }
-        if spans.len() > known {
-            // What a pattern finds in a placeholder is a name.
-            let placeholders = placeholders(text);
-            let is_secret = |at: &Range<usize>| {
-                !at.is_empty() && !placeholders.iter().any(|it| it.start < at.end && at.start < it.end)
-            };
-            let found = spans.split_off(known);
-            spans.extend(found.into_iter().filter(|span| is_secret(&span.at)));
-        }
-    }
 }
 
 /// What is wrong with a project's patterns.
@@ -298,59 +147,4 @@ pub fn findings_of_patterns(patterns: &[String], path: &str) -> Vec<Finding> {
         findings.push(Finding::new(path.to_owned(), format!("has more than {MOST_PATTERNS} patterns")));
     }
     findings
-}
-
-/// What stands in the place of the secret that is called `name`.
-pub(crate) fn placeholder(name: &str) -> String {
-    let name: String = name.chars().map(|it| if is_of_name(it) { it } else { '_' }).collect();
-    format!("{PLACEHOLDER}{name}]")
-}
-
-/// Where placeholders are in a text.
-fn placeholders(text: &[u8]) -> Vec<Range<usize>> {
-    let starts = memmem::find_iter(text, PLACEHOLDER.as_bytes());
-    starts
-        .filter_map(|start| {
-            let name = text.get(start + PLACEHOLDER.len()..)?;
-            let length = name.iter().position(|byte| !is_of_name(*byte as char))?;
-            (name.get(length) == Some(&b']')).then(|| start..start + PLACEHOLDER.len() + length + 1)
-        })
-        .collect()
-}
-
-/// Whether a name of a placeholder may have this.
-const fn is_of_name(it: char) -> bool {
-    it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.')
-}
-
-/// Errors of regular expressions draw the expression first and say what is wrong last.
-fn last_line(text: &str) -> &str {
-    text.lines().last().unwrap_or(text).trim_start_matches("error: ")
-}
-
-/// A searcher for these, when there are any.
-fn searcher<P: AsRef<[u8]>>(words: impl IntoIterator<Item = P>) -> Option<AhoCorasick> {
-    let built = AhoCorasick::builder().match_kind(aho_corasick::MatchKind::LeftmostLongest).build(words);
-    built.ok().filter(|it| it.patterns_len() > 0)
-}
-
-/// Whether a secret may begin at `at`: not within a word. The last letter of an escape (`\n`) or of a terminal's color
-/// (`ESC[31m`) belongs to no word.
-fn begins_word(text: &[u8], at: usize) -> bool {
-    let before = text.get(..at).unwrap_or_default();
-    let Some(last) = before.last() else { return true };
-    if !(last.is_ascii_alphanumeric() || matches!(last, b'_' | b'-')) {
-        return true;
-    }
-    let Some(rest) = before.get(..before.len() - 1) else { return true };
-    if matches!(last, b'n' | b'r' | b't' | b'b' | b'f') && rest.last() == Some(&b'\\') {
-        return true;
-    }
-    let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-    *last == b'm' && rest.get(..rest.len() - digits).is_some_and(|it| it.ends_with(b"["))
-}
-
-/// Whether a secret may end before `at`: not within a word.
-fn ends_word(text: &[u8], at: usize) -> bool {
-    text.get(at).is_none_or(|next| !(next.is_ascii_alphanumeric() || *next == b'_'))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use crate::path::branch_fault;
 use crate::{
@@ -17,6 +17,8 @@ use crate::{
     usage::MAX_FIGURE,
     workflow::{Finding, key_path, nul_findings, shape_findings},
 };
+
+pub use crate::merge_patch::merge_patch;
 
 /// How many agents may run in one project at once, unless said otherwise.
 pub const DEFAULT_MAX_CONCURRENT: u32 = 4;
@@ -323,26 +325,6 @@ impl MergeConfig {
             target_branch: over.target_branch.clone().or_else(|| self.target_branch.clone()),
             strategy: over.strategy.or(self.strategy),
             message_template: over.message_template.clone().or_else(|| self.message_template.clone()),
-        }
-    }
-}
-
-/// Applies a JSON merge patch (RFC 7396): objects merge, arrays and scalars replace, null removes.
-pub fn merge_patch(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    if let Value::Object(target) = target {
-        for (key, value) in patch {
-            if value.is_null() {
-                target.remove(key);
-            } else {
-                merge_patch(target.entry(key.clone()).or_insert(Value::Null), value);
-            }
         }
     }
 }

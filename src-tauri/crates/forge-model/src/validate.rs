@@ -4,6 +4,7 @@
 //! ([`CheckResult`]) becomes an attempt by [`judge`], measured against those before it by [`measure`]. Names are in
 //! camelCase at every door. Deliberately absent: running anything, and where the attempts are kept.
 
+mod compared;
 mod complaint;
 mod identity;
 mod input;

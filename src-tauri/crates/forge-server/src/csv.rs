@@ -11,7 +11,7 @@ use forge_model::actor::Via;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Map, Value};
 
-use crate::{answer::Refusal, body, routes::Shared};
+use crate::{answer::Refusal, body, shared::Shared};
 
 /// Lines in a page.
 const LINES: u32 = 200;

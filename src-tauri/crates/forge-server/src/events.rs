@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{answer::Refusal, routes::Shared};
+use crate::{answer::Refusal, shared::Shared};
 
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Growth of one log within this time is told once.

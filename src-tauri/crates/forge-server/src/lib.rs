@@ -15,6 +15,7 @@ mod csv;
 mod events;
 mod gate;
 mod routes;
+mod shared;
 
 use std::{net::Ipv4Addr, path::PathBuf, time::Duration};
 

@@ -25,6 +25,7 @@ use crate::{
     connections::Limits,
     csv, events,
     gate::{self, Gate},
+    shared::Shared,
 };
 
 const BASE: &str = "/api/v1";
@@ -39,17 +40,6 @@ const LAST_CALL: Duration = Duration::from_secs(1);
 const GOES_ON: &str = "Forge is stopping; what was begun goes on when it is started again";
 /// Said to whoever waits for what ends with them.
 const ENDED: &str = "Forge is stopping, and this has ended with it; ask again when it is started again";
-
-/// What handlers share.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    pub(crate) api: Api,
-    pub(crate) stopping: CancellationToken,
-    /// The streams of events that may still be opened.
-    pub(crate) streams: Arc<Semaphore>,
-    /// What clients may take.
-    pub(crate) limits: Limits,
-}
 
 /// Everything that is served.
 pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken, limits: Limits) -> Router {

@@ -9,6 +9,8 @@ mod json;
 mod python;
 mod rust;
 mod script;
+mod utf8;
+mod verdict;
 
 use std::borrow::Cow;
 
@@ -17,8 +19,10 @@ use serde::Serialize;
 use crate::{
     bounds::{MAX_BYTES, on_large_stack},
     files, nesting,
-    place::place,
 };
+
+use utf8::strict;
+pub use verdict::{Syntax, SyntaxError};
 
 pub(crate) use python::read as python_text;
 pub(crate) use script::{read as script_text, source_types};
@@ -62,40 +66,6 @@ impl Language {
             _ => return None,
         })
     }
-}
-
-/// The first place where a text is not well formed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{message} ({line}:{column})")]
-pub struct SyntaxError {
-    /// What is wrong, in the parser's words.
-    pub message: String,
-    /// From 1.
-    pub line: u32,
-    /// From 1, in characters.
-    pub column: u32,
-}
-
-impl SyntaxError {
-    /// An error at a byte's place in the text.
-    fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
-        let (line, column) = place(text, offset);
-        Self { message: message.into(), line, column }
-    }
-}
-
-/// What is to be said about a text's form.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Syntax {
-    /// It is well formed.
-    Sound,
-    /// It is not.
-    Broken(SyntaxError),
-    /// It was not parsed: too large, nested too deeply, in an encoding that is not read here.
-    Refused {
-        /// Completes "it was not checked: ".
-        reason: String,
-    },
 }
 
 /// Judges a text by its path's ending; `None` for an ending that is not known.
@@ -148,17 +118,6 @@ fn decoded(language: Language, bytes: &[u8]) -> Result<Cow<'_, str>, Syntax> {
         Language::Python => python::read(bytes),
         Language::Rust | Language::Go | Language::Json | Language::Toml | Language::Yaml => {
             strict(bytes).map_err(Syntax::Broken)
-        }
-    }
-}
-
-/// A text that must be UTF-8.
-fn strict(bytes: &[u8]) -> Result<Cow<'_, str>, SyntaxError> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(Cow::Borrowed(text.strip_prefix('\u{feff}').unwrap_or(text))),
-        Err(error) => {
-            let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            Err(SyntaxError::at(&valid, valid.len(), "not valid UTF-8"))
         }
     }
 }

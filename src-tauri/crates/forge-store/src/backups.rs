@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use crate::{
     Store, StoreError,
     check::quick_check,
-    open::{self, DATABASE},
+    connection::{self, DATABASE},
     trouble,
 };
 
@@ -182,7 +182,7 @@ pub(crate) fn sweep_unfinished(data_dir: &Path) {
 async fn copy(source: &Path, target: &Path) -> Result<(), BackupError> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(target);
     let file = file.map_err(io("make", target))?;
-    let mut connection = SqliteConnection::connect_with(&open::options(source).read_only(true)).await?;
+    let mut connection = SqliteConnection::connect_with(&connection::options(source).read_only(true)).await?;
     let quoted = target.to_string_lossy().replace('\'', "''");
     sqlx::query(AssertSqlSafe(format!("VACUUM INTO '{quoted}'"))).execute(&mut connection).await?;
     connection.close().await?;
@@ -195,7 +195,7 @@ async fn check(path: &Path) -> Result<(), BackupError> {
     if let Some(detail) = quick_check(path, false).await? {
         return Err(BackupError::Damaged { path: path.to_owned(), detail });
     }
-    if open::tables_of_copy(path).await? { Ok(()) } else { Err(BackupError::Foreign(path.to_owned())) }
+    if connection::tables_of_copy(path).await? { Ok(()) } else { Err(BackupError::Foreign(path.to_owned())) }
 }
 
 /// The copies of a data folder, newest first.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use crate::{Store, StoreError, open};
+use crate::{Store, StoreError, connection};
 
 /// How many bytes a probe writes, so that it needs pages of its own.
 const PROBE_BYTES: u32 = 16 * 1024;
@@ -56,7 +56,7 @@ impl Store {
 /// What SQLite's own check finds wrong with a file; none when it is whole. `live`: somebody may have it open.
 pub(crate) async fn quick_check(path: &Path, live: bool) -> Result<Option<String>, StoreError> {
     let options = if live {
-        open::options(path).read_only(true)
+        connection::options(path).read_only(true)
     } else {
         // A copy has no log beside it, and gets none by being looked at.
         SqliteConnectOptions::new().filename(path).read_only(true).immutable(true)
@@ -90,7 +90,7 @@ mod tests {
         sqlx::query("UPDATE storage_probe SET filler = ?1").bind(filler).execute(&mut *tx).await.unwrap();
         tx.commit().await.unwrap();
         store.close().await;
-        let file = folder.join(open::DATABASE);
+        let file = folder.join(connection::DATABASE);
         let mut content = std::fs::read(&file).unwrap();
         let overflows = |page: &&mut [u8]| page[4..].iter().all(|byte| *byte == b'F');
         let page = content.chunks_exact_mut(4096).find(overflows).expect("no page holds the value");

@@ -1,33 +1,28 @@
-//! Opening a database: options, the check for a newer schema, the backup before a migration.
+//! Opening a database: the check for a newer schema, the backup before a migration.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::Ordering};
 use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{Connection as _, Row, SqliteConnection};
+use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
+use sqlx::{Connection as _, Row};
 use tokio::sync::watch;
 
 use forge_model::storage::{BackupReason, StorageTrouble};
 
+use crate::connection::{DATABASE, options};
 use crate::{
-    Seam, Store, StoreError, WriteObserver,
+    Seam, Store, WriteObserver,
     backups::{self, BackupError},
     table, trouble,
 };
 
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
-/// The database's file below the data folder.
-pub(crate) const DATABASE: &str = "forge.db";
 const READERS: u32 = 4;
-/// Memory for pages of each reading connection and of the writing one, in KiB. What does not fit is in the system's own
-/// cache of files.
+/// Memory for pages of each reading connection, in KiB. What does not fit is in the system's own cache of files.
 const READER_CACHE_KIB: u32 = 1024;
-const WRITER_CACHE_KIB: u32 = 4096;
 /// How long a reading connection is kept that nobody needs; one always stays.
 const READER_IDLE: Duration = Duration::from_secs(60);
 
@@ -115,19 +110,6 @@ impl OpenError {
     pub fn damaged(path: PathBuf, folder: &Path, detail: String) -> Self {
         Self::Damaged { path, detail, backups: backups::folder_of(folder) }
     }
-}
-
-/// How every connection to a database is opened.
-pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .foreign_keys(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        // FULL: a commit that was answered survives a power cut; the engine acts only after commits.
-        .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(Duration::from_secs(10))
-        .pragma("temp_store", "memory")
-        .pragma("cache_size", format!("-{WRITER_CACHE_KIB}"))
 }
 
 impl Store {
@@ -270,19 +252,6 @@ fn refuse_if_past(path: &Path, folder: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Whether a copy holds the tables of Forge.
-pub(crate) async fn tables_of_copy(path: &Path) -> Result<bool, StoreError> {
-    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(true);
-    let mut connection = SqliteConnection::connect_with(&options).await?;
-    let found: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('tasks', '_sqlx_migrations')",
-    )
-    .fetch_one(&mut connection)
-    .await?;
-    connection.close().await?;
-    Ok(found == 2)
-}
-
 /// Lets connections refuse a statement where the seam says so: SQLite gives up as it does when the disk fails, and ends
 /// the transaction by itself when it has to.
 fn refusing(options: SqlitePoolOptions, seam: &Seam) -> SqlitePoolOptions {
@@ -318,7 +287,11 @@ fn only_at_rest(options: SqlitePoolOptions) -> SqlitePoolOptions {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::SqliteConnection;
+    use sqlx::sqlite::SqliteConnectOptions;
+
     use super::*;
+    use crate::StoreError;
 
     #[tokio::test]
     async fn opens_twice_and_keeps_its_schema() {

@@ -6,6 +6,7 @@
 //! tags (but Gitea), pages and their refusals. Times are a count, not a clock: every change is a second later.
 
 mod bare;
+mod dialect;
 mod gitea;
 mod github;
 mod gitlab;
@@ -29,27 +30,12 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use state::{Answer, Asked, Comment, State};
-pub use state::{FakeComment, FakePull};
+pub use state::{ACCOUNT, FakeComment, FakePull, Trouble};
+use state::{Answer, Asked, Comment, OWNER, REPO, State};
 
 /// The token that a fake host accepts; every other one is refused.
 pub const TOKEN: &str = "fake-host-token";
-/// The account that the token belongs to.
-pub const ACCOUNT: &str = "forge";
-const OWNER: &str = "octo";
-const REPO: &str = "app";
 const LONGEST_BODY: usize = 1024 * 1024;
-
-/// What is wrong with a host while it is up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
-    /// It fails inside: 500.
-    Broken,
-    /// It asks to wait: 429, for that many seconds.
-    Busy(u32),
-    /// The token may not do this: 403.
-    Forbidden,
-}
 
 /// A host with one repository. It ends with its value.
 pub struct FakeHost {
@@ -309,7 +295,8 @@ async fn answer(Shared(state): Shared<Arc<Mutex<State>>>, request: Request) -> R
         {
             Answer::refused(401, "Bad credentials")
         }
-        None => state.answer(&asked).unwrap_or_else(|error| Answer::refused(500, &error.to_string())),
+        None => dialect::answer(&mut state, &asked)
+            .unwrap_or_else(|error| Answer::refused(500, &error.to_string())),
     };
     let tags = state.kind != HostKind::Gitea;
     let reply = finish(said, &asked, &path, header("if-none-match"), tags);

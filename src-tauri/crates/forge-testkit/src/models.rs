@@ -8,6 +8,7 @@
 //! conversation, never from a clock. A request that no scenario fits is refused with 400 and says why.
 
 mod answer;
+mod call;
 mod choose;
 mod dialects;
 mod play;
@@ -15,25 +16,26 @@ mod programs;
 mod request;
 mod scenario;
 mod schema;
+mod state;
 mod tools;
 
 use std::{
-    collections::{HashMap, HashSet},
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::{Result, bail};
 use axum::Router;
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
+use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
+
+use state::State;
 
 pub use programs::{AgentProgram, Seat};
 pub use request::{Dialect, Message, Request, Requests, Role};
 pub use scenario::{Failure, Scenario, Tokens, Turn};
+pub use state::KEY;
 
-/// The only key that a server takes.
-pub const KEY: &str = "test-key";
 /// Far more than any program takes; reached only when something is broken.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -42,41 +44,6 @@ pub struct ModelServer {
     address: SocketAddr,
     state: Arc<State>,
     listening: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// What all its requests share.
-#[derive(Default)]
-struct State {
-    scripts: Mutex<Vec<Scenario>>,
-    seen: Mutex<Seen>,
-    /// Rises with everything that happens, for who waits.
-    happened: watch::Sender<u64>,
-    /// The gates that were released.
-    open: watch::Sender<HashSet<String>>,
-}
-
-#[derive(Default)]
-struct Seen {
-    requests: Requests,
-    refused: Vec<String>,
-    hung_up: usize,
-    attempts: HashMap<(String, usize), usize>,
-}
-
-impl State {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn scripts(&self) -> MutexGuard<'_, Vec<Scenario>> {
-        self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes down what happened, and tells those who wait.
-    fn note(&self, write: impl FnOnce(&mut Seen)) {
-        write(&mut self.seen());
-        self.happened.send_modify(|count| *count += 1);
-    }
 }
 
 impl Drop for ModelServer {

@@ -35,8 +35,6 @@ use crate::{
     AgentError, Dialogue, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest, json::text, summary,
 };
 
-use items::notice_at;
-
 /// The longest line of a text under way that is shown, in bytes.
 const TAIL_BYTES: usize = 1024;
 
@@ -436,4 +434,10 @@ fn is_known(method: &str) -> bool {
                 | "hook/started"
                 | "hook/completed"
         )
+}
+
+/// Logs that Forge says something about the line that starts there.
+fn notice_at(code: &str, words: &str, raw_offset: u64, scene: &mut Scene<'_>) {
+    let body = json!({ "text": words, "code": code });
+    scene.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
 }

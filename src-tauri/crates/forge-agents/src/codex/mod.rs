@@ -39,11 +39,10 @@ use crate::{
     clock::now_ms, dialogue::converse, end::never_began, program, sign_in,
 };
 
+use wire::SERVER;
+
 /// The program, unless a profile names another.
 const PROGRAM: &str = "codex";
-
-/// What makes it a server on its pipes.
-const SERVER: &str = "app-server";
 
 /// Drives Codex, by the JSON-RPC of its app server.
 #[derive(Debug, Clone, Copy, Default)]

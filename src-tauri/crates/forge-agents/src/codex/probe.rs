@@ -9,10 +9,7 @@ use forge_exec::Exit;
 use forge_model::agent::{AgentModel, ProgramConfig};
 use serde_json::{Value, json};
 
-use super::{
-    SERVER,
-    wire::{self, Heard, Refusal},
-};
+use super::wire::{self, Heard, Refusal, SERVER};
 use crate::{
     AgentError, Detected, ProbePlace,
     json::{list, text},

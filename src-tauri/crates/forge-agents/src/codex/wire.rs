@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 
 use crate::json::text;
 
+/// What makes it a server on its pipes.
+pub(super) const SERVER: &str = "app-server";
+
 /// Where a line has its method, when the server writes that first, as it does.
 const METHOD_WITHIN: usize = 96;
 

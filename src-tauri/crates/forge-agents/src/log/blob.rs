@@ -97,7 +97,7 @@ fn size(value: &Value) -> usize {
 }
 
 pub(super) fn write(paths: &Paths, seq: u64, text: &str) -> io::Result<()> {
-    super::files::private_folder(&paths.blobs)?;
+    super::private::private_folder(&paths.blobs)?;
     let mut file =
         fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(paths.blob(seq))?;
     file.write_all(text.as_bytes())

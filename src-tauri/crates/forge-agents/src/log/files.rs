@@ -1,9 +1,9 @@
 //! The files of a log that is being written: opened for one writer alone, repaired, grown in order.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File},
     io,
-    os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _},
+    os::unix::fs::FileExt as _,
     path::Path,
 };
 
@@ -12,6 +12,7 @@ use super::{
     index::{self, OFFSET_BYTES, Offsets},
     io as io_error,
     packed::{claim, unpack},
+    private::private_file,
     raw::{self, Extent},
 };
 
@@ -68,14 +69,6 @@ fn repair_index(index: &File, offsets: &Offsets) -> io::Result<()> {
     let bytes: Vec<u8> = rest.iter().flat_map(|offset| offset.to_le_bytes()).collect();
     index.set_len(right * OFFSET_BYTES)?;
     index.write_all_at(&bytes, right * OFFSET_BYTES)
-}
-
-pub(super) fn private_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
-}
-
-pub(super) fn private_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 pub(super) fn folder_bytes(folder: &Path) -> u64 {

@@ -20,6 +20,7 @@ mod blob;
 mod files;
 mod index;
 mod packed;
+mod private;
 mod raw;
 mod reader;
 mod writer;

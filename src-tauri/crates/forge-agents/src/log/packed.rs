@@ -17,7 +17,7 @@ use std::{
 
 use zeekstd::{Decoder, EncodeOptions, FrameSizePolicy};
 
-use super::files::private_file;
+use super::private::private_file;
 
 /// What is decompressed at least to read one entry.
 const FRAME_BYTES: u32 = 256 * 1024;

@@ -30,6 +30,7 @@ use super::{
     LogError, LogReader, Paths, blob,
     files::{self, Files},
     io as io_error,
+    private::private_folder,
     raw::{self, FRAME_BYTES},
 };
 
@@ -173,7 +174,7 @@ impl LogWriter {
         redactor: Arc<Redactor>,
     ) -> Result<Self, LogError> {
         let paths = Paths::new(dir, log_id)?;
-        files::private_folder(dir).map_err(io_error("make", dir))?;
+        private_folder(dir).map_err(io_error("make", dir))?;
         let (files, total) = files::open(&paths, log_id)?;
         let used = files.text_end + files::folder_bytes(&paths.blobs);
         let state = State {

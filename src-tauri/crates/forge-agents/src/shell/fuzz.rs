@@ -8,7 +8,7 @@ use crate::{
     Control, NewEntry,
     log::stays_short,
     output::{Output, Sheet},
-    rehearsal::Page,
+    page::Page,
 };
 
 /// Takes bytes as what a command prints, in pieces whose size the first byte chooses. Panics when an invariant

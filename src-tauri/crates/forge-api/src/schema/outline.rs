@@ -25,6 +25,11 @@ pub(crate) fn of(whole: &Map<String, Value>) -> Map<String, Value> {
     outline
 }
 
+/// The definition that a reference names.
+pub(super) fn name_of(schema: &Value) -> Option<&str> {
+    schema["$ref"].as_str()?.rsplit('/').next()
+}
+
 /// A field by its types; of a list, also those of its items.
 fn of_field(field: &Value, definitions: &Map<String, Value>) -> Value {
     let types = types_of(field, definitions);
@@ -77,7 +82,7 @@ fn options_of(schema: &Value) -> impl Iterator<Item = &Value> {
 
 /// What a reference leads to.
 fn followed<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>) -> &'a Value {
-    while let Some(named) = super::name_of(schema).and_then(|name| definitions.get(name)) {
+    while let Some(named) = name_of(schema).and_then(|name| definitions.get(name)) {
         schema = named;
     }
     schema

@@ -2,8 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{At, items, string, table};
-use crate::{Answer, args::Agent, error::CliError};
+use crate::{
+    answer::Answer,
+    args::Agent,
+    at::At,
+    error::CliError,
+    shown::{items, string, table},
+};
 
 pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
     match command {

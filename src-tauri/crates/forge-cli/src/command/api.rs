@@ -5,8 +5,8 @@ use std::io::Read as _;
 use forge_api::{Operation, operations};
 use serde_json::{Map, Value, json};
 
-use super::{At, table, task};
-use crate::{Answer, args::TaskRef, error::CliError};
+use super::task;
+use crate::{answer::Answer, args::TaskRef, at::At, error::CliError, shown::table};
 
 /// What is asked.
 pub(crate) struct Call {

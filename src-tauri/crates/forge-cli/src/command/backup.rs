@@ -6,12 +6,13 @@ use forge_engine::{Engine, Observer, StartError, Work, needs_restore};
 use forge_model::storage::Backup;
 use serde_json::{Value, json};
 
-use super::{items, string, table, through};
 use crate::{
-    Answer,
+    answer::Answer,
     args::{self, Common},
+    at::through,
     error::CliError,
     place,
+    shown::{items, string, table},
 };
 
 /// What to do after a copy was chosen while Forge runs.

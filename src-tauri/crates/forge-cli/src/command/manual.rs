@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 use serde_json::json;
 
-use crate::{Answer, args::Cli, error::CliError};
+use crate::{answer::Answer, args::Cli, error::CliError};
 
 /// What a shell is to read, to complete the program's command line.
 pub(crate) fn completions(shell: Shell) -> Answer {

@@ -12,13 +12,15 @@ use forge_server::{Running, ServeOptions};
 use serde_json::{Value, json};
 use tokio::sync::RwLock;
 
-use super::{At, Signals, string};
 use crate::{
-    Answer,
+    answer::Answer,
     args::{Client, Transport},
+    at::At,
     door::Door,
     error::CliError,
     place,
+    shown::string,
+    signals::Signals,
 };
 
 /// What a failure of this program's own is to a client: the engine cannot be asked now.

@@ -2,8 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{At, items, string, table, trust};
-use crate::{Answer, args::Project, error::CliError, place};
+use super::trust;
+use crate::{
+    answer::Answer,
+    args::Project,
+    at::At,
+    error::CliError,
+    place,
+    shown::{items, string, table},
+};
 
 pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
     match command {

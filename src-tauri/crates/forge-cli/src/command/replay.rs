@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Answer, args::Replay, error::CliError};
+use crate::{answer::Answer, args::Replay, error::CliError};
 
 const ONE_OBJECT: &str = "Give the facts as one JSON object.";
 

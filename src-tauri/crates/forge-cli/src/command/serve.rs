@@ -6,8 +6,7 @@ use forge_engine::{Engine, Observer, Work};
 use forge_server::ServeOptions;
 use serde_json::json;
 
-use super::Signals;
-use crate::{args::Serve, door, error::CliError, put};
+use crate::{answer::put, args::Serve, door, error::CliError, signals::Signals};
 
 /// Runs the engine and serves it until a signal asks for the end.
 pub(crate) async fn run(

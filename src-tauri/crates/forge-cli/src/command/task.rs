@@ -6,12 +6,13 @@ use std::io::Read as _;
 
 use serde_json::{Value, json};
 
-use super::{At, items, string};
 use crate::{
-    Answer,
+    answer::{Answer, say},
     args::{CreateTask, Task, TaskRef, Wait},
+    at::At,
     error::CliError,
-    say, story,
+    shown::{items, string},
+    story,
 };
 
 pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {

@@ -5,8 +5,14 @@ use std::io::BufRead as _;
 use forge_model::words::counted;
 use serde_json::{Value, json};
 
-use super::{At, string, task};
-use crate::{Answer, args::Trust, error::CliError, say};
+use super::task;
+use crate::{
+    answer::{Answer, say},
+    args::Trust,
+    at::At,
+    error::CliError,
+    shown::string,
+};
 
 /// Set by Forge for everything that it runs for an agent.
 const RUN: &str = "FORGE_EXECUTION_ID";

@@ -3,8 +3,7 @@
 use forge_model::validate::{ValidateInput, ValidateReport, told};
 use serde_json::{Value, json};
 
-use super::{At, string};
-use crate::{Answer, args::Validate, error::CliError, place};
+use crate::{answer::Answer, args::Validate, at::At, error::CliError, place, shown::string};
 
 pub(crate) async fn run(at: &At, asked: Validate) -> Result<Answer, CliError> {
     let project = match &at.project {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::stage::{Part, Stage};
 use crate::{
-    command::{items, string},
     error::CliError,
+    shown::{items, string},
 };
 
 /// What is on the main branch when a story has ended well: a file, and a text in it.

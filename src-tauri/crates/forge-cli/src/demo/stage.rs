@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use crate::{
     changes::Changes,
-    command::{items, string},
     door::Door,
     error::CliError,
+    shown::{items, string},
     story,
 };
 

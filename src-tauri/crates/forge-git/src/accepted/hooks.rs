@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Oid, Repository, Tree};
 
-use super::{ChangedFile, Fingerprint, FingerprintFile, Place, Taken, hex_of, is_missing};
+use super::{Fingerprint, FingerprintFile, Place, Taken, hex_of, is_missing};
 use crate::bytes;
 use crate::error::GitError;
+use crate::repository_change::ChangedFile;
 
 /// Names that git calls hooks by. Of a folder that holds the whole repository, only these count.
 const NAMES: [&str; 19] = [

@@ -1,6 +1,7 @@
 //! What counts as a change of a repository's configuration, and what follows from one.
 
 use super::*;
+use crate::repo::Repo;
 use crate::testing::Sandbox;
 
 async fn accepted() -> (Sandbox, Repo) {

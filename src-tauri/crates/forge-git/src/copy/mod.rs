@@ -5,113 +5,24 @@
 //! is entered, and nothing is read or written outside of the two directories (`transfer`). Repeating it adds what is
 //! missing.
 
+mod report;
+mod rule;
 mod rules;
 mod transfer;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
+pub use report::{CopyProgress, CopyReport, Skipped, SkippedWhy};
+pub use rule::{CopyMode, CopyRule};
+
 use rules::Rules;
 use transfer::Transfer;
-
-/// Which files to bring, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CopyRule {
-    /// A line as in `.gitignore`, from the top of the repository: `.env`, `config/*.local`, `/vendor/`, `!.env.test`.
-    /// The last rule that matches decides. One that could match at any depth is not looked for inside ignored
-    /// folders.
-    pub pattern: String,
-    /// How.
-    pub mode: CopyMode,
-}
-
-/// How a file comes into the worktree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CopyMode {
-    /// A file of its own, sharing blocks with the original until changed where the file system can.
-    Copy,
-    /// The same file under a second name; a copy where that cannot be.
-    Hardlink,
-    /// A symbolic link to the user's own.
-    Symlink,
-}
-
-/// How far it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CopyProgress {
-    /// What is being brought.
-    pub path: String,
-    /// Files made so far.
-    pub files: u64,
-    /// Their size so far, bytes.
-    pub bytes: u64,
-}
-
-/// What was brought.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CopyReport {
-    /// Files and links made.
-    pub files: u64,
-    /// Size of the files copied or hard linked, bytes.
-    pub bytes: u64,
-    /// Files that share blocks with the original until changed.
-    pub reflinked: u64,
-    /// Files that were copied.
-    pub copied: u64,
-    /// Second names of the user's files.
-    pub hardlinked: u64,
-    /// Symbolic links to the user's files and folders.
-    pub symlinked: u64,
-    /// Symbolic links copied as they are.
-    pub links_kept: u64,
-    /// Files inside of matched folders that were there already.
-    pub already_there: u64,
-    /// What was left out.
-    pub skipped: Vec<Skipped>,
-    /// Links that git would have taken for new files, and that were added to the repository's private ignore list.
-    pub hidden: Vec<String>,
-}
-
-/// Something that was not brought.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
-    /// Its path, lossily as text.
-    pub path: String,
-    /// Why not.
-    pub why: SkippedWhy,
-}
-
-/// Why something was not brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SkippedWhy {
-    /// The worktree has something there.
-    Exists,
-    /// git tracks the path in the worktree.
-    Tracked,
-    /// It is the inside of a repository.
-    GitDirectory,
-    /// A file is where its folder would be.
-    InTheWay,
-    /// A socket, pipe or device.
-    Special,
-    /// It was gone before it could be read.
-    Gone,
-}
-
-/// A file or folder that a rule wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Wanted {
-    path: PathBuf,
-    mode: CopyMode,
-}
 
 impl Repo {
     /// Brings what the rules match and git does not track in the user's checkout into a worktree.

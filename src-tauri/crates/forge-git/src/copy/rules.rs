@@ -6,7 +6,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{CopyMode, CopyRule, Wanted};
+use super::rule::{CopyMode, CopyRule, Wanted};
 use crate::bytes;
 use crate::error::GitError;
 

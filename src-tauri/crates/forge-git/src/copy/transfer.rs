@@ -13,7 +13,8 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions, OpenOptionsExt as _, Permissions, PermissionsExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::{CopyMode, CopyProgress, CopyReport, Skipped, SkippedWhy, Wanted};
+use super::report::{CopyProgress, CopyReport, Skipped, SkippedWhy};
+use super::rule::{CopyMode, Wanted};
 use crate::bytes;
 use crate::error::GitError;
 use crate::guard::{self, GuardError, open_folder, resolve_inside};

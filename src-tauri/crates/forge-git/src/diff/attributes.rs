@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{DiffScope, Ends};
+use super::scope::{DiffScope, Ends};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;

@@ -5,8 +5,9 @@ use std::path::Path;
 use forge_model::diff::{FileChange, FileChangeKind};
 
 use super::attributes::Treatment;
+use super::change::RawChange;
 use super::list::is_binary;
-use super::{DiffScope, Ends, RawChange};
+use super::scope::{DiffScope, Ends};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use forge_model::diff::{DiffSummary, FileChange, FileChangeKind};
 
-use super::memory::{Changes, Known};
-use super::{DiffCounts, DiffScope, Ends, RawChange};
+use super::change::{Changes, RawChange};
+use super::memory::Known;
+use super::scope::{DiffCounts, DiffScope, Ends};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;

@@ -3,18 +3,16 @@
 //! What depends on commits alone (the old side, and both of a diff between commits) cannot change. The new side
 //! of a worktree's file is always read from the disk. A memory that no longer fits what lies there is not used.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::change::Changes;
+use super::scope::{DiffScope, Ends};
 use super::watch::{Begun, Watch};
-use super::{DiffScope, Ends, RawChange};
 
 const LISTS: usize = 32;
 /// Changes remembered over all lists, however many the latest has.
 const CHANGES: usize = 50_000;
-
-/// Changed files by path.
-pub(super) type Changes = HashMap<String, RawChange>;
 
 #[derive(Debug, Default)]
 pub(crate) struct ListMemory {

@@ -4,95 +4,28 @@
 //! this process. A file of a worktree is compared as git would store it (line endings and filters applied).
 
 mod attributes;
+mod change;
 mod content;
 mod list;
-mod memory;
+pub(crate) mod memory;
 mod patch;
 mod rows;
+mod scope;
 mod side;
 #[cfg(test)]
 mod tests;
 mod watch;
 
-use std::path::{Path, PathBuf};
-
-use forge_model::diff::{FileChange, FileChangeKind, FileDiff};
+use forge_model::diff::{FileChangeKind, FileDiff};
 
 use crate::error::GitError;
 use crate::repo::Repo;
 
-pub(crate) use memory::ListMemory;
+pub use scope::{DiffCounts, DiffPage, DiffScope};
 pub use side::FileSide;
 
-/// Between which two states the difference is taken.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum DiffScope {
-    /// From a commit to the files of a worktree: everything since, committed or not, untracked files included.
-    Worktree {
-        /// The worktree.
-        worktree: PathBuf,
-        /// The commit.
-        base: String,
-    },
-    /// From a worktree's last commit to its files.
-    Uncommitted {
-        /// The worktree.
-        worktree: PathBuf,
-    },
-    /// Between two commits.
-    Commits {
-        /// Earlier one.
-        base: String,
-        /// Later one.
-        head: String,
-    },
-}
-
-impl DiffScope {
-    fn worktree(&self) -> Option<&Path> {
-        match self {
-            Self::Worktree { worktree, .. } | Self::Uncommitted { worktree } => Some(worktree),
-            Self::Commits { .. } => None,
-        }
-    }
-}
-
-/// How much changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DiffCounts {
-    /// Changed files.
-    pub files: u32,
-    /// Lines that are new.
-    pub added: u32,
-    /// Lines that are gone.
-    pub removed: u32,
-}
-
-/// Which rows of a file's diff are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DiffPage {
-    /// First row; rows are the lines of all hunks, counted from 0.
-    pub start_line: u32,
-    /// At most this many rows.
-    pub limit: u32,
-    /// Unchanged lines around a change.
-    pub context: u32,
-    /// Also when the file is large.
-    pub force: bool,
-}
-
-impl Default for DiffPage {
-    fn default() -> Self {
-        Self { start_line: 0, limit: 1000, context: 3, force: false }
-    }
-}
-
-/// The two commits of a scope, by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Ends {
-    base: String,
-    head: Option<String>,
-}
+use change::still_fits;
+use scope::Ends;
 
 impl Repo {
     async fn ends(&self, scope: &DiffScope) -> Result<Ends, GitError> {
@@ -146,30 +79,4 @@ impl Repo {
         })
         .await?
     }
-}
-
-/// A change with its path.
-#[derive(Debug, Clone)]
-struct RawChange {
-    change: FileChange,
-    /// As git has it, for asking again.
-    path: PathBuf,
-}
-
-/// Whether a remembered change still fits what lies on the disk, as far as its kind goes. Contents are read
-/// anew anyway.
-fn still_fits(scope: &DiffScope, raw: &RawChange) -> bool {
-    let Some(worktree) = scope.worktree() else { return true };
-    let type_at = |path: &Path| worktree.join(path).symlink_metadata().ok().map(|found| found.file_type());
-    let old_is_back = raw.change.kind == FileChangeKind::Renamed
-        && raw.change.old_path.as_ref().is_some_and(|old| type_at(Path::new(old)).is_some());
-    let now = type_at(&raw.path);
-    let fits = match raw.change.new_mode.as_deref() {
-        None => now.is_none(),
-        Some("120000") => now.is_some_and(|kind| kind.is_symlink()),
-        Some(mode) if mode.starts_with("100") => now.is_some_and(|kind| kind.is_file()),
-        // A submodule: only git knows which commit it stands on.
-        Some(_) => false,
-    };
-    fits && !old_is_back
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use forge_model::diff::FileChange;
 
-use super::DiffScope;
+use super::scope::DiffScope;
 use crate::bytes;
 use crate::error::GitError;
 use crate::repo::Repo;

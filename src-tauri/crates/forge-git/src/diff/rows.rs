@@ -3,8 +3,8 @@
 use forge_model::diff::{DiffLine, DiffLineKind, FileChange, FileDiff, Hunk};
 use git2::{DiffLineType, DiffOptions, Patch};
 
-use super::DiffPage;
 use super::content::Pair;
+use super::scope::DiffPage;
 use crate::error::GitError;
 
 /// Longer lines are not for reading: a minified file, or data.

@@ -3,7 +3,8 @@
 use forge_model::comment::DiffSide;
 use forge_model::diff::FileChangeKind;
 
-use super::{DiffScope, RawChange, still_fits};
+use super::change::{RawChange, still_fits};
+use super::scope::DiffScope;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
 use crate::repo::Repo;

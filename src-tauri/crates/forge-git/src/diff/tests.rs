@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use forge_model::comment::DiffSide;
-use forge_model::diff::{DiffLineKind, DiffSummary, FileChangeKind};
+use forge_model::diff::{DiffLineKind, DiffSummary, FileChange, FileChangeKind};
 
 use super::*;
 use crate::command::Kind;

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{DEPTH, KEPT, files_below, git_dir_of, submodule_paths};
+use super::{DEPTH, KEPT, WHOLE_HISTORY, files_below, git_dir_of, submodule_paths};
 use crate::bytes;
 use crate::error::GitError;
 use crate::merge::ScratchDir;
@@ -16,8 +16,6 @@ use crate::repo::Repo;
 
 /// The commits that only a submodule holds: also those put away, and those that only a log names.
 const OWN_HISTORY: [&str; 5] = ["HEAD", "--all", "--reflog", "--not", "--remotes"];
-/// All commits of a repository.
-pub(super) const WHOLE_HISTORY: [&str; 3] = ["HEAD", "--all", "--reflog"];
 
 /// What of the repositories inside a worktree goes into a backup.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! What Node says when a program dies: the place of the throw, the line itself, a caret, the error, its frames.
 
-use super::{Diagnostic, MAX_MESSAGE, Output, Place, Tool, is_exception, place};
+use super::output::{Diagnostic, MAX_MESSAGE, Output, Place, Tool, is_exception, place};
 
 /// How far behind its place an error may be told: its line of code and the caret stand between.
 const HEAD_LINES: usize = 6;

@@ -8,10 +8,10 @@ use aho_corasick::AhoCorasick;
 use memchr::memmem;
 
 use super::{
-    Span, begins_word,
+    bytes::{is_base64, length_of},
     keys::{color_length, pem},
     literals::is_reference,
-    searcher,
+    span::{Span, begins_word, searcher},
 };
 
 /// How far the authority of a URL is read.
@@ -138,10 +138,6 @@ fn is_dotted(byte: u8) -> bool {
     is_dashed(byte) || byte == b'.'
 }
 
-pub(super) fn is_base64(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
-}
-
 /// Whether a secret whose beginning is redacted may go on with this.
 pub(super) fn may_continue(byte: u8) -> bool {
     is_dotted(byte) || is_base64(byte)
@@ -238,10 +234,6 @@ impl Shape {
         };
         at.map(|at| (at, name))
     }
-}
-
-pub(super) fn length_of(text: &[u8], of: impl Fn(u8) -> bool) -> usize {
-    text.iter().position(|byte| !of(*byte)).unwrap_or(text.len())
 }
 
 /// How long a key is after its `sk-`, and whose it is.

@@ -8,7 +8,7 @@ use std::{borrow::Cow, ops::Range};
 
 use memchr::memmem;
 
-use super::formats::{is_base64, length_of};
+use super::bytes::{is_base64, length_of};
 
 /// What each private key in PEM begins with, and what ends it.
 const PEM_BEGIN: &[u8] = b"-----BEGIN ";

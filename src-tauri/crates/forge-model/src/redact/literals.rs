@@ -9,7 +9,10 @@ use base64::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{Secret, Span, begins_word, ends_word, searcher};
+use super::{
+    secret::Secret,
+    span::{Span, begins_word, ends_word, searcher},
+};
 
 /// A shorter value is no secret: it would be found everywhere.
 const SHORTEST: usize = 8;

@@ -3,10 +3,10 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
-    Redactor,
     formats::{PRIVATE_KEY, may_continue},
     keys::{KeyLine, key_content, key_line, last_line_end, leaves_key_open},
-    placeholder,
+    placeholder::placeholder,
+    redactor::Redactor,
 };
 
 /// How much of a line without an end is looked at again with what follows it. A longer secret is found by its

@@ -7,42 +7,22 @@
 //! diagnosis of two places is two.
 
 mod compiled;
+mod failure;
 mod javascript;
 mod lines;
 mod python;
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use super::{identity::compared, normalised::normalised};
+use super::{compared::compared, normalised::normalised};
+use failure::Failure;
+
 use crate::diagnostic::{Diagnostic, generic_diagnostics, tool_diagnostics, without_escapes};
 
-/// How many lines of one failure are looked at.
-const MESSAGE_LINES: usize = 8;
 /// How many diagnoses of one command are compared one by one; of more, their number counts, too.
 const MAX_DIAGNOSES: usize = 200;
 /// How many diagnoses are spelled out; more are told by their number and a digest of all.
 const SPELLED_OUT: usize = 3;
-
-/// A test that failed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Failure {
-    /// Its name, with its file where runners say it.
-    what: String,
-    /// What it says; may be empty.
-    why: String,
-}
-
-impl Failure {
-    fn new<'l>(what: &str, why: impl IntoIterator<Item = &'l str>) -> Self {
-        let lines = why.into_iter().map(str::trim).filter(|line| !line.is_empty());
-        let why: Vec<&str> = lines.take(MESSAGE_LINES).collect();
-        Self { what: what.trim().to_owned(), why: why.join(" ") }
-    }
-
-    fn into_diagnosis(self) -> String {
-        if self.why.is_empty() { self.what } else { format!("{}: {}", self.what, self.why) }
-    }
-}
 
 /// Reads the failing tests that one runner reports.
 type Reader = fn(&[&str]) -> Vec<Failure>;

@@ -4,12 +4,9 @@
 
 use super::{
     CheckResult, CommandCheck,
+    compared::compared,
     complaint::{FailedCommand, listed},
-    normalised::normalised,
 };
-
-/// The longest diagnosis that is looked at, in characters.
-const MAX_DIAGNOSIS: usize = 300;
 
 /// What a failed check is called when it is compared with others.
 #[must_use]
@@ -25,14 +22,6 @@ pub fn identity(result: &CheckResult, cwd: &str) -> String {
         CheckResult::ContractCheck(check) => listed(check.missing.iter().map(|name| compared(name, cwd))),
     };
     format!("{} {}: {diagnoses}", result.kind(), result.subject())
-}
-
-/// A diagnosis as it is compared with others: short, without the folder it was made in, and [`normalised`].
-pub(super) fn compared(diagnosis: &str, cwd: &str) -> String {
-    let here = format!("{}/", cwd.trim_end_matches('/'));
-    let relative = if here == "/" { diagnosis.to_owned() } else { diagnosis.replace(&here, "") };
-    let text = normalised(&relative);
-    text.chars().take(MAX_DIAGNOSIS).collect()
 }
 
 /// What was noted when the command ended and all of its output was there, else what the kept output says.

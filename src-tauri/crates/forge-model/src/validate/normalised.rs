@@ -1,6 +1,9 @@
 //! Texts without what differs between two runs of the same thing.
 
+mod digits;
 mod moment;
+
+use digits::digits;
 
 /// Where systems keep what is temporary.
 const TEMPORARY: [&str; 6] =
@@ -99,15 +102,6 @@ fn variable(text: &str, before: Option<char>) -> Option<(&'static str, usize)> {
         long_number(text).filter(|_| !is_part).map(|length| ("<number>", length))
     };
     if after_word { as_number() } else { by_rule().or_else(as_number) }
-}
-
-fn digits(text: &str) -> usize {
-    text.bytes().take_while(u8::is_ascii_digit).count()
-}
-
-/// Exactly so many digits, and what follows them.
-fn exactly(text: &str, count: usize) -> Option<&str> {
-    (digits(text) == count).then(|| text.get(count..)).flatten()
 }
 
 /// `:12`, `:12:5`.

@@ -1,10 +1,7 @@
 //! The same measures over a task's review attempts: their failing checks are the set.
 
 use super::{
-    AttemptFacts, FailedCommand, Measures,
-    complaint::listed,
-    identity::{compared, identity},
-    measure,
+    AttemptFacts, FailedCommand, Measures, compared::compared, complaint::listed, identity::identity, measure,
 };
 use crate::review::{Review, ReviewStatus, ReviewStep};
 

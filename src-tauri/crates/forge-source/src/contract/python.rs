@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Contract, Findings,
+    findings::{Contract, Findings},
     python_builtins::BUILTINS,
     python_module::{All, Module, Request, What},
     python_tree::{By, Found, Tree},

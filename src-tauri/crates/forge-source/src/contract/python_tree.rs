@@ -5,7 +5,10 @@ use std::{
     rc::Rc,
 };
 
-use super::python_module::{self, All, Binding, Module, Origin, Request, What};
+use super::{
+    python_module::{All, Binding, Module, Origin, Request, What},
+    python_parse,
+};
 use crate::{Files, files};
 
 /// Names that every module has, as an object of its class.
@@ -96,7 +99,7 @@ impl<'f> Tree<'f> {
         }
         let bytes = self.files.read(path).map_err(|error| error.to_string());
         let stub = files::ending(path) == "pyi";
-        let read = bytes.and_then(|bytes| python_module::read(&bytes, stub)).map(Rc::new);
+        let read = bytes.and_then(|bytes| python_parse::read(&bytes, stub)).map(Rc::new);
         self.modules.insert(path.to_owned(), read.clone());
         read
     }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{module::Via, tsconfig};
+use super::{json::json, module::Via, probe::probe, tsconfig};
 use crate::{Files, files};
 
 /// What a specifier means.
@@ -39,11 +39,6 @@ impl Targets {
         if among(&self.chosen) { Some(true) } else { among(&self.others).then_some(false) }
     }
 }
-
-const TYPED: [&str; 13] =
-    [".ts", ".tsx", ".d.ts", ".mts", ".d.mts", ".cts", ".d.cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ""];
-const PLAIN: [&str; 13] =
-    [".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".json", ".d.ts", ".d.mts", ".d.cts", ""];
 
 /// Resolves what `from` asks for. `near` is a file whose package may be asked for by its name.
 pub(super) fn resolve(files: &dyn Files, from: &str, specifier: &str, near: &str, via: Via) -> Target {
@@ -94,51 +89,6 @@ pub(super) fn is_typed(path: &str) -> bool {
 
 fn one(path: String) -> Target {
     Target::Files(Targets { chosen: vec![path], others: Vec::new() })
-}
-
-/// The file at a path that may lack its ending, or name a folder.
-pub(super) fn probe(files: &dyn Files, base: &str, typed: bool) -> Option<String> {
-    // TypeScript asks for `a.ts` by the name of what it becomes.
-    for (made, sources) in [
-        (".js", &[".ts", ".tsx", ".d.ts"][..]),
-        (".jsx", &[".tsx"]),
-        (".mjs", &[".mts", ".d.mts"]),
-        (".cjs", &[".cts", ".d.cts"]),
-    ] {
-        let Some(stem) = base.strip_suffix(made) else { continue };
-        let source = sources.iter().map(|ending| format!("{stem}{ending}")).find(|path| files.is_file(path));
-        match source {
-            Some(source) if typed || !files.is_file(base) => return Some(source),
-            _ => {}
-        }
-    }
-    if !base.is_empty() && files.is_file(base) {
-        return Some(base.to_owned());
-    }
-    let endings = if typed { TYPED } else { PLAIN };
-    if let Some(found) =
-        endings.iter().map(|ending| format!("{base}{ending}")).find(|path| files.is_file(path))
-    {
-        return Some(found);
-    }
-    let inside = |name: &str| files::join(base, name);
-    if let Some(manifest) = inside("package.json").and_then(|path| json(files, &path)) {
-        for key in ["types", "module", "main"].into_iter().skip(usize::from(!typed)) {
-            let entry = manifest.get(key).and_then(Value::as_str).and_then(inside);
-            if let Some(entry) = entry.filter(|entry| entry != base)
-                && let Some(found) = probe(files, &entry, typed)
-            {
-                return Some(found);
-            }
-        }
-    }
-    endings.iter().filter_map(|ending| inside(&format!("index{ending}"))).find(|path| files.is_file(path))
-}
-
-pub(super) fn json(files: &dyn Files, path: &str) -> Option<Value> {
-    let bytes = files.read(path).ok()?;
-    let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).into_owned();
-    serde_json::from_str(&text).or_else(|_| serde_json::from_str(&tsconfig::without_comments(&text))).ok()
 }
 
 /// The nearest package above a file: its folder and what it says of itself.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Contract, Findings,
+    findings::{Contract, Findings},
     rust_crate::{Crate, Package},
     rust_items::{Asked, Named, Seen, Used},
 };

@@ -6,10 +6,11 @@ use std::{
 };
 
 use super::{
-    Contract, Findings,
-    module::{self, Export, Form, Kind, Module, Star, Take, Via},
+    findings::{Contract, Findings},
+    module::{Export, Form, Kind, Module, Star, Take, Via},
     natures::{Inherits, OBJECT},
     resolve::{self, Target},
+    script_parse,
 };
 use crate::{Files, Language, files};
 
@@ -113,7 +114,7 @@ impl Graph<'_> {
         }
         let read = if Language::of(path) == Some(Language::Script) {
             let bytes = self.files.read(path).map_err(|error| error.to_string());
-            bytes.and_then(|bytes| module::read(path, &bytes)).map(Rc::new)
+            bytes.and_then(|bytes| script_parse::read(path, &bytes)).map(Rc::new)
         } else {
             Err("it is no script".to_owned())
         };

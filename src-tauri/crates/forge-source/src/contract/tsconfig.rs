@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::resolve::{json, probe};
+use super::{json::json, probe::probe};
 use crate::{Files, files};
 
 /// Chains of configurations are short; a ring of them ends here.
@@ -106,52 +106,4 @@ fn best<'p, 's>(paths: &'p Map<String, Value>, specifier: &'s str) -> Option<(&'
     });
     // Of two that are as long, the first.
     fitting.rev().max_by_key(|(length, _, _)| *length).map(|(_, targets, star)| (targets, star))
-}
-
-/// JSON as TypeScript's configuration is written: comments and trailing commas blanked.
-pub(super) fn without_comments(text: &str) -> String {
-    let mut out: Vec<u8> = text.bytes().collect();
-    let (mut at, mut comma) = (0, None);
-    while at < out.len() {
-        match (out[at], out.get(at + 1)) {
-            (b'"', _) => {
-                comma = None;
-                at += 1;
-                while at < out.len() && out[at] != b'"' {
-                    at += 1 + usize::from(out[at] == b'\\');
-                }
-                at += 1;
-            }
-            (b'/', Some(b'/')) => {
-                while at < out.len() && out[at] != b'\n' {
-                    out[at] = b' ';
-                    at += 1;
-                }
-            }
-            (b'/', Some(b'*')) => {
-                let end = text.as_bytes()[at + 2..].windows(2).position(|pair| pair == b"*/");
-                let end = end.map_or(out.len(), |end| at + end + 4);
-                out[at..end].fill(b' ');
-                at = end;
-            }
-            (b',', _) => {
-                comma = Some(at);
-                at += 1;
-            }
-            (byte @ (b']' | b'}'), _) => {
-                if let Some(comma) = comma.take() {
-                    out[comma] = b' ';
-                }
-                out[at] = byte;
-                at += 1;
-            }
-            (byte, _) => {
-                if !byte.is_ascii_whitespace() {
-                    comma = None;
-                }
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

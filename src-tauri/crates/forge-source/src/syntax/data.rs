@@ -3,7 +3,7 @@
 use saphyr_parser::Parser;
 use toml::de::DeTable;
 
-use super::{Syntax, SyntaxError};
+use super::verdict::{Syntax, SyntaxError};
 
 /// What the reader of TOML says when it goes no deeper, which no rule of the language forbids.
 const TOO_DEEP: [&str; 2] = ["recursion limit", "max recursion depth"];

@@ -6,7 +6,7 @@
 
 use tree_sitter::{Node, Parser, TreeCursor};
 
-use super::{Syntax, SyntaxError};
+use super::verdict::{Syntax, SyntaxError};
 
 pub(super) fn check(text: &str) -> Syntax {
     let mut parser = Parser::new();

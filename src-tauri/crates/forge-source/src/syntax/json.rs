@@ -1,6 +1,6 @@
 //! JSON by its standard, without recursion; with comments and trailing commas where a file's tools take them.
 
-use super::SyntaxError;
+use super::verdict::SyntaxError;
 use crate::files;
 
 /// Whether the tools that read files of this name allow comments in them.

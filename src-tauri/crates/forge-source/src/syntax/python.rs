@@ -13,7 +13,8 @@ use ruff_python_parser::{
 };
 use ruff_text_size::{Ranged as _, TextRange};
 
-use super::{Syntax, SyntaxError, strict};
+use super::utf8::strict;
+use super::verdict::{Syntax, SyntaxError};
 
 /// What CPython's tokenizer takes.
 const MAX_PARENTHESES: usize = 200;

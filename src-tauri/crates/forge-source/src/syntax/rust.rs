@@ -2,7 +2,7 @@
 
 use proc_macro2::Span;
 
-use super::{Syntax, SyntaxError};
+use super::verdict::{Syntax, SyntaxError};
 
 pub(super) fn check(text: &str) -> Syntax {
     match syn::parse_file(text) {

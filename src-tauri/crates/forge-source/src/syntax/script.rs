@@ -9,7 +9,7 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
 use oxc_span::{GetSpan as _, SourceType};
 
-use super::{Syntax, SyntaxError};
+use super::verdict::{Syntax, SyntaxError};
 use crate::files;
 
 /// The text of a script, as its engines decode it.

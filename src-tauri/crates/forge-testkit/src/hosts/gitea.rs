@@ -4,10 +4,7 @@ use anyhow::Result;
 use forge_model::pull_request::{HostCheckStatus, HostVerdict, Mergeable, PullRequestState};
 use serde_json::{Value, json};
 
-use super::{
-    ACCOUNT, OWNER, REPO,
-    state::{Answer, Asked, Comment, NotOpened, Pull, State},
-};
+use super::state::{ACCOUNT, Answer, Asked, Comment, NotOpened, OWNER, Pull, REPO, State};
 
 const DRAFT: &str = "WIP: ";
 /// Line comments belong to a review there; all of them belong to this one.

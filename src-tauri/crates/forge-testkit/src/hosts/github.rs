@@ -4,10 +4,7 @@ use anyhow::Result;
 use forge_model::pull_request::{HostCheckStatus, HostVerdict, Mergeable, PullRequestState};
 use serde_json::{Value, json};
 
-use super::{
-    ACCOUNT, OWNER, REPO,
-    state::{Answer, Asked, Comment, NotOpened, Pull, State},
-};
+use super::state::{ACCOUNT, Answer, Asked, Comment, NotOpened, OWNER, Pull, REPO, State};
 
 pub(super) fn answer(state: &mut State, asked: &Asked) -> Result<Answer> {
     let segments: Vec<&str> = asked.segments.iter().map(String::as_str).collect();

@@ -12,10 +12,27 @@ use forge_model::{
 };
 use serde_json::{Value, json};
 
-use super::{Trouble, bare, gitea, github, gitlab};
+use super::bare;
 
+/// The account that the token belongs to.
+pub const ACCOUNT: &str = "forge";
+/// Who owns the repository.
+pub(super) const OWNER: &str = "octo";
+/// The repository's name.
+pub(super) const REPO: &str = "app";
 /// The first second of 2024.
 const BEGINNING: Timestamp = Timestamp(1_704_067_200_000);
+
+/// What is wrong with a host while it is up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It fails inside: 500.
+    Broken,
+    /// It asks to wait: 429, for that many seconds.
+    Busy(u32),
+    /// The token may not do this: 403.
+    Forbidden,
+}
 
 /// A pull request as a test looks at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,15 +187,6 @@ impl State {
         }
     }
 
-    pub(super) fn answer(&mut self, asked: &Asked) -> Result<Answer> {
-        self.see_pushes()?;
-        match self.kind {
-            HostKind::Github => github::answer(self, asked),
-            HostKind::Gitea => gitea::answer(self, asked),
-            HostKind::Gitlab => gitlab::answer(self, asked),
-        }
-    }
-
     pub(super) fn pull(&self, number: u32) -> Result<&Pull> {
         self.pulls
             .iter()
@@ -257,7 +265,7 @@ impl State {
     }
 
     /// What was pushed since the last request.
-    fn see_pushes(&mut self) -> Result<()> {
+    pub(super) fn see_pushes(&mut self) -> Result<()> {
         let open: Vec<(u32, String, String)> = self
             .pulls
             .iter()

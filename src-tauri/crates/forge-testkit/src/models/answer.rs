@@ -2,9 +2,10 @@
 
 use std::io;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
+    call::{Call, Input},
     request::{Message, Offered, Role},
     scenario::{Doing, Tokens, Turn},
     tools,
@@ -37,30 +38,6 @@ pub(super) enum Item {
     Think(String),
     Say(String),
     Call(Call),
-}
-
-/// A call of a tool that the program offers.
-#[derive(Debug)]
-pub(super) struct Call {
-    pub name: String,
-    pub namespace: Option<String>,
-    pub input: Input,
-}
-
-#[derive(Debug)]
-pub(super) enum Input {
-    Json(Value),
-    Text(String),
-}
-
-impl Input {
-    /// Where a service has no tools whose input is text.
-    pub fn to_json(&self) -> Value {
-        match self {
-            Self::Json(value) => value.clone(),
-            Self::Text(text) => json!({ "input": text }),
-        }
-    }
 }
 
 impl Answer {

@@ -3,6 +3,7 @@
 mod anthropic;
 mod chat;
 mod gemini;
+mod parts;
 mod responses;
 
 use serde_json::{Value, json};
@@ -99,29 +100,6 @@ impl Dialect {
             }
         }
     }
-}
-
-/// The words of a content: text itself, or parts that have some.
-fn words(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts: Vec<String> = parts.iter().map(words).filter(|text| !text.is_empty()).collect();
-            texts.join("\n")
-        }
-        Value::Object(part) => {
-            part.get("text").or_else(|| part.get("content")).map(words).unwrap_or_default()
-        }
-        _ => String::new(),
-    }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -16,12 +16,12 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::{
-    KEY, State,
     answer::{Answer, Frame, cut, middle},
     choose::choose,
     dialects::{Door, door},
     request::{Asked, Dialect, Request},
     scenario::{Failure, Hold, Turn},
+    state::{KEY, State},
 };
 
 /// Whole conversations with much output in them.

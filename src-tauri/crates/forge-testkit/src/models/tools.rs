@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Call, Input},
+    call::{Call, Input},
     request::Offered,
     scenario::Act,
 };

@@ -156,8 +156,3 @@ fn as_helper(entry: &mut NewEntry, parent: Option<&String>) {
         _ => {}
     }
 }
-
-pub(super) fn notice_at(code: &str, words: &str, raw_offset: u64, scene: &mut Scene<'_>) {
-    let body = json!({ "text": words, "code": code });
-    scene.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
-}

@@ -3,7 +3,7 @@
 use forge_model::words::{counted, dollars};
 use serde_json::Value;
 
-use crate::command::{items, string, table};
+use crate::shown::{items, string, table};
 
 /// Tasks, a line each.
 pub(super) fn list(page: &Value) -> String {

@@ -5,6 +5,8 @@ use forge_model::diff::DiffSummary;
 use proptest::prelude::*;
 
 use super::*;
+use crate::diff::scope::DiffScope;
+use crate::repo::Repo;
 use crate::testing::Sandbox;
 
 async fn is_known(repo: &Repo, scope: &DiffScope) -> bool {

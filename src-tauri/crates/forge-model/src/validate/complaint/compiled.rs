@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Failure, MESSAGE_LINES};
+use super::failure::{Failure, MESSAGE_LINES};
 use crate::diagnostic::{panic_message, place};
 
 /// How nextest marks what did not pass.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Failure, MESSAGE_LINES};
+use super::failure::{Failure, MESSAGE_LINES};
 use crate::diagnostic::is_exception;
 
 /// `not ok 2 - name` with its block; what failed only since a part of it did is left out. Tests of one name are told apart by

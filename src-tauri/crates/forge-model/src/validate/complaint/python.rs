@@ -1,6 +1,6 @@
 //! pytest and unittest.
 
-use super::{Failure, MESSAGE_LINES};
+use super::failure::{Failure, MESSAGE_LINES};
 use crate::diagnostic::{is_exception, place};
 
 /// Sections `____ test_b ____` with what was raised in them; without them, the short summary.

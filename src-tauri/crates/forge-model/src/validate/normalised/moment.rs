@@ -1,6 +1,6 @@
 //! Days and times of day.
 
-use super::{digits, exactly};
+use super::digits::{digits, exactly};
 
 /// Of months and days of the week, as C writes them; only with a great first letter, since `may` is a word.
 const MONTHS: [&str; 12] =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{list, text, words};
+use super::parts::{list, text, words};
 use crate::models::{
     answer::{Answer, Frame, Item},
     request::{Asked, Message, Offered, Role},

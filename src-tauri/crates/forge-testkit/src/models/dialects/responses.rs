@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{list, text, words};
+use super::parts::{list, text, words};
 use crate::models::{
-    answer::{Answer, Call, Frame, Input, Item},
+    answer::{Answer, Frame, Item},
+    call::{Call, Input},
     request::{Asked, Message, Offered, Role},
 };
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::models::{
-    answer::{Call, Input, Item, middle},
+    answer::{Item, middle},
+    call::{Call, Input},
     request::Role,
     scenario::Tokens,
 };
