@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    core::{self, block_reason::trouble_of, entry::append_work_steps, lineage::audits},
+    core::{self, block_reason::block_reason_of, entry::append_work_steps, lineage::audits},
     cost::{self, prices::Cost},
     error::Result,
 };

@@ -1,6 +1,6 @@
 //! Finds the git program and looks whether it is new enough.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forge_model::environment::{EnvironmentSettings, Variables};
