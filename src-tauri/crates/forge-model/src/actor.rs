@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{UnknownName, ids::AgentId, names, workflow::Audience};
+use crate::{UnknownName, ids::AgentId, names, workflow::audience::Audience};
 
 names! {
     /// The door a person came through.

@@ -34,6 +34,7 @@ pub mod knowledge;
 pub mod lesson;
 pub mod log;
 pub mod loop_status;
+pub mod measured_review;
 pub mod merge;
 mod merge_patch;
 pub mod notification;

@@ -4,13 +4,12 @@
 //! ([`CheckResult`]) becomes an attempt by [`judge`], measured against those before it by [`measure`]. Names are in
 //! camelCase at every door. Deliberately absent: running anything, and where the attempts are kept.
 
-mod compared;
-mod complaint;
+pub(crate) mod compared;
+pub(crate) mod complaint;
 mod identity;
 mod input;
 mod measures;
 mod normalised;
-mod review;
 
 use crate::{
     contract,
@@ -24,7 +23,6 @@ pub use identity::identity;
 pub use input::{MAX_CHECKS, MAX_ID, findings_of_id, findings_of_run, inside};
 pub use measures::{AttemptFacts, Measures, Recommendation, judge, measure, score_of};
 pub use normalised::normalised;
-pub use review::measure_review;
 
 contract! {
     /// One file that takes names, and the one that must export them.

@@ -5,6 +5,7 @@
 
 mod action;
 mod arbitrary;
+pub(crate) mod audience;
 mod change;
 mod edges;
 mod presets;
@@ -19,6 +20,7 @@ use serde_json::Value;
 
 pub use action::{Action, LifecycleEvent, Phase};
 pub use arbitrary::random_workflow;
+pub use audience::Audience;
 pub use change::{WorkflowChange, differences};
 pub use edges::{Edge, EdgeKind, IllegalTransition, render_table};
 pub use presets::{Preset, PresetInfo, default_workflow, default_workflow_json, preset, presets};
@@ -45,18 +47,6 @@ names! {
         Terminal = "terminal",
         /// None of these.
         Custom = "custom",
-    }
-}
-
-names! {
-    /// Whose moves a hook answers to.
-    pub enum Audience {
-        /// Every move.
-        All = "all",
-        /// Moves of agents and of the engine.
-        AgentOnly = "agent_only",
-        /// Moves of people.
-        UserOnly = "user_only",
     }
 }
 

@@ -121,7 +121,7 @@ mod tests {
         let caught: Panic = panicked.await.map(|(): ()| ()).unwrap_err();
         assert_eq!(caught.message, "1 of its kind");
         let (file, line) = caught.place.rsplit_once(':').unwrap();
-        assert!(file.ends_with("panics.rs") && line.parse::<u32>().is_ok(), "{}", caught.place);
+        assert!(file.ends_with("guarded.rs") && line.parse::<u32>().is_ok(), "{}", caught.place);
         assert_eq!(guarded(async { 7 }).await, Ok(7));
     }
 }

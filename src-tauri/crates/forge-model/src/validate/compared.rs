@@ -6,7 +6,7 @@ use super::normalised::normalised;
 const MAX_DIAGNOSIS: usize = 300;
 
 /// A diagnosis as it is compared with others: short, without the folder it was made in, and [`normalised`].
-pub(super) fn compared(diagnosis: &str, cwd: &str) -> String {
+pub(crate) fn compared(diagnosis: &str, cwd: &str) -> String {
     let here = format!("{}/", cwd.trim_end_matches('/'));
     let relative = if here == "/" { diagnosis.to_owned() } else { diagnosis.replace(&here, "") };
     let text = normalised(&relative);

@@ -159,7 +159,7 @@ fn failing_tests(lines: &[&str]) -> Vec<Failure> {
 }
 
 /// Diagnoses as one text, in order. A few are spelled out; of more, a digest tells them from others.
-pub(super) fn listed(diagnoses: impl Iterator<Item = String>) -> String {
+pub(crate) fn listed(diagnoses: impl Iterator<Item = String>) -> String {
     let mut diagnoses: Vec<String> = diagnoses.collect();
     let count = diagnoses.len();
     diagnoses.truncate(MAX_DIAGNOSES);

@@ -475,7 +475,7 @@ impl<'ast> Visit<'ast> for Uses<'_, '_> {
         let name = call.method.to_string();
         // Other types have methods of such names, too: only what is called on the engine itself counts.
         let on_shared = matches!(call.receiver.as_ref(), syn::Expr::Path(path)
-            if path.path.is_ident("engine") || path.path.is_ident("self"));
+            if path.path.is_ident("engine"));
         if on_shared && let Some(owner) = self.added.get(&name) {
             self.found.entry(*owner).or_insert_with(|| format!(".{name}()"));
         }

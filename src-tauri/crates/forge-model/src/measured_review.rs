@@ -1,9 +1,11 @@
-//! The same measures over a task's review attempts: their failing checks are the set.
+//! The measures of `validate` over a task's review attempts: their failing checks are the set.
 
-use super::{
-    AttemptFacts, FailedCommand, Measures, compared::compared, complaint::listed, identity::identity, measure,
+use crate::{
+    review::{Review, ReviewStatus, ReviewStep},
+    validate::{
+        AttemptFacts, FailedCommand, Measures, compared::compared, complaint::listed, identity, measure,
+    },
 };
-use crate::review::{Review, ReviewStatus, ReviewStep};
 
 /// Measures a decided review against those before it, the latest last. None when it checked nothing; those before it
 /// that were given up or checked nothing are left out.

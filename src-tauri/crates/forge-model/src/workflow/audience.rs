@@ -1,0 +1,15 @@
+//! Whose moves a hook or a guard of a workflow answers to.
+
+use crate::names;
+
+names! {
+    /// Whose moves a hook answers to.
+    pub enum Audience {
+        /// Every move.
+        All = "all",
+        /// Moves of agents and of the engine.
+        AgentOnly = "agent_only",
+        /// Moves of people.
+        UserOnly = "user_only",
+    }
+}
