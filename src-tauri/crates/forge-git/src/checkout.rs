@@ -55,7 +55,6 @@ impl Repo {
     }
 
     /// Puts index and tracked files where `HEAD` is, as `git worktree add` does it: filters, LFS, sparse checkout
-    /// and attributes apply.
     /// and attributes apply. A branch that somebody deleted in between begins again at `start`: git takes it for one
     /// without commits, and `HEAD` for a tree without files.
     pub(crate) async fn check_out(
