@@ -21,8 +21,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::{
     Answer,
     args::{ApiCall, Cli, Command, Common},
+    connection::Connection,
     demo,
-    door::Door,
     error::CliError,
     place,
 };
@@ -83,13 +83,13 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
 
 /// What commands work with.
 pub(crate) struct At {
-    /// The contract.
-    pub(crate) door: Door,
+    /// The connection to the engine.
+    pub(crate) connection: Connection,
     /// The project that was named.
     pub(crate) project: Option<String>,
 }
 
-/// Opens the door for a command, and closes it whatever becomes of the command.
+/// Connects to the engine for a command, and closes the connection however the command ends.
 async fn through(
     common: Common,
     observer: Option<Arc<dyn Observer>>,
@@ -97,10 +97,10 @@ async fn through(
     command: impl AsyncFnOnce(&At) -> Result<Answer, CliError>,
 ) -> Result<Option<Answer>, CliError> {
     // Starting an engine is a large future.
-    let door = Box::pin(Door::open(place::data_dir(common.data_dir)?, observer, work)).await?;
-    let at = At { door, project: common.project };
+    let connection = Box::pin(Connection::open(place::data_dir(common.data_dir)?, observer, work)).await?;
+    let at = At { connection, project: common.project };
     let answer = interruptible(command(&at)).await;
-    at.door.close().await;
+    at.connection.close().await;
     answer.map(Some)
 }
 
@@ -142,7 +142,7 @@ impl Signals {
 impl At {
     /// Does one operation.
     pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, CliError> {
-        self.door.call(op, input).await
+        self.connection.call(op, input).await
     }
 
     /// The project that was named, else the only one.

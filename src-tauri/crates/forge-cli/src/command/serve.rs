@@ -7,7 +7,7 @@ use forge_server::ServeOptions;
 use serde_json::json;
 
 use super::Signals;
-use crate::{args::Serve, door, error::CliError, put};
+use crate::{args::Serve, connection, error::CliError, put};
 
 /// Runs the engine and serves it until a signal asks for the end.
 pub(crate) async fn run(
@@ -22,7 +22,7 @@ pub(crate) async fn run(
         None => Some(forge_server::listen(options.port).await?),
     };
     let api = tokio::select! {
-        api = door::start_engine(data_dir.clone(), observer, Work::All) => api?,
+        api = connection::start_engine(data_dir.clone(), observer, Work::All) => api?,
         () = signals.any() => return Ok(()),
     };
     let serve = ServeOptions {
@@ -41,7 +41,7 @@ pub(crate) async fn run(
     let server = match served.await {
         Ok(server) => server,
         Err(error) => {
-            door::stop_engine(&api).await;
+            connection::stop_engine(&api).await;
             return Err(error.into());
         }
     };
@@ -58,6 +58,6 @@ pub(crate) async fn run(
     signals.any().await;
     tracing::info!("ending: short steps are finished, agents and checks stay pending for the next start");
     server.stop().await;
-    door::stop_engine(&api).await;
+    connection::stop_engine(&api).await;
     Ok(())
 }
