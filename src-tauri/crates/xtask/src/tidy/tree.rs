@@ -23,7 +23,9 @@ pub fn check(paths: &[String]) -> Vec<Finding> {
     names
         .into_iter()
         .filter(|name| !name.starts_with('.') && !TOP_LEVEL.contains(name))
-        .map(|name| Finding::of_file(name, "does not belong at the top level; move it into a crate or folder, or start its name with a dot"))
+        .map(|name| {
+            Finding::of_file(name, "does not belong at the top level; put it into a folder or dot it")
+        })
         .collect()
 }
 
