@@ -14,7 +14,7 @@ use crate::{
     outside::{self, OpenKind, OutsideError},
 };
 
-/// The engine's door. The window opens while the engine starts, so what the page asks may have to wait.
+/// The engine's interface for the page. The window opens while the engine starts, so a call may have to wait.
 #[derive(Default)]
 pub struct Host {
     api: SetOnce<Api>,
@@ -28,12 +28,12 @@ impl Host {
         }
     }
 
-    /// The door, if it is open yet.
+    /// The interface, if the engine has started.
     pub fn api_now(&self) -> Option<&Api> {
         self.api.get()
     }
 
-    /// The door, once it is open. An engine that cannot start ends the program, and with it the wait.
+    /// The interface, once the engine has started. If it cannot start, the program ends, and with it the wait.
     pub async fn api(&self) -> &Api {
         self.api.wait().await
     }

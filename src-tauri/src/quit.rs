@@ -12,7 +12,7 @@ use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKin
 
 use crate::{counts, host::Host, windows};
 
-/// The doors that are open, for closing them again.
+/// The running engine and HTTP server, which the end of the program stops.
 #[derive(Default)]
 pub struct Lifetime {
     pub(crate) open: Mutex<Option<(Engine, Option<Running>)>>,

@@ -255,7 +255,7 @@ async fn an_auditor_is_stopped_with_its_review() -> Result<()> {
     Ok(())
 }
 
-/// As an older Forge may have left it: the doors refuse to save such a thing.
+/// As an older Forge may have left it: the API refuses to save such a thing.
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_checks_in_the_store_let_nothing_pass() -> Result<()> {
     for broken in [json!({ "ci_steps": "npm test" }), json!({ "ci_steps": ["  "] }), json!({ "steps": [] })] {

@@ -1,4 +1,4 @@
-//! The doors: HTTP, events and the command line, each as another program sees them.
+//! The interfaces for other programs: HTTP, events and the command line, each as such a program sees it.
 //!
 //! The engine is a real `forge serve`, in a folder and an environment of its own.
 

@@ -1,7 +1,7 @@
 //! The Model Context Protocol, as a client of the official SDK sees it.
 
+mod access;
 mod calls;
-mod doors;
 mod scopes;
 
 use std::{collections::BTreeMap, process::Stdio};

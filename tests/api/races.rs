@@ -180,7 +180,7 @@ async fn the_cheapest_that_passes_wins_and_its_commits_are_the_tasks() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_winner_a_person_crowns_races_again_or_goes_on_with_one() -> Result<()> {
+async fn without_a_winner_a_person_picks_one_races_again_or_continues_with_one_agent() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     let blocks = [
         block("a", &["edit a <<< \"a\\n\""]),
@@ -196,23 +196,23 @@ async fn without_a_winner_a_person_crowns_races_again_or_goes_on_with_one() -> R
         task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
     };
 
-    let crowned = task(&board, &blocks, checks.clone()).await?;
-    board.claim(&crowned).await?;
-    let now = board.server.until(&crowned, blocked).await?;
+    let picked = task(&board, &blocks, checks.clone()).await?;
+    board.claim(&picked).await?;
+    let now = board.server.until(&picked, blocked).await?;
     assert_eq!(verbs(&now)[..3], ["race_again", "single_agent", "crown"]);
-    let first = race(&board, &crowned).await?;
+    let first = race(&board, &picked).await?;
     assert_eq!((first["status"].as_str(), first["decidedBy"].as_str()), (Some("no_winner"), Some("none")));
     // Of an entry that did nothing there is nothing to keep.
     until("the end of both worktrees", async || Ok(nothing_is_left(&board, &first, &["a"]).ok())).await?;
-    let (status, body) = board.refused(&crowned, "actions/crown", json!({ "entry": "c" })).await?;
+    let (status, body) = board.refused(&picked, "actions/crown", json!({ "entry": "c" })).await?;
     assert_eq!((status, body["details"]["findings"][0]["path"].as_str()), (400, Some("entry")), "{body:#}");
-    let (status, body) = board.refused(&crowned, "actions/crown", json!({ "entry": "b" })).await?;
+    let (status, body) = board.refused(&picked, "actions/crown", json!({ "entry": "b" })).await?;
     assert_eq!(status, 400, "{body:#}");
-    board.act(&crowned, "actions/crown?wait=none", json!({ "entry": "a" })).await?;
+    board.act(&picked, "actions/crown?wait=none", json!({ "entry": "a" })).await?;
     // Its checks fail as they did in the race; the review's budget sends it back to the winner's agent.
     let reviewed = |task: &Value| task["review"]["attempt_number"].as_u64() > Some(0);
-    board.server.until(&crowned, reviewed).await?;
-    let race_of = race(&board, &crowned).await?;
+    board.server.until(&picked, reviewed).await?;
+    let race_of = race(&board, &picked).await?;
     assert_eq!(
         (text(&race_of, "winner").as_str(), text(&race_of, "crowned_by").as_str()),
         ("a", "user:api"),
@@ -284,7 +284,7 @@ async fn an_entry_is_stopped_whole_when_its_time_is_up() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_crown_may_be_a_persons_and_go_to_another() -> Result<()> {
+async fn person_may_pick_another_winner_than_the_elected_one() -> Result<()> {
     let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
     let blocks = [
         block("a", &["edit good <<< \"a\\n\"", "usage m 1 1 1"]),
@@ -302,10 +302,10 @@ async fn the_crown_may_be_a_persons_and_go_to_another() -> Result<()> {
     assert_eq!((status, &body["details"]["findings"][0]["path"]), (400, &json!("entry")), "{body:#}");
     board.act(&task, "race/crown", json!({ "strategy": "b" })).await?;
     board.server.until(&task, is("done")).await?;
-    let crowned = race(&board, &task).await?;
-    assert_eq!((crowned["winner"].as_str(), crowned["elected"].as_str()), (Some("b"), Some("a")));
+    let picked = race(&board, &task).await?;
+    assert_eq!((picked["winner"].as_str(), picked["elected"].as_str()), (Some("b"), Some("a")));
     assert_eq!(git(&board, &["show", "main:good"])?, "b");
-    nothing_is_left(&board, &crowned, &["a"])?;
+    nothing_is_left(&board, &picked, &["a"])?;
     Ok(())
 }
 

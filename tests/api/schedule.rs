@@ -1,5 +1,5 @@
-//! Who starts when: places that no door passes, tasks that start by themselves, dependencies, and providers
-//! that ask to wait.
+//! Which task starts when: a cap that no interface bypasses, tasks that start automatically, dependencies, and
+//! providers that ask to wait.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn running(board: &Board) -> Result<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_door_passes_the_cap_and_the_queue_has_its_order() -> Result<()> {
+async fn no_interface_bypasses_the_cap_and_queued_tasks_start_in_order() -> Result<()> {
     const TASKS: usize = 20;
     let board = Board::new(json!({ "auto_approve": false, "max_concurrent": 50 })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 2 })).await?;
@@ -32,7 +32,7 @@ async fn no_door_passes_the_cap_and_the_queue_has_its_order() -> Result<()> {
         let more = json!({ "title": format!("Task {n}"), "priority": n / 2 });
         tasks.push(board.task(&[&wait, &format!("edit f{n} <<< \"x\"")], more).await?);
     }
-    // All at once, through every door.
+    // All at once, by every operation that starts a task.
     let asked = tasks.iter().enumerate().map(|(n, task)| {
         let board = &board;
         async move {

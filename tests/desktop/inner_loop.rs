@@ -1,5 +1,5 @@
-//! The inner loop in the window: a race that is watched and crowned, a drafted fix that is applied, and what all of
-//! it cost, to the cent.
+//! The inner loop in the window: a race that is watched and whose winner is picked, a drafted fix that is applied, and
+//! what all of it cost, to the cent.
 
 use std::fs;
 
@@ -14,15 +14,15 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_race_is_watched_and_crowned_against_the_election() -> Result<()> {
+async fn race_is_watched_and_another_winner_is_picked() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = race_is_crowned(&window).await;
+    let outcome = winner_is_picked(&window).await;
     window.end("loop-race", outcome).await
 }
 
 const NAMES: [&str; 3] = ["broken", "cheap", "dear"];
 
-async fn race_is_crowned(window: &Window) -> Result<()> {
+async fn winner_is_picked(window: &Window) -> Result<()> {
     let page = &window.page;
     let work = scripted(window).await?;
     let gates: Vec<Gate> = NAMES.iter().map(|name| Gate::new(window, name)).collect();
@@ -74,13 +74,13 @@ async fn race_is_crowned(window: &Window) -> Result<()> {
         page.wait_for_text("section[aria-labelledby^=trail] li", said).await?;
     }
     window.keep_picture("loop-race-elected").await?;
-    found.extend(violations(window, "a race that waits for the crown").await?);
+    found.extend(violations(window, "a race that waits for its winner").await?);
 
     // By keyboard: the button in the lane, and the question that it asks.
     page.tab_to("button", "Pick as winner: dear").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_text("[role=alertdialog]", "The rules suggest cheap.").await?;
-    found.extend(violations(window, "asking for the crown").await?);
+    found.extend(violations(window, "asking for the winner").await?);
     let sure = page.find_with_text("[role=alertdialog] button", "Pick dear as winner").await?;
     page.click(&sure).await?;
     page.wait_gone("[role=alertdialog]").await?;
@@ -90,7 +90,7 @@ async fn race_is_crowned(window: &Window) -> Result<()> {
     let done = reach(window, &task, |task| task["review"]["status"] == "awaiting_human").await?;
     page.press_named("button", "Approve").await?;
     reach(window, &done, |task| task["status"] == "done").await?;
-    window.keep_picture("loop-race-crowned").await?;
+    window.keep_picture("loop-race-picked").await?;
     found.extend(violations(window, "a race that is decided").await?);
     ensure!(work.repository.show("main", "good").context("it is not merged")? == "dear");
     clean(&found)

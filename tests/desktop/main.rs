@@ -2,8 +2,8 @@
 
 mod access;
 mod agents;
+mod api_access;
 mod board;
-mod doors;
 mod ends;
 mod inner_loop;
 mod newcomer;

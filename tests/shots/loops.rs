@@ -1,4 +1,5 @@
-//! The inner loop: a race that runs, one that waits for its crown, fixes, what all of it cost, and the pictures of them.
+//! The inner loop: a race that runs, one whose winner a person chooses, fixes, what all of it cost, and the pictures
+//! of them.
 
 use anyhow::{Context as _, Result};
 use forge_testkit::{Repository, program};
@@ -61,9 +62,9 @@ pub async fn stage(window: &Window) -> Result<String> {
         strategy("quick", "edit bad <<< \"quick\\n\"\nusage m 900 90 61000"),
         strategy("thorough", "edit good <<< \"thorough\\n\"\nusage m 900 90 733000"),
     ];
-    let mut crowned = raced;
-    crowned["race"]["humanCrown"] = json!(true);
-    let elected = task("List the rooms", &elected.concat(), crowned).await?;
+    let mut by_person = raced;
+    by_person["race"]["humanCrown"] = json!(true);
+    let elected = task("List the tables", &elected.concat(), by_person).await?;
     reach(window, &elected, |task| task["waiting"]["reason"] == "race_crown").await?;
     let once = json!({
         "review_config": { "ci_steps": [CHECK] },

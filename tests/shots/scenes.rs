@@ -101,7 +101,7 @@ macro_rules! open_named {
     };
 }
 /// Shows the token, and what a client over HTTP must be told.
-const SHOW_DOORS: [&str; 2] = [
+const SHOW_API_ACCESS: [&str; 2] = [
     "document.querySelector(\"[aria-label='Show token']\").click()",
     "for (const each of ['Claude Code', 'HTTP'])
         document.querySelector(`[role=radio][aria-label='${each}']`).click()",
@@ -122,9 +122,9 @@ pub fn empty() -> Vec<Scene> {
         Scene::at("empty-new-agent", "#/agents").acting(&open_named!("Add first agent")),
         Scene::at("toast", "#/gallery").acting(&FAILING_TOAST),
         Scene::at("settings", "#/settings"),
-        Scene::at("settings-doors", "#/settings?part=doors"),
-        Scene::at("settings-doors-http", "#/settings?part=doors").acting(&SHOW_DOORS),
-        Scene::at("settings-doors-renew", "#/settings?part=doors").acting(&open_named!("Renew token")),
+        Scene::at("settings-api", "#/settings?part=api"),
+        Scene::at("settings-api-http", "#/settings?part=api").acting(&SHOW_API_ACCESS),
+        Scene::at("settings-api-renew", "#/settings?part=api").acting(&open_named!("Renew token")),
         Scene::at("gallery", "#/gallery"),
         Scene::at("unknown-address", "#/nowhere"),
     ]

@@ -53,9 +53,9 @@ async fn race_without_evidence_waits_for_a_persons_choice() -> Result<()> {
     let of = |kind: &str| all.iter().filter(|event| event["type"] == kind).cloned().collect::<Vec<_>>();
     let elected = of("race.elected");
     assert_eq!((elected.len(), &elected[0]["data"]["awaits_choice"]), (1, &json!(true)), "{elected:#?}");
-    let crowned = of("race.crowned");
+    let picked = of("race.crowned");
     assert_eq!(
-        (&crowned[0]["data"]["winner"], &crowned[0]["data"]["decidedBy"]),
+        (&picked[0]["data"]["winner"], &picked[0]["data"]["decidedBy"]),
         (&json!("b"), &json!("user:api"))
     );
     Ok(())

@@ -172,7 +172,7 @@ async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<(
     let asked = std::fs::read_to_string(folder.join("asked"))?;
     assert_eq!(asked.lines().count(), 2, "{asked}");
 
-    // Whoever is crowned can be mended by the fix of its own work.
+    // The picked winner can be mended by the fix of its own work.
     board.act(&task, "actions/crown?wait=none", json!({ "entry": "a" })).await?;
     board.server.until(&task, |task| task["error_annotation"]["type"] == "review_budget_exhausted").await?;
     let commit = &entry(&ended, "a")?["commit"];
@@ -248,7 +248,7 @@ async fn fix_of_a_race_without_a_winner_is_applied_by_making_its_entry_the_winne
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crown_is_given_only_when_the_race_waits_for_one() -> Result<()> {
+async fn winner_is_picked_only_when_the_race_waits_for_it() -> Result<()> {
     let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
     let gate = board.sandbox.dir.path().join("go");
     let wait = format!("run {}", crate::forge::until_exists(&gate));
@@ -265,7 +265,7 @@ async fn a_crown_is_given_only_when_the_race_waits_for_one() -> Result<()> {
     std::fs::write(&gate, "")?;
     board.server.until(&task, |task| task["waiting"]["reason"] == "race_crown").await?;
     // Two people at once: one of them gives it.
-    let crown = |name: &'static str| {
+    let pick = |name: &'static str| {
         let board = &board;
         let task = &task;
         async move {
@@ -276,13 +276,13 @@ async fn a_crown_is_given_only_when_the_race_waits_for_one() -> Result<()> {
             anyhow::Ok((name, answer.status().is_success()))
         }
     };
-    let (one, other) = tokio::try_join!(crown("a"), crown("b"))?;
+    let (one, other) = tokio::try_join!(pick("a"), pick("b"))?;
     let given: Vec<_> = [one, other].into_iter().filter(|(_, given)| *given).collect();
-    let [(name, _)] = given[..] else { anyhow::bail!("{} crowns were given", given.len()) };
+    let [(name, _)] = given[..] else { anyhow::bail!("{} winners were picked", given.len()) };
     board.server.until(&task, is("done")).await?;
-    let crowned = race(&board, &task).await?;
+    let picked = race(&board, &task).await?;
     assert_eq!(
-        (text(&crowned, "winner").as_str(), git(&board, &["show", "main:good"])?.as_str()),
+        (text(&picked, "winner").as_str(), git(&board, &["show", "main:good"])?.as_str()),
         (name, name)
     );
     Ok(())

@@ -80,7 +80,7 @@ async fn a_message_to_a_busy_agent_waits_in_line_and_goes_first() -> Result<()> 
     bench.claim(&task).await?;
     let live = bench.server.until(&task, |task| task["live"].is_object()).await?;
     let follow_up = format!("/executions/{}/follow-up", text(&live["live"], "execution_id"));
-    for message in ["mind the gap", "and the doors"] {
+    for message in ["mind the gap", "and the step"] {
         bench.server.post(&follow_up, json!({ "message": message, "if_locked": "wait" })).await?;
     }
     let waiting = bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
@@ -91,7 +91,7 @@ async fn a_message_to_a_busy_agent_waits_in_line_and_goes_first() -> Result<()> 
     let runs = bench.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
     assert_eq!(runs.len(), 2, "one more run with both: {runs:#?}");
     let log = bench.log(&task, &text(&runs[1], "log_id")).await?;
-    assert!(log.contains("mind the gap") && log.contains("and the doors"), "{log}");
+    assert!(log.contains("mind the gap") && log.contains("and the step"), "{log}");
     let branch = format!("forge/{}", text(&task, "id"));
     assert_eq!(bench.sandbox.repo.show(&branch, "a").as_deref(), Some("one"));
     assert_eq!(bench.sandbox.repo.show(&branch, "b").as_deref(), Some("two"));

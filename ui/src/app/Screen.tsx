@@ -16,7 +16,7 @@ export interface ScreenProps {
   readonly actions?: ReactNode;
   /** A panel at the side, resizable, e.g. a task beside the board. */
   readonly panel?: ReactNode;
-  /** `page` is a centred column that scrolls; `full` gives the content the whole room. */
+  /** `page` is a centred column that scrolls; `full` gives the content the whole area. */
   readonly layout?: "page" | "full";
   readonly children: ReactNode;
 }

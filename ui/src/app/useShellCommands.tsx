@@ -104,11 +104,11 @@ export function useShellCommands(project: string | null): void {
         run: () => showOverlay("notifications"),
       },
       {
-        id: "settings.doors",
-        label: t("doors.command"),
+        id: "settings.api",
+        label: t("apiAccess.command"),
         group: general,
         icon: <Plug />,
-        run: () => navigate("settings", {}, { part: "doors" }),
+        run: () => navigate("settings", {}, { part: "api" }),
       },
       {
         id: "shell.gallery",

@@ -147,7 +147,7 @@ it("leads from the palette to how other programs reach Forge", async () => {
   await userEvent.type(await screen.findByRole("combobox"), "API and MCP");
   await userEvent.keyboard("{Enter}");
   expect(await screen.findByRole("region", { name: "API and MCP" })).toBeTruthy();
-  expect(location.hash).toBe("#/settings?part=doors");
+  expect(location.hash).toBe("#/settings?part=api");
 });
 
 it("says that agents get no tools while MCP is off", async () => {

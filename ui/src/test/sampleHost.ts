@@ -30,7 +30,7 @@ import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.
 import { createSampleAgents, sampleAgentTasks } from "./sampleAgents.ts";
 import { createSampleCosts } from "./sampleCosts.ts";
 import { createSampleDiff, sampleDiffTasks } from "./sampleDiff.ts";
-import { createSampleDoors } from "./sampleDoors.ts";
+import { createSampleApiAccess } from "./sampleApiAccess.ts";
 import { createSampleStorage } from "./sampleStorage.ts";
 import { createSampleFixes, sampleFixTasks } from "./sampleFixes.ts";
 import { createSampleValidate, sampleUnvalidated, sampleValidateTasks } from "./sampleValidate.ts";
@@ -259,7 +259,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       host.commit({ tags: ["projects"] });
       return { done: true };
     },
-    ...createSampleDoors({ sample, changed }),
+    ...createSampleApiAccess({ sample, changed }),
     ...createSampleStorage({ sample, refuse, changed }),
     ...profiles.answers,
     task_list: ({ project_id, status, q, limit, cursor }: ListTasks) => {

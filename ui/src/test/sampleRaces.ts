@@ -292,7 +292,7 @@ export function sampleRaceTasks(project: string): Task[] {
       offers: away,
     }),
     raced(2, "Read the configuration once", {
-      waiting: waits("race_crown", "broad is elected; a person gives the crown"),
+      waiting: waits("race_crown", "broad is the suggested winner; a person chooses"),
       offers: [offer("crown", "Pick as winner", ["entry"]), ...away],
     }),
     raced(3, "Drop the last callers of the old client", {
@@ -437,17 +437,17 @@ export function createSampleRaces({ refuse, task, change }: Races) {
       if (!last.entries.some(({ strategy }) => strategy === entry)) {
         refuse("invalid", `failed to crown: the race has no entry \`${entry ?? ""}\``);
       }
-      const crowned: Race = {
+      const picked: Race = {
         ...last,
         status: "promoted",
         winner: entry ?? null,
         crowned_by: "user:board",
         finished_at: at(0),
       };
-      races = races.map((race) => (race === last ? crowned : race));
+      races = races.map((race) => (race === last ? picked : race));
       const after = {
         status: "review",
-        raced: badgeOf(crowned),
+        raced: badgeOf(picked),
         waiting: null,
         error_annotation: null,
         offers: [],

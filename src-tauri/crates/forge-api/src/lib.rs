@@ -1,4 +1,4 @@
-//! The contract: what every door can ask and what it is answered.
+//! The contract: what every interface (window, CLI, HTTP, MCP) can ask, and what it is answered.
 //!
 //! [`operations`] is the one table: name, method, path, cache tags, handler. HTTP routes, the TypeScript
 //! client, the OpenAPI document and the window's calls are made from it, so nothing is declared twice. A

@@ -6,7 +6,7 @@ use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
     ops::{
-        agents, attachments, changes, comments, costs, doors, executions, fixes, hooks, knowledge, merges,
+        access, agents, attachments, changes, comments, costs, executions, fixes, hooks, knowledge, merges,
         notifications, projects, races, reviews, storage, system, tasks, teaching, trust, validate,
         workflows, workspaces,
     },
@@ -26,10 +26,10 @@ fn table() -> Vec<Operation> {
         Operation::new("meta", Get, "/meta", "What this Forge is and where it keeps its data.", system::meta).provides(&["meta"]),
         Operation::new("doctor", Get, "/doctor", "What is in order on this machine and what is not.", system::doctor).provides(&["agents", "projects"]),
         Operation::new("demo_create", Post, "/demo", "Makes a sample repository with a project, an agent and tasks.", system::demo_create).created(),
-        Operation::new("doors_get", Get, "/doors", "How other programs reach this Forge, and what their configurations must say.", doors::get).provides(&["meta"]),
-        Operation::new("doors_update", Patch, "/doors", "Switches MCP on or off.", doors::update),
-        Operation::new("doors_token", Get, "/doors/token", "The token that other programs send.", doors::token),
-        Operation::new("doors_token_renew", Post, "/doors/token", "Makes the token anew; whoever has the old one is shut out.", doors::renew_token),
+        Operation::new("doors_get", Get, "/doors", "How other programs reach this Forge, and what their configurations must say.", access::get).provides(&["meta"]),
+        Operation::new("doors_update", Patch, "/doors", "Switches MCP on or off.", access::update),
+        Operation::new("doors_token", Get, "/doors/token", "The token that other programs send.", access::token),
+        Operation::new("doors_token_renew", Post, "/doors/token", "Makes the token anew; whoever has the old one is shut out.", access::renew_token),
 
         Operation::new("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]).cut(),
         Operation::new("project_create", Post, "/projects", "Adds a repository.", projects::create).created(),

@@ -1,11 +1,11 @@
 //! The handlers, a file per subject, each with its inputs and answers.
 
+pub mod access;
 pub mod agents;
 pub mod attachments;
 pub mod changes;
 pub mod comments;
 pub mod costs;
-pub mod doors;
 pub mod executions;
 pub mod fixes;
 pub mod hooks;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     answer::Answer,
     args::Common,
-    door::Door,
+    connection::Connection,
     error::CliError,
     place,
     shown::{items, string},
@@ -18,7 +18,7 @@ use crate::{
 /// What commands work with.
 pub(crate) struct At {
     /// The contract.
-    pub(crate) door: Door,
+    pub(crate) connection: Connection,
     /// The project that was named.
     pub(crate) project: Option<String>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct At {
 impl At {
     /// Does one operation.
     pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, CliError> {
-        self.door.call(op, input).await
+        self.connection.call(op, input).await
     }
 
     /// The project that was named, else the only one.
@@ -62,7 +62,7 @@ impl At {
     }
 }
 
-/// Opens the door for a command, and closes it whatever becomes of the command.
+/// Connects to the engine for a command, and closes the connection however the command ends.
 pub(crate) async fn through(
     common: Common,
     observer: Option<Arc<dyn Observer>>,
@@ -70,9 +70,9 @@ pub(crate) async fn through(
     command: impl AsyncFnOnce(&At) -> Result<Answer, CliError>,
 ) -> Result<Option<Answer>, CliError> {
     // Starting an engine is a large future.
-    let door = Box::pin(Door::open(place::data_dir(common.data_dir)?, observer, work)).await?;
-    let at = At { door, project: common.project };
+    let connection = Box::pin(Connection::open(place::data_dir(common.data_dir)?, observer, work)).await?;
+    let at = At { connection, project: common.project };
     let answer = interruptible(command(&at)).await;
-    at.door.close().await;
+    at.connection.close().await;
     answer.map(Some)
 }

@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use crate::{
     answer::{Answer, put},
-    door,
-    door::Door,
+    connection,
+    connection::Connection,
     error::CliError,
     place,
 };
@@ -45,10 +45,10 @@ pub(crate) async fn run(
         }
     };
     tell(&format!("Data folder: {}", data_dir.display()));
-    let api = door::start_engine(data_dir.clone(), observer, Work::All).await?;
-    let door = Door::Own(api);
-    let played = play(&door, &tell).await;
-    door.close().await;
+    let api = connection::start_engine(data_dir.clone(), observer, Work::All).await?;
+    let connection = Connection::Own(api);
+    let played = play(&connection, &tell).await;
+    connection.close().await;
     let (stage, differences) = played?;
     let good = differences.is_empty();
     let kept = keep(temporary, good);
@@ -85,10 +85,10 @@ fn keep(folder: Option<TempDir>, good: bool) -> bool {
 }
 
 async fn play<'a>(
-    door: &'a Door,
+    connection: &'a Connection,
     tell: &'a (dyn Fn(&str) + Sync),
 ) -> Result<(Stage<'a>, Vec<String>), CliError> {
-    let mut stage = Stage::set(door, tell).await?;
+    let mut stage = Stage::set(connection, tell).await?;
     tell("\nThree tasks: one goes well, one fails its check and is mended, one gets stuck.");
     for story in [Story::Done, Story::FailThenFix, Story::Blocked] {
         stage.claim(story).await?;

@@ -1,7 +1,7 @@
 //! The `forge` program: the engine without a window, and its contract on the command line.
 //!
 //! Every command is an operation of `forge-api`, asked of the engine that runs on the data folder, or of one
-//! of its own when none runs ([`door`]). Standard output carries answers, standard error everything else.
+//! of its own when none runs ([`connection`]). Standard output carries answers, standard error everything else.
 //! Exit codes: 0 ok, 1 the operation failed, 2 usage, 3 not found, 4 conflict or refused by a guard.
 //! Deliberately absent: rules about tasks.
 
@@ -10,8 +10,8 @@ mod args;
 mod at;
 mod changes;
 mod command;
+mod connection;
 mod demo;
-mod door;
 mod error;
 mod place;
 mod remote;

@@ -26,7 +26,7 @@ use crate::repo::{Repo, operation_in};
 use crate::sweep::{self, Tracked};
 use crate::trash::Trash;
 use crate::withdraw::{Withdrawn, lead_back};
-use crate::worktree::{NewWorktree, Room, move_in};
+use crate::worktree::{NewWorktree, Prepared, move_in};
 use crate::worktree_entry::WorktreeEntry;
 
 const SLOT: &str = "slot-";
@@ -100,14 +100,14 @@ impl Repo {
                 return Ok(false);
             }
             let pool = real_path(pool)?;
-            let Some(mut room) = self.make_room(spec, &path).await? else { return Ok(true) };
-            self.clear_leftovers(&pool, &room.known).await?;
+            let Some(mut prepared) = self.prepare_path(spec, &path).await? else { return Ok(true) };
+            self.clear_leftovers(&pool, &prepared.known).await?;
             let Some(claimed) = self.claim(&pool)? else {
-                delete_later(room.leftovers);
+                delete_later(prepared.leftovers);
                 return Ok(false);
             };
             let turns = [&tree, &list];
-            let register = self.register(spec, &room.site, &room, &turns);
+            let register = self.register(spec, &prepared.site, &prepared, &turns);
             let (admin, rules) = tokio::join!(register, self.checkout_rules());
             let admin = match admin {
                 Ok(admin) => admin,
@@ -117,16 +117,16 @@ impl Repo {
                     return Err(error);
                 }
             };
-            delete_later(std::mem::take(&mut room.leftovers));
-            let settled = self.settle_in(&claimed, &room, &admin, list, &pool, keep, &tree).await;
-            match settled.and_then(|()| move_in(&room.site, &path, &admin)) {
+            delete_later(std::mem::take(&mut prepared.leftovers));
+            let settled = self.settle_in(&claimed, &prepared, &admin, list, &pool, keep, &tree).await;
+            match settled.and_then(|()| move_in(&prepared.site, &path, &admin)) {
                 Ok(()) => {
                     self.open_for_use(&path, &admin, rules?).await?;
                     return Ok(true);
                 }
                 Err(error) => {
                     tracing::warn!(slot = %claimed.slot.display(), %error, "dropped a slot");
-                    self.give_up(&room.site).await?;
+                    self.give_up(&prepared.site).await?;
                 }
             }
         }
@@ -179,14 +179,14 @@ impl Repo {
     async fn settle_in(
         &self,
         claimed: &Claimed,
-        room: &Room,
+        prepared: &Prepared,
         admin: &Path,
         list: Turn,
         pool: &Path,
         keep: Keep,
         tree: &Turn,
     ) -> Result<(), GitError> {
-        let site = &room.site;
+        let site = &prepared.site;
         for entry in fs::read_dir(&claimed.admin).map_err(GitError::io("list", &claimed.admin))?.flatten() {
             let name = entry.file_name();
             // The index knows what the files held when it was written; a split one has a part beside it.
@@ -204,23 +204,23 @@ impl Repo {
             forgotten
         };
         let (forgotten, switched) =
-            tokio::join!(forget, self.switch_and_clean(room, admin, pool, keep, tree));
+            tokio::join!(forget, self.switch_and_clean(prepared, admin, pool, keep, tree));
         forgotten.and(switched)
     }
 
     async fn switch_and_clean(
         &self,
-        room: &Room,
+        prepared: &Prepared,
         admin: &Path,
         pool: &Path,
         keep: Keep,
         tree: &Turn,
     ) -> Result<(), GitError> {
-        let path = &room.site;
-        self.check_out(path, admin, &room.start, tree).await?;
+        let path = &prepared.site;
+        self.check_out(path, admin, &prepared.start, tree).await?;
         let mut tracked = self.tracked(path).await?;
         if self.clear_marks(path, admin, tracked.assumed(), tracked.skipped()).await? {
-            self.check_out(path, admin, &room.start, tree).await?;
+            self.check_out(path, admin, &prepared.start, tree).await?;
             tracked = self.tracked(path).await?;
         }
         if keep == Keep::WithIgnored {

@@ -64,9 +64,9 @@ impl Repo {
         let path = real_path(&spec.path)?;
         let tree = turn(&path, Purpose::Tree).await;
         let list = turn(self.common_dir(), Purpose::Worktrees).await;
-        let Some(room) = self.make_room(spec, &path).await? else { return Ok(()) };
+        let Some(prepared) = self.prepare_path(spec, &path).await? else { return Ok(()) };
         let register = async {
-            let admin = self.register(spec, &room.site, &room, &[&tree, &list]).await;
+            let admin = self.register(spec, &prepared.site, &prepared, &[&tree, &list]).await;
             drop(list);
             admin
         };
@@ -74,17 +74,17 @@ impl Repo {
         let admin = admin?;
         let made = async {
             let rules = rules?;
-            self.fill(&room.site, &admin, &room.start, rules, &tree).await?;
-            move_in(&room.site, &path, &admin).map(|()| rules)
+            self.fill(&prepared.site, &admin, &prepared.start, rules, &tree).await?;
+            move_in(&prepared.site, &path, &admin).map(|()| rules)
         };
         match made.await {
             Ok(rules) => self.open_for_use(&path, &admin, rules).await?,
             Err(error) => {
-                self.give_up(&room.site).await?;
+                self.give_up(&prepared.site).await?;
                 return Err(error);
             }
         }
-        for leftover in room.leftovers {
+        for leftover in prepared.leftovers {
             leftover.delete().await?;
         }
         Ok(())
@@ -92,7 +92,11 @@ impl Repo {
 
     /// Makes the path and the branch free for a new worktree; `None` when it is there already.
     /// The caller has both turns.
-    pub(crate) async fn make_room(&self, spec: &NewWorktree, path: &Path) -> Result<Option<Room>, GitError> {
+    pub(crate) async fn prepare_path(
+        &self,
+        spec: &NewWorktree,
+        path: &Path,
+    ) -> Result<Option<Prepared>, GitError> {
         let site = site_of(path);
         let mut leftovers = vec![self.clear_site(&site).await?];
         let known = self.worktrees().await?;
@@ -137,7 +141,7 @@ impl Repo {
         if let Some(folder) = site.parent() {
             std::fs::create_dir_all(folder).map_err(GitError::io("create", folder))?;
         }
-        Ok(Some(Room { site, leftovers, branch_exists, start, known }))
+        Ok(Some(Prepared { site, leftovers, branch_exists, start, known }))
     }
 
     /// Has git make a worktree without files, locked as being added; its administrative directory.
@@ -145,15 +149,15 @@ impl Repo {
         &self,
         spec: &NewWorktree,
         path: &Path,
-        room: &Room,
+        prepared: &Prepared,
         turns: &[&Turn],
     ) -> Result<PathBuf, GitError> {
-        match self.try_to_register(spec, path, room, turns).await {
+        match self.try_to_register(spec, path, prepared, turns).await {
             Err(GitError::IndexLocked { path: lock, holder: None })
                 if lock == self.lock_of_branch(&spec.branch) && is_left_behind(&lock).await =>
             {
                 std::fs::remove_file(&lock).map_err(GitError::io("remove", &lock))?;
-                self.try_to_register(spec, path, room, turns).await
+                self.try_to_register(spec, path, prepared, turns).await
             }
             other => other,
         }
@@ -167,7 +171,7 @@ impl Repo {
         &self,
         spec: &NewWorktree,
         path: &Path,
-        room: &Room,
+        prepared: &Prepared,
         turns: &[&Turn],
     ) -> Result<PathBuf, GitError> {
         let mut command = self
@@ -181,10 +185,10 @@ impl Repo {
             // The next one must not start while this one, given up, is still cleaning up behind itself.
             command = command.during(turn);
         }
-        command = if room.branch_exists {
+        command = if prepared.branch_exists {
             command.arg("--").arg(path).arg(&spec.branch)
         } else {
-            command.args(["--no-track", "-b", &spec.branch, "--"]).arg(path).arg(&room.start)
+            command.args(["--no-track", "-b", &spec.branch, "--"]).arg(path).arg(&prepared.start)
         };
         let args = command.shown();
         let output = command.run().await?;
@@ -414,10 +418,10 @@ impl Repo {
     }
 }
 
-/// A place that is free for a new worktree.
+/// A path and a branch that are ready for a new worktree.
 #[derive(Debug)]
-pub(crate) struct Room {
-    /// Where it is made: beside its path, and out of everybody's reach.
+pub(crate) struct Prepared {
+    /// The folder in which it is made: beside its path, where nothing else looks.
     pub(crate) site: PathBuf,
     /// What tries that were cut short left.
     pub(crate) leftovers: Vec<Trash>,

@@ -1,11 +1,11 @@
 //! Pull requests at a code host: GitHub, Gitea (and Forgejo) and GitLab behind one trait.
 //!
-//! This room speaks HTTP to hosts and nothing else: it pushes no branch, starts no process, writes no
+//! This crate speaks HTTP to hosts and nothing else: it pushes no branch, starts no process, writes no
 //! database and decides nothing about tasks. [`connect`] gives a [`Host`] for a repository; [`remote`] reads
 //! which repository a git remote names, [`find_token`] looks for the person's token, [`pull_request_body`]
 //! writes what a pull request says, and [`next_poll`] tells when to look again.
 //!
-//! Invariants: a token leaves this room in one header to the configured host and is never printed; links
+//! Invariants: a token leaves this crate in one header to the configured host and is never printed; links
 //! in answers are not followed, and redirects only within the host, so that nobody can lead the token elsewhere; every answer is bounded in
 //! size and time; the clock and chance come in as arguments.
 

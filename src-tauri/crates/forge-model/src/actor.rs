@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use crate::{UnknownName, ids::AgentId, names, workflow::audience::Audience};
 
 names! {
-    /// The door a person came through.
+    /// The interface that a person used.
     pub enum Via {
         /// The window.
         Board = "board",
@@ -46,7 +46,7 @@ names! {
 pub enum Actor {
     /// The person.
     User {
-        /// The door they used.
+        /// The interface they used.
         via: Via,
     },
     /// An agent that runs for the task.

@@ -1,7 +1,7 @@
 //! What Forge knows: pure types and rules.
 //!
 //! Everything here is data or a function of its arguments. There is no I/O, no clock, no randomness and
-//! no async in this room; time, ids and facts come in as arguments. The other rooms store these types
+//! no async in this crate; time, ids and facts come in as arguments. The other crates store these types
 //! (`forge-store`), act on them (`forge-engine`) and show them (`forge-api`).
 
 pub mod actor;

@@ -1,4 +1,4 @@
-//! What a person can do about a task. Computed here alone, so every door shows the same list and the
+//! What a person can do about a task. Computed here alone, so every interface shows the same list and the
 //! engine accepts nothing else.
 
 use crate::{

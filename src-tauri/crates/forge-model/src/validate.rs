@@ -2,7 +2,7 @@
 //!
 //! What a call is given ([`ValidateInput`]) is looked over whole before anything runs; what its checks found
 //! ([`CheckResult`]) becomes an attempt by [`judge`], measured against those before it by [`measure`]. Names are in
-//! camelCase at every door. Deliberately absent: running anything, and where the attempts are kept.
+//! camelCase in every interface. Deliberately absent: running anything, and where the attempts are kept.
 
 pub(crate) mod compared;
 pub(crate) mod complaint;

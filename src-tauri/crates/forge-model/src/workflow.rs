@@ -1,6 +1,6 @@
 //! Workflow definitions: the states of a project's board, who works in them and what happens between them.
 //!
-//! Invariant: nothing outside a definition knows a state's name. The rooms ask for a state by what it does
+//! Invariant: nothing outside a definition knows a state's name. Other crates ask for a state by what it does
 //! ([`Workflow::review_gate`], [`Workflow::merge_state`], ...), never by what it is called.
 
 mod action;

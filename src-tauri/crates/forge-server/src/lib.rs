@@ -1,7 +1,7 @@
 //! HTTP and server-sent events over the contract.
 //!
 //! The routes are made from `forge_api::operations()` ([`routes`]); nothing about tasks is decided here.
-//! What this room does decide is who may speak to the engine ([`gate`]): programs of this machine that hold
+//! What this crate does decide is who may speak to the engine ([`gate`]): programs of this machine that hold
 //! the token and address the engine by its own name, never a page of another origin.
 //!
 //! Invariants: the socket is bound to loopback; every answer carries `X-Request-Id` and every refusal is

@@ -1,4 +1,4 @@
-//! Hermetic sandboxes for tests that cross rooms.
+//! Hermetic sandboxes for tests across crates.
 //!
 //! A [`Sandbox`] is a temporary folder with a git repository and an engine on it: real git, real SQLite,
 //! real processes, a scripted agent. Nothing of the user's configuration reaches it. [`fault`] ends the

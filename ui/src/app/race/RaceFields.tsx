@@ -18,9 +18,9 @@ export interface RaceFieldsProps {
   readonly error: ApiError | null;
 }
 
-type Crown = "project" | "rules" | "person";
-const crowns: readonly Crown[] = ["project", "rules", "person"];
-const crownOf = (value: boolean | null): Crown =>
+type Chooser = "project" | "rules" | "person";
+const choosers: readonly Chooser[] = ["project", "rules", "person"];
+const chooserOf = (value: boolean | null): Chooser =>
   value === null ? "project" : value ? "person" : "rules";
 
 export function RaceFields({ projectId, draft, onChange, error }: RaceFieldsProps) {
@@ -60,10 +60,10 @@ export function RaceFields({ projectId, draft, onChange, error }: RaceFieldsProp
           error={findingAt(error, "race.timeoutSec")}
           onChange={(timeoutSec) => onChange({ ...draft, timeoutSec })}
         />
-        <Select<Crown>
-          label={t("race.crownSetting")}
-          value={crownOf(draft.humanCrown)}
-          options={crowns.map((value) => ({ value, label: t(`race.crownBy.${value}`) }))}
+        <Select<Chooser>
+          label={t("race.winnerSetting")}
+          value={chooserOf(draft.humanCrown)}
+          options={choosers.map((value) => ({ value, label: t(`race.winnerBy.${value}`) }))}
           onChange={(value) =>
             onChange({ ...draft, humanCrown: value === "project" ? null : value === "person" })
           }

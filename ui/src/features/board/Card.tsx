@@ -148,7 +148,7 @@ function RaceMark({ raced }: { raced: RaceBadge }) {
 /** A race's card says how far it is beside its number; the line has room for what that means. */
 function waitWords(reason: string, t: TFunction): string | null {
   if (reason === "race_running") return t("board.line.racing");
-  return reason === "race_crown" ? t("board.line.crown") : null;
+  return reason === "race_crown" ? t("board.line.chooseWinner") : null;
 }
 
 function LineText({ task, line }: { task: Task; line: Line }) {

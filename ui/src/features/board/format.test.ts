@@ -106,9 +106,9 @@ it("stands out where a race waits for the person", () => {
   const line = (reason: Waiting["reason"]) =>
     lineTone(lineOf(sampleTask({ waiting: { ...waiting, reason } }), states.get("in_progress")));
   expect([line("race_running"), line("race_crown")]).toEqual(["neutral", "warning"]);
-  const crown = sampleTask({
+  const waiter = sampleTask({
     status: "in_progress",
     waiting: { ...waiting, reason: "race_crown" },
   });
-  expect(kindOf(crown, states.get("in_progress"))).toBe("awaiting");
+  expect(kindOf(waiter, states.get("in_progress"))).toBe("awaiting");
 });

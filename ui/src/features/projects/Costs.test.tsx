@@ -30,16 +30,16 @@ it("keeps prices of models in dollars per million tokens", async () => {
   await userEvent.click(await screen.findByRole("button", { name: "Add model" }));
   const group = screen.getByRole("group", { name: "Model prices" });
   const box = (name: string) => within(group).getByRole("textbox", { name });
-  await userEvent.type(box("Model 1"), "house-model");
-  await userEvent.type(box("Input price of house-model"), "0.4");
+  await userEvent.type(box("Model 1"), "local-model");
+  await userEvent.type(box("Input price of local-model"), "0.4");
   expect(within(group).getByText(/Enter an input and an output price/)).toBeTruthy();
-  await userEvent.type(box("Output price of house-model"), "2");
+  await userEvent.type(box("Output price of local-model"), "2");
   await userEvent.click(within(group).getByRole("button", { name: "Save" }));
   await waitFor(() =>
     expect(inputsOf(host, "project_settings_update")).toEqual([
       {
         project_id: "p1",
-        model_prices: { "house-model": { input: 400_000, output: 2_000_000 } },
+        model_prices: { "local-model": { input: 400_000, output: 2_000_000 } },
       },
     ]),
   );

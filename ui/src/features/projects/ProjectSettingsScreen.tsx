@@ -134,8 +134,8 @@ function Merging({ project }: { project: Project }) {
 
 function Automation() {
   const { t } = useTranslation();
-  const doors = useOp("doors_get", {}).data;
-  const isMcpOff = doors !== undefined && doors.mcp_url === null;
+  const access = useOp("doors_get", {}).data;
+  const isMcpOff = access !== undefined && access.mcp_url === null;
   return (
     <div className={styles.card}>
       <SwitchSetting

@@ -1,11 +1,18 @@
 /** What an MCP client must be told, ready to be copied. */
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { ClientConfig, Doors, McpTransport } from "#ui/api/generated.ts";
+import type { ClientConfig, McpTransport } from "#ui/api/generated.ts";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
-import { clientsOf, configOf, isOfProject, tokenLine, type Choice } from "./clients.ts";
+import {
+  clientsOf,
+  configOf,
+  isOfProject,
+  tokenLine,
+  type Access,
+  type Choice,
+} from "./clients.ts";
 import styles from "./SettingsScreen.module.css";
 
 const transports: readonly McpTransport[] = ["stdio", "http"];
@@ -14,9 +21,11 @@ const transports: readonly McpTransport[] = ["stdio", "http"];
 function useNote(config: ClientConfig, auth: boolean): string {
   const { t } = useTranslation();
   const { title: client, transport } = config;
-  if (transport === "stdio") return t("doors.note.stdio", { client });
-  if (!auth) return t("doors.note.open", { client });
-  return t(config.token_variable === null ? "doors.note.asks" : "doors.note.http", { client });
+  if (transport === "stdio") return t("apiAccess.note.stdio", { client });
+  if (!auth) return t("apiAccess.note.open", { client });
+  return t(config.token_variable === null ? "apiAccess.note.asks" : "apiAccess.note.http", {
+    client,
+  });
 }
 
 function File({ path }: { path: string }) {
@@ -24,73 +33,73 @@ function File({ path }: { path: string }) {
   return (
     <>
       {path}
-      {isOfProject(path) && <span className={styles.prose}>{t("doors.ofProject")}</span>}
+      {isOfProject(path) && <span className={styles.prose}>{t("apiAccess.ofProject")}</span>}
     </>
   );
 }
 
-function Config({ config, doors }: { config: ClientConfig; doors: Doors }) {
+function Config({ config, access }: { config: ClientConfig; access: Access }) {
   const { t } = useTranslation();
   const { title: client, file, text, command, token_variable: variable } = config;
   return (
     <>
       <p className={styles.hint}>
-        <Said text={useNote(config, doors.auth)} />
+        <Said text={useNote(config, access.auth)} />
       </p>
       {variable !== null && (
         <CodeBlock
-          caption={<span className={styles.prose}>{t("doors.tokenLine", { client })}</span>}
-          code={tokenLine(variable, doors.token_file)}
+          caption={<span className={styles.prose}>{t("apiAccess.tokenLine", { client })}</span>}
+          code={tokenLine(variable, access.token_file)}
           wrap
-          copyLabel={t("doors.copyTokenLine", { variable })}
+          copyLabel={t("apiAccess.copyTokenLine", { variable })}
         />
       )}
       <CodeBlock
         caption={<File path={file} />}
         code={text.trimEnd()}
-        copyLabel={t("doors.copyFile", { client })}
+        copyLabel={t("apiAccess.copyFile", { client })}
       />
       {command !== null && (
         <CodeBlock
-          caption={<span className={styles.prose}>{t("doors.commandLine")}</span>}
+          caption={<span className={styles.prose}>{t("apiAccess.commandLine")}</span>}
           code={command}
           wrap
-          copyLabel={t("doors.copyCommand", { client })}
+          copyLabel={t("apiAccess.copyCommand", { client })}
         />
       )}
     </>
   );
 }
 
-export function Clients({ doors }: { doors: Doors }) {
+export function Clients({ access }: { access: Access }) {
   const { t } = useTranslation();
   const [choice, setChoice] = useState<Choice>({ client: "codex", transport: "stdio" });
-  const config = configOf(doors.clients, choice);
+  const config = configOf(access.clients, choice);
   return (
     <div className={styles.clients}>
-      <h3>{t("doors.clients")}</h3>
+      <h3>{t("apiAccess.clients")}</h3>
       <div className={styles.choices}>
         <SegmentedControl
-          label={t("doors.client")}
+          label={t("apiAccess.client")}
           value={choice.client}
-          segments={clientsOf(doors.clients)}
+          segments={clientsOf(access.clients)}
           onChange={(client) => setChoice({ ...choice, client })}
         />
         <SegmentedControl
-          label={t("doors.transport")}
+          label={t("apiAccess.transport")}
           value={choice.transport}
           segments={transports.map((value) => ({
             value,
-            label: t(`doors.transports.${value}`),
+            label: t(`apiAccess.transports.${value}`),
           }))}
           onChange={(transport) => setChoice({ ...choice, transport })}
         />
       </div>
       {config ? (
-        <Config config={config} doors={doors} />
+        <Config config={config} access={access} />
       ) : (
         <p className={styles.hint}>
-          <Said text={t("doors.note.noHttp")} />
+          <Said text={t("apiAccess.note.noHttp")} />
         </p>
       )}
     </div>

@@ -6,7 +6,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { setPreference, usePreference, type Theme } from "#ui/store/preferences.ts";
-import { Doors } from "./Doors.tsx";
+import { ApiAccess } from "./ApiAccess.tsx";
 import { Row, Section } from "./Section.tsx";
 import { Storage } from "./Storage.tsx";
 import styles from "./SettingsScreen.module.css";
@@ -29,7 +29,7 @@ export default function SettingsScreen() {
           />
         </Row>
       </Section>
-      <Doors />
+      <ApiAccess />
       <Storage />
       <Section title={t("settings.keyboard")}>
         <div className={styles.body}>

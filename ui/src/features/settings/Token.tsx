@@ -35,7 +35,7 @@ function useAsk() {
     try {
       return (await call(platform, op, {})).token;
     } catch (error) {
-      const title = t(op === "doors_token" ? "doors.tokenFailed" : "doors.notRenewed");
+      const title = t(op === "doors_token" ? "apiAccess.tokenFailed" : "apiAccess.notRenewed");
       showToast({ tone: "danger", title, detail: ApiError.from(error).message });
       throw error;
     }
@@ -56,8 +56,8 @@ function Renew({ onRenewed }: { onRenewed: (token: string) => void }) {
           setOpen(false);
           showToast({
             tone: "success",
-            title: t("doors.renewed"),
-            detail: t("doors.renewedText"),
+            title: t("apiAccess.renewed"),
+            detail: t("apiAccess.renewedText"),
           });
         },
         // Said already; the question stays.
@@ -67,15 +67,15 @@ function Renew({ onRenewed }: { onRenewed: (token: string) => void }) {
   };
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{t("doors.renew")}</Button>
+      <Button onClick={() => setOpen(true)}>{t("apiAccess.renew")}</Button>
       <AlertDialog
         open={open}
         onOpenChange={setOpen}
         danger
         busy={busy}
-        title={t("doors.renewTitle")}
-        description={<Said text={t("doors.renewText")} />}
-        confirmLabel={t("doors.renewConfirm")}
+        title={t("apiAccess.renewTitle")}
+        description={<Said text={t("apiAccess.renewText")} />}
+        confirmLabel={t("apiAccess.renewConfirm")}
         onConfirm={renew}
       />
     </>
@@ -94,18 +94,18 @@ export function Token({ file }: { file: string }) {
   };
   return (
     <>
-      <Row label={t("doors.token")} hint={<Said text={t("doors.tokenHint", { file })} />}>
+      <Row label={t("apiAccess.token")} hint={<Said text={t("apiAccess.tokenHint", { file })} />}>
         <span className={styles.actions}>
           <Button
-            aria-label={t(isShown ? "doors.hideToken" : "doors.showToken")}
+            aria-label={t(isShown ? "apiAccess.hideToken" : "apiAccess.showToken")}
             aria-expanded={isShown}
             {...(isShown ? { "aria-controls": id } : {})}
             onClick={toggle}
           >
-            {t(isShown ? "doors.hide" : "doors.show")}
+            {t(isShown ? "apiAccess.hide" : "apiAccess.show")}
           </Button>
           <Renew onRenewed={(token) => isShown && setShown(token)} />
-          <CopyButton text={() => ask("doors_token")} label={t("doors.copyToken")} />
+          <CopyButton text={() => ask("doors_token")} label={t("apiAccess.copyToken")} />
         </span>
       </Row>
       {isShown && (

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sampleClients } from "#ui/test/sampleDoors.ts";
+import { sampleClients } from "#ui/test/sampleApiAccess.ts";
 import { clientsOf, configOf, folderOf, isOfProject, tokenLine } from "./clients.ts";
 
 it("names each client once, in their order", () => {

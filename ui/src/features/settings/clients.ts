@@ -1,5 +1,8 @@
 /** What the configurations of MCP clients are chosen by. Pure. */
-import type { ClientConfig, McpClient, McpTransport } from "#ui/api/generated.ts";
+import type { ClientConfig, McpClient, McpTransport, Operations } from "#ui/api/generated.ts";
+
+/** How other programs reach this Forge. */
+export type Access = Operations["doors_get"]["output"];
 
 export interface Choice {
   readonly client: McpClient;

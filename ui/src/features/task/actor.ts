@@ -2,7 +2,7 @@
 import type { TFunction } from "i18next";
 import { words } from "./timeline/steps.ts";
 
-const doors = ["board", "api", "cli", "mcp"] as const;
+const interfaces = ["board", "api", "cli", "mcp"] as const;
 const causes = ["scheduler", "workflow", "review", "merge", "recovery", "cleanup", "host"] as const;
 
 const among = <Name extends string>(names: readonly Name[], name: string): Name | undefined =>
@@ -21,8 +21,8 @@ export function actorText(
     case "agent":
       return agents.get(rest) ?? t("task.actor.agentGone");
     case "user": {
-      const door = among(doors, rest);
-      return door ? t(`task.actor.user.${door}`) : t("task.actor.you");
+      const via = among(interfaces, rest);
+      return via ? t(`task.actor.user.${via}`) : t("task.actor.you");
     }
     case "system": {
       const cause = among(causes, rest);

@@ -125,17 +125,17 @@ function MoveLine({ data, selected, markerEnd }: EdgeProps<MoveEdge>) {
 
 type Flow = ReactFlowInstance<StateNode | BandNode, MoveEdge>;
 
-/** Fits again when the room changes, until the person has moved the picture. */
+/** Fits the graph again when its frame changes size, until the person moves it. */
 function useRefit(flow: Flow | null) {
   const frame = useRef<HTMLElement>(null);
   const moved = useRef(false);
   useEffect(() => {
-    const room = frame.current;
-    if (!flow || !room) return;
+    const element = frame.current;
+    if (!flow || !element) return;
     const observer = new ResizeObserver(() => {
       if (!moved.current) void fit(flow);
     });
-    observer.observe(room);
+    observer.observe(element);
     return () => observer.disconnect();
   }, [flow]);
   // Without an event it is not the person who moves it.

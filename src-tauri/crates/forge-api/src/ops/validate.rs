@@ -1,4 +1,4 @@
-//! Checks of a piece of work, and what is kept of attempts at it. Names are in camelCase, as at every door.
+//! Checks of a piece of work, and what is kept of attempts at it. Names are in camelCase, as in every interface.
 
 use forge_engine::WhichProject;
 use forge_model::actor::Actor;

@@ -212,7 +212,7 @@ pub(crate) async fn diff_file(api: Api, _: Actor, read: ReadFileDiff) -> Result<
     Ok(api.engine().diff_file(&read.task_id, read.scope.unwrap_or_default().into(), &read.path, page).await?)
 }
 
-/// Every answer of the contract is JSON, so a picture's bytes are base64 in it: one form for all doors. A side is
+/// Every answer of the contract is JSON, so a picture's bytes are base64 in it: one form everywhere. A side is
 /// asked for by itself, so that no more than one of them is held while an answer is written.
 pub(crate) async fn preview(api: Api, _: Actor, read: ReadPreview) -> Result<FilePreview, ApiError> {
     let scope = read.scope.unwrap_or_default().into();

@@ -16,7 +16,7 @@ use crate::{
     answer::Answer,
     args::{Client, Transport},
     at::At,
-    door::Door,
+    connection::Connection,
     error::CliError,
     place,
     shown::string,
@@ -40,13 +40,13 @@ pub(crate) async fn run(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) 
 
 /// What the configuration of a client must say.
 pub(crate) async fn print_config(at: &At, client: Client, transport: Transport) -> Result<Answer, CliError> {
-    let doors = at.call("doors_get", json!({})).await?;
+    let access = at.call("doors_get", json!({})).await?;
     let name = |value: Option<clap::builder::PossibleValue>| value.map(|it| it.get_name().to_owned());
     let (client, transport) = (name(client.to_possible_value()), name(transport.to_possible_value()));
     let is_it = |config: &&Value| {
         config["client"].as_str() == client.as_deref() && config["transport"].as_str() == transport.as_deref()
     };
-    let found = doors["clients"].as_array().into_iter().flatten().find(is_it);
+    let found = access["clients"].as_array().into_iter().flatten().find(is_it);
     let config = found.cloned().ok_or_else(|| CliError::Conflict {
         message: "no Forge serves MCP over HTTP now".to_owned(),
         hint: "Start one with `forge serve`, or leave --transport out: clients can start `forge mcp` themselves.",
@@ -70,28 +70,28 @@ struct Inner {
 struct Way {
     /// How many there were before.
     number: u64,
-    door: Door,
+    connection: Connection,
     /// An engine of this process is there for other programs, too: it holds the data folder for as long as it lives.
     server: Option<Running>,
 }
 
 impl Way {
     async fn open(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) -> Result<Self, CliError> {
-        let door = Door::open(data_dir, observer, Work::All).await?;
-        let server = match &door {
-            Door::Own(api) => {
+        let connection = Connection::open(data_dir, observer, Work::All).await?;
+        let server = match &connection {
+            Connection::Own(api) => {
                 let options = ServeOptions::default();
                 match forge_server::serve(api.clone(), options).await {
                     Ok(server) => Some(server),
                     Err(error) => {
-                        door.close().await;
+                        connection.close().await;
                         return Err(error.into());
                     }
                 }
             }
-            Door::Remote(_) => None,
+            Connection::Remote(_) => None,
         };
-        Ok(Self { number: 0, door, server })
+        Ok(Self { number: 0, connection, server })
     }
 }
 
@@ -106,20 +106,20 @@ impl Line {
         if let Some(server) = way.server.take() {
             server.stop().await;
         }
-        way.door.close().await;
+        way.connection.close().await;
     }
 
     /// Asks the engine; where it is gone, the one that is there now, or one of this process.
     async fn ask(&self, op: &str, input: Value) -> Result<Value, CliError> {
         let (asked, number) = {
             let way = self.inner.way.read().await;
-            (way.door.call_via(Via::Mcp, op, input.clone()).await, way.number)
+            (way.connection.call_via(Via::Mcp, op, input.clone()).await, way.number)
         };
         match asked {
             // Nothing was sent: to ask again does nothing twice.
             Err(CliError::Unreachable { source, .. }) if source.is_connect() => {
                 self.reopen(number).await?;
-                self.inner.way.read().await.door.call_via(Via::Mcp, op, input).await
+                self.inner.way.read().await.connection.call_via(Via::Mcp, op, input).await
             }
             asked => asked,
         }

@@ -6,7 +6,7 @@ use forge_engine::{Engine, Observer, Work};
 use forge_server::ServeOptions;
 use serde_json::json;
 
-use crate::{answer::put, args::Serve, door, error::CliError, signals::Signals};
+use crate::{answer::put, args::Serve, connection, error::CliError, signals::Signals};
 
 /// Runs the engine and serves it until a signal asks for the end.
 pub(crate) async fn run(
@@ -21,7 +21,7 @@ pub(crate) async fn run(
         None => Some(forge_server::listen(options.port).await?),
     };
     let api = tokio::select! {
-        api = door::start_engine(data_dir.clone(), observer, Work::All) => api?,
+        api = connection::start_engine(data_dir.clone(), observer, Work::All) => api?,
         () = signals.any() => return Ok(()),
     };
     let serve = ServeOptions {
@@ -40,7 +40,7 @@ pub(crate) async fn run(
     let server = match served.await {
         Ok(server) => server,
         Err(error) => {
-            door::stop_engine(&api).await;
+            connection::stop_engine(&api).await;
             return Err(error.into());
         }
     };
@@ -57,6 +57,6 @@ pub(crate) async fn run(
     signals.any().await;
     tracing::info!("ending: short steps are finished, agents and checks stay pending for the next start");
     server.stop().await;
-    door::stop_engine(&api).await;
+    connection::stop_engine(&api).await;
     Ok(())
 }

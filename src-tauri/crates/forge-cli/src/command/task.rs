@@ -188,7 +188,7 @@ async fn own_holder(at: &At, task: &Value) -> Result<String, CliError> {
 }
 
 async fn act(at: &At, op: &str, task: &Value, mut input: Value, wait: Wait) -> Result<Answer, CliError> {
-    if wait.decide(at.door.is_own()) {
+    if wait.decide(at.connection.is_own()) {
         // What follows is watched anyway.
         input["wait"] = Value::from("none");
     }
@@ -203,17 +203,17 @@ async fn follow_after(
     act: impl AsyncFnOnce() -> Result<Value, CliError>,
 ) -> Result<Answer, CliError> {
     let id = string(task, "id");
-    if !wait.decide(at.door.is_own()) {
+    if !wait.decide(at.connection.is_own()) {
         act().await?;
         return shown(at, at.call("task_get", json!({ "task_id": id })).await?).await;
     }
     let moves = async || at.call("task_transitions", json!({ "task_id": id })).await;
     let moves_before = items(&moves().await?).len();
     // Listened to before the act, so that nothing of what follows is missed.
-    let mut changes = at.door.changes().await?;
+    let mut changes = at.connection.changes().await?;
     let mut moves_told = 0;
     act().await?;
-    at.door.work_on(&id);
+    at.connection.work_on(&id);
     loop {
         // Read twice around the steps: an agent that ends in between leaves new ones behind.
         let before = at.call("task_get", json!({ "task_id": id })).await?;

@@ -30,12 +30,12 @@ const fn work(story: Story) -> Option<(&'static str, &'static str)> {
 /// How a task's end differs from its story's.
 pub(super) async fn differences(stage: &Stage<'_>, part: &Part) -> Result<Vec<String>, CliError> {
     let id = json!({ "task_id": part.id });
-    let task = stage.door.call("task_get", id.clone()).await?;
-    let reviews = stage.door.call("task_reviews", id.clone()).await?;
-    let runs = stage.door.call("task_executions", id.clone()).await?;
+    let task = stage.connection.call("task_get", id.clone()).await?;
+    let reviews = stage.connection.call("task_reviews", id.clone()).await?;
+    let runs = stage.connection.call("task_executions", id.clone()).await?;
     let mut found = in_records(part.story, &task, &reviews, &runs);
     if part.story == Story::Race {
-        found.extend(of_race(&stage.door.call("task_races", id).await?));
+        found.extend(of_race(&stage.connection.call("task_races", id).await?));
     }
     if part.took.is_none() {
         found.push("it was neither closed nor stuck in time".to_owned());

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::{
     changes::Changes,
-    door::Door,
+    connection::Connection,
     error::CliError,
     shown::{items, string},
     story,
@@ -29,7 +29,7 @@ pub(super) struct Part {
 
 /// The play.
 pub(super) struct Stage<'a> {
-    pub(super) door: &'a Door,
+    pub(super) connection: &'a Connection,
     tell: &'a (dyn Fn(&str) + Sync),
     pub(super) repo: PathBuf,
     pub(super) parts: Vec<Part>,
@@ -43,12 +43,15 @@ const PLAYED: [Story; 6] =
 
 impl<'a> Stage<'a> {
     /// Makes the demo project, with all tasks still to be done.
-    pub(super) async fn set(door: &'a Door, tell: &'a (dyn Fn(&str) + Sync)) -> Result<Self, CliError> {
+    pub(super) async fn set(
+        connection: &'a Connection,
+        tell: &'a (dyn Fn(&str) + Sync),
+    ) -> Result<Self, CliError> {
         let began = Instant::now();
-        let changes = door.changes().await?;
-        let project = door.call("demo_create", json!({})).await?;
+        let changes = connection.changes().await?;
+        let project = connection.call("demo_create", json!({})).await?;
         let list = json!({ "project_id": project["id"], "limit": 200 });
-        let tasks = door.call("task_list", list).await?;
+        let tasks = connection.call("task_list", list).await?;
         let repo = PathBuf::from(string(&project, "repo_path"));
         tell(&format!("Repository:  {}", repo.display()));
         let mut parts = Vec::new();
@@ -56,7 +59,7 @@ impl<'a> Stage<'a> {
             let there = items(&tasks).iter().find(|task| task["title"] == scripted.title);
             let fresh = match there {
                 Some(task) => {
-                    let moves = door.call("task_transitions", json!({ "task_id": task["id"] })).await?;
+                    let moves = connection.call("task_transitions", json!({ "task_id": task["id"] })).await?;
                     items(&moves).is_empty().then_some(task)
                 }
                 None => None,
@@ -75,7 +78,7 @@ impl<'a> Stage<'a> {
                 told: Vec::new(),
             });
         }
-        Ok(Self { door, tell, repo, parts, changes, began })
+        Ok(Self { connection, tell, repo, parts, changes, began })
     }
 
     pub(super) fn elapsed_ms(&self) -> u128 {
@@ -105,13 +108,13 @@ impl<'a> Stage<'a> {
     pub(super) async fn claim(&mut self, story: Story) -> Result<(), CliError> {
         let index = self.index(story)?;
         let id = self.parts[index].id.clone();
-        let task = self.door.call("task_get", json!({ "task_id": id })).await?;
+        let task = self.connection.call("task_get", json!({ "task_id": id })).await?;
         let agent = task["roles"].as_object().into_iter().flat_map(serde_json::Map::values);
         let agent = agent.filter_map(|holder| holder["id"].as_str()).next().unwrap_or_default();
         self.note(index, &format!("claimed: {}", self.parts[index].title));
         self.parts[index].claimed_at = Some(Instant::now());
         let claim = json!({ "task_id": id, "agent_id": agent, "version": task["version"] });
-        self.door.call("task_claim", claim).await?;
+        self.connection.call("task_claim", claim).await?;
         Ok(())
     }
 
@@ -120,7 +123,7 @@ impl<'a> Stage<'a> {
         let id = self.parts[self.index(story)?].id.clone();
         let deadline = Instant::now() + within;
         loop {
-            let task = self.door.call("task_get", json!({ "task_id": id })).await?;
+            let task = self.connection.call("task_get", json!({ "task_id": id })).await?;
             if !task["live"].is_null() || !self.next(deadline).await? {
                 return Ok(());
             }
@@ -164,13 +167,13 @@ impl<'a> Stage<'a> {
     async fn approve(&mut self, index: usize) -> Result<(), CliError> {
         self.note(index, "you approve it");
         let approve = json!({ "task_id": self.parts[index].id, "reason": "Looks good.", "wait": "none" });
-        self.door.call("review_approve", approve).await?;
+        self.connection.call("review_approve", approve).await?;
         Ok(())
     }
 
     /// Looks whether a task is closed, or needs a person for more than a gate.
     async fn look(&mut self, index: usize) -> Result<(), CliError> {
-        let task = self.door.call("task_get", json!({ "task_id": self.parts[index].id })).await?;
+        let task = self.connection.call("task_get", json!({ "task_id": self.parts[index].id })).await?;
         let offers = task["offers"].as_array().map_or(&[][..], Vec::as_slice);
         let in_trouble = !task["error_annotation"].is_null();
         if !offers.is_empty() && !in_trouble {

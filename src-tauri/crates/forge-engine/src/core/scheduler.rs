@@ -106,7 +106,7 @@ pub(crate) async fn obstacle(
     Ok(busy(context, agent, of_agent, of_project))
 }
 
-/// Gives the task a place of its agent, or lets it wait for one. Nobody passes by another door.
+/// Gives the task a place of its agent, or lets it wait for one. No start bypasses this.
 pub(crate) async fn take_place(
     engine: &Engine,
     conn: &mut SqliteConnection,

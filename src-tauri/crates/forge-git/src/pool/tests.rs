@@ -341,13 +341,13 @@ async fn the_oldest_slots_and_what_kills_left_are_dropped() {
 /// What `take_slot` does up to the point where the files are in their place, stopped after some steps.
 async fn killed_after(repo: &Repo, pool: &Path, spec: &NewWorktree, steps: u32) {
     let path = real_path(&spec.path).unwrap();
-    let room = repo.make_room(spec, &path).await.unwrap().unwrap();
+    let prepared = repo.prepare_path(spec, &path).await.unwrap().unwrap();
     let claimed = repo.claim(&real_path(pool).unwrap()).unwrap().unwrap();
     if steps == 0 {
         return;
     }
-    let site = room.site.clone();
-    let admin = repo.register(spec, &site, &room, &[]).await.unwrap();
+    let site = prepared.site.clone();
+    let admin = repo.register(spec, &site, &prepared, &[]).await.unwrap();
     let moves = [
         (claimed.admin.join("index"), admin.join("index")),
         (site.join(".git"), claimed.now.join(".git")),

@@ -59,12 +59,12 @@ async fn fill_without_branch(sandbox: &Sandbox, spec: &NewWorktree) -> PathBuf {
     let repo = sandbox.repo().await;
     let tree = turn(&spec.path, Purpose::Tree).await;
     let list = turn(repo.common_dir(), Purpose::Worktrees).await;
-    let room = repo.make_room(spec, &spec.path).await.unwrap().unwrap();
-    let admin = repo.register(spec, &room.site, &room, &[&tree, &list]).await.unwrap();
+    let prepared = repo.prepare_path(spec, &spec.path).await.unwrap().unwrap();
+    let admin = repo.register(spec, &prepared.site, &prepared, &[&tree, &list]).await.unwrap();
     sandbox.git(&["update-ref", "-d", &format!("refs/heads/{}", spec.branch)]);
     let rules = repo.checkout_rules().await.unwrap();
-    repo.fill(&room.site, &admin, &room.start, rules, &tree).await.unwrap();
-    room.site
+    repo.fill(&prepared.site, &admin, &prepared.start, rules, &tree).await.unwrap();
+    prepared.site
 }
 
 #[tokio::test]

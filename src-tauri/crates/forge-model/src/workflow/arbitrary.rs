@@ -1,4 +1,4 @@
-//! Random definitions, for the tests of this and other rooms.
+//! Random definitions, for the tests of this and other crates.
 //!
 //! Invariants: the same seed gives the same definition, and every definition is valid. Beyond validity
 //! nothing is promised: states bear names that no shipped definition uses, hooks stand wherever they may,

@@ -88,7 +88,7 @@ impl Preset {
     pub fn workflow(&self) -> Workflow {
         match parse(self.json) {
             Ok(parsed) => parsed.workflow,
-            // A test in this room parses every preset, so a build with a broken one does not pass.
+            // A test in this crate parses every preset, so a build with a broken one does not pass.
             Err(findings) => unreachable!("the shipped workflow {} is valid: {findings:?}", self.name),
         }
     }

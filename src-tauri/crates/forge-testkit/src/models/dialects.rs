@@ -13,29 +13,29 @@ use super::{
     request::{Asked, Dialect},
 };
 
-/// What is asked at a path.
-pub(super) enum Door {
+/// What a program asks at a path.
+pub(super) enum Endpoint {
     /// An answer of the model, in a stream or not.
     Answer { dialect: Dialect, model: Option<String>, streamed: Option<bool> },
     /// How long a text is.
     Count,
 }
 
-/// The door at a path; none for a path that no program was seen to use.
-pub(super) fn door(path: &str) -> Option<Door> {
-    let answer = |dialect| Some(Door::Answer { dialect, model: None, streamed: None });
+/// The endpoint at a path; none for a path that no program was seen to use.
+pub(super) fn endpoint(path: &str) -> Option<Endpoint> {
+    let answer = |dialect| Some(Endpoint::Answer { dialect, model: None, streamed: None });
     let (_, last) = path.rsplit_once('/')?;
     match last {
         "responses" => return answer(Dialect::Responses),
         "completions" if path.ends_with("/chat/completions") => return answer(Dialect::Chat),
         "messages" => return answer(Dialect::Anthropic),
-        "count_tokens" => return Some(Door::Count),
+        "count_tokens" => return Some(Endpoint::Count),
         _ => {}
     }
     let (model, verb) = last.split_once(':')?;
     match verb {
-        "countTokens" => Some(Door::Count),
-        "generateContent" | "streamGenerateContent" => Some(Door::Answer {
+        "countTokens" => Some(Endpoint::Count),
+        "generateContent" | "streamGenerateContent" => Some(Endpoint::Answer {
             dialect: Dialect::Gemini,
             model: Some(model.to_owned()),
             streamed: Some(verb.starts_with("stream")),

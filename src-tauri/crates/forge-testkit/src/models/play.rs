@@ -18,7 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use super::{
     answer::{Answer, Frame, cut, middle},
     choose::choose,
-    dialects::{Door, door},
+    dialects::{Endpoint, endpoint},
     request::{Asked, Dialect, Request},
     scenario::{Failure, Hold, Turn},
     state::{KEY, State},
@@ -43,10 +43,10 @@ pub(super) async fn answer(Shared(state): Shared<Arc<State>>, request: Incoming)
     if parts.method == Method::GET && path.ends_with("/models") {
         return reply(200, &json!({ "object": "list", "data": [], "models": [] }));
     }
-    let Some(door) = door(path).filter(|_| parts.method == Method::POST) else {
+    let Some(endpoint) = endpoint(path).filter(|_| parts.method == Method::POST) else {
         return refuse(404, "there is nothing here", Dialect::Chat);
     };
-    let Door::Answer { dialect, model, streamed } = door else {
+    let Endpoint::Answer { dialect, model, streamed } = endpoint else {
         return reply(200, &json!({ "input_tokens": 100, "totalTokens": 100 }));
     };
     if !has_key(&parts.headers) {

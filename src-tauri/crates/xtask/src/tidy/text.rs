@@ -10,6 +10,17 @@ const LONGEST: usize = 800;
 const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
 const UNFINISHED_MACROS: &[&str] = &[concat!("todo", "!("), concat!("unimplemented", "!(")];
 
+/// Figures of speech that once named things which have a name of their own. "Room" is missing: it also means free space.
+const RETIRED: &[(&str, &str)] = &[
+    (concat!("do", "or"), "interface, API, CLI, MCP server or connection"),
+    (concat!("do", "ors"), "interfaces, or what they are: API, CLI, MCP server"),
+    (concat!("ho", "use"), "crate or module"),
+    (concat!("ro", "oms"), "crates or modules"),
+];
+
+/// Files that write out contract names in which a retired word stays.
+const CONTRACT: &[&str] = &[GENERATED, "src-tauri/crates/forge-api/src/ops/access.rs"];
+
 /// The beginnings of paths that only one machine has.
 const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
@@ -39,6 +50,11 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
         if is_source {
             for name in UNFINISHED_MACROS.iter().filter(|name| line.contains(*name)) {
                 add(format!("`{name}`: finish it"));
+            }
+        }
+        if !CONTRACT.contains(&path) {
+            for (word, better) in RETIRED.iter().filter(|(word, _)| has_retired(line, word)) {
+                add(format!("`{word}` is retired: say {better}"));
             }
         }
         for prefix in MACHINE_PATHS.iter().filter(|prefix| has_path(line, prefix)) {
@@ -72,6 +88,11 @@ fn has_word(line: &str, word: &str) -> bool {
         .any(|(at, _)| !line[..at].ends_with(of_word) && !line[at + word.len()..].starts_with(of_word))
 }
 
+/// Whether the word is there in small or capital letters. After a slash it is a route of the contract.
+fn has_retired(line: &str, word: &str) -> bool {
+    has_word(&line.to_lowercase().replace(&format!("/{word}"), "/"), word)
+}
+
 /// Whether a path starts there: a longer path that has the same words inside is another one.
 fn has_path(line: &str, prefix: &str) -> bool {
     line.match_indices(prefix).any(|(at, _)| {
@@ -100,6 +121,24 @@ mod tests {
         for fine in ["a todo list", "let todo = 1;", "MY_TODOS", "STATUS_TODO"] {
             assert!(messages("a.ts", fine).is_empty(), "{fine}");
         }
+    }
+
+    #[test]
+    fn retired_words_are_refused_and_contract_names_are_not() {
+        for (word, better) in RETIRED {
+            let found = [format!("a.md:1: `{word}` is retired: say {better}")];
+            let capital = format!("{}{}", word[..1].to_uppercase(), &word[1..]);
+            for line in [format!("every {word}."), format!("let {word} = 1;"), format!("<{capital} />")] {
+                assert_eq!(messages("a.md", &line), found, "{line}");
+            }
+            for fine in [format!("{word}_get"), format!("\"/{word}/token\""), format!("in{word}")] {
+                assert!(messages("a.rs", &fine).is_empty(), "{fine}");
+            }
+            for path in CONTRACT {
+                assert!(messages(path, word).is_empty(), "{path}");
+            }
+        }
+        assert!(messages("a.rs", "there is room for one more").is_empty());
     }
 
     #[test]

@@ -23,7 +23,9 @@ pub fn check(paths: &[String]) -> Vec<Finding> {
     names
         .into_iter()
         .filter(|name| !name.starts_with('.') && !TOP_LEVEL.contains(name))
-        .map(|name| Finding::of_file(name, "does not belong at the top level; put it into a room or dot it"))
+        .map(|name| {
+            Finding::of_file(name, "does not belong at the top level; put it into a folder or dot it")
+        })
         .collect()
 }
 

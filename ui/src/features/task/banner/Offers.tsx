@@ -7,7 +7,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { ActionError } from "../ActionError.tsx";
-import { CrownForm } from "../race/CrownForm.tsx";
+import { WinnerForm } from "../race/WinnerForm.tsx";
 import type { Action } from "../useAction.ts";
 import { asksFirst, needsText, opensForm } from "./offers.ts";
 import styles from "./NeedBanner.module.css";
@@ -106,7 +106,7 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
   return (
     <div className={styles.offers}>
       {open?.fields[0] === "entry" ? (
-        <CrownForm
+        <WinnerForm
           taskId={taskId}
           offer={open}
           action={action}

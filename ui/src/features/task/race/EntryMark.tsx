@@ -24,9 +24,9 @@ const looks: Readonly<Record<RaceEntryStatus, { readonly tone: Tone; readonly ic
     cancelled: { tone: "neutral", icon: <CircleSlash /> },
   };
 
-function winnerWord(race: Race): "elected" | "crowned" | "winner" {
+function winnerWord(race: Race): "elected" | "picked" | "winner" {
   if (race.status === "awaiting_crown") return "elected";
-  return race.crowned_by === null ? "winner" : "crowned";
+  return race.crowned_by === null ? "winner" : "picked";
 }
 
 export function EntryMark({ race, entry }: { race: Race; entry: RaceEntry }) {

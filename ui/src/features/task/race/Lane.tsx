@@ -26,7 +26,7 @@ import { money } from "../numbers.ts";
 import { useAction } from "../useAction.ts";
 import type { View } from "./EntryView.tsx";
 import { EntryMark } from "./EntryMark.tsx";
-import { crownOffer, isOver, isTakeable, isWinner, limitOf } from "./race.ts";
+import { pickOffer, isOver, isTakeable, isWinner, limitOf } from "./race.ts";
 import styles from "./Race.module.css";
 
 const gateIcons: Readonly<Record<GateResult, ReactNode>> = {
@@ -162,14 +162,14 @@ function Facts({ race, entry }: { race: Race; entry: RaceEntry }) {
   );
 }
 
-/** Gives the crown, after the person was told what follows. */
-function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "entry">) {
+/** Picks the entry as winner, after the person confirms. */
+function PickButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "entry">) {
   const { t } = useTranslation();
   const action = useAction();
   const [asking, setAsking] = useState(false);
   const { strategy: name } = entry;
   const { elected, keep_losers_days: count } = race;
-  const crown = async () => {
+  const pick = async () => {
     const done = await action.run("task_action", {
       task_id: task.id,
       verb: "crown",
@@ -182,32 +182,32 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
   };
   const more =
     race.winner !== null && elected !== null && elected !== name
-      ? t("race.crownOther", { elected, count })
+      ? t("race.pickOther", { elected, count })
       : entry.gate === "passed"
-        ? t("race.crownRest", { count })
+        ? t("race.pickRest", { count })
         : entry.gate === "not_run"
-          ? t("race.crownUnchecked", { count })
-          : t("race.crownFailed");
+          ? t("race.pickUnchecked", { count })
+          : t("race.pickFailed");
   return (
     <>
       <Button
         size="sm"
         variant={isWinner(race, entry) ? "primary" : "secondary"}
         icon={<Crown />}
-        className={styles.crown}
-        aria-label={t("race.crownLane", { name })}
+        className={styles.pick}
+        aria-label={t("race.pickLane", { name })}
         onClick={() => setAsking(true)}
       >
-        {t("race.crown")}
+        {t("race.pick")}
       </Button>
       <AlertDialog
         open={asking}
         onOpenChange={setAsking}
-        title={t("race.crownTitle", { name })}
-        description={`${t("race.crownText")} ${more}`}
-        confirmLabel={t("race.crownOf", { name })}
+        title={t("race.pickTitle", { name })}
+        description={`${t("race.pickText")} ${more}`}
+        confirmLabel={t("race.pickOf", { name })}
         busy={action.busy !== null}
-        onConfirm={() => void crown()}
+        onConfirm={() => void pick()}
       />
       <ActionError title={t("task.actionFailed")} error={action.error} onDismiss={action.dismiss} />
     </>
@@ -217,7 +217,7 @@ function CrownButton({ task, race, entry }: Pick<LaneProps, "task" | "race" | "e
 export function Lane({ task, race, entry, agent, newest, focus, onShow }: LaneProps) {
   const { t } = useTranslation();
   const { strategy: name } = entry;
-  const crownable = newest && crownOffer(task) !== null && isTakeable(race, entry);
+  const pickable = newest && pickOffer(task) !== null && isTakeable(race, entry);
   const program = [entry.model, entry.effort].filter(Boolean).join(" · ");
   const begun = entry.status !== "queued";
   return (
@@ -281,7 +281,7 @@ export function Lane({ task, race, entry, agent, newest, focus, onShow }: LanePr
               </Button>
             </>
           )}
-          {crownable && <CrownButton task={task} race={race} entry={entry} />}
+          {pickable && <PickButton task={task} race={race} entry={entry} />}
         </footer>
       </div>
     </li>

@@ -112,7 +112,7 @@ describe("a race that runs", () => {
   });
 });
 
-describe("a race that waits for the crown", () => {
+describe("a race that waits for its winner", () => {
   it("gives it to who is asked for, after saying what follows", async () => {
     const { host } = open(2);
     expect(within(await lane("broad")).getByText("Suggested winner")).toBeTruthy();
@@ -162,7 +162,7 @@ describe("a race that nobody won", () => {
     );
   });
 
-  it("keeps the earlier ones to look at, without their crowns", async () => {
+  it("keeps the earlier ones to look at, without the button that picks a winner", async () => {
     open(3);
     await lane("b");
     await userEvent.click(screen.getByRole("combobox", { name: "Select race" }));

@@ -112,7 +112,7 @@ function Head({
           })}
         </li>
         {race.reviewer_enabled && <li>{t("race.scores")}</li>}
-        {race.human_crown && <li>{t("race.personCrowns")}</li>}
+        {race.human_crown && <li>{t("race.personPicks")}</li>}
         <li className={styles.commit}>
           {t("race.base", { commit: base })}
           <CopyButton text={race.base_commit} label={t("race.copyBase", { commit: base })} />

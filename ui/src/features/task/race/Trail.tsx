@@ -11,20 +11,20 @@ const date = (at: string): string =>
     Date.parse(at),
   );
 
-function crownedWords(race: Race, who: string) {
+function pickedWords(race: Race, who: string) {
   const { elected } = race;
   return elected !== null && elected !== race.winner
-    ? { key: "race.crownedOver" as const, who, name: race.winner, elected }
-    : { key: "race.crownedBy" as const, who, name: race.winner, elected };
+    ? { key: "race.pickedOver" as const, who, name: race.winner, elected }
+    : { key: "race.pickedBy" as const, who, name: race.winner, elected };
 }
 
 export function Trail({ race }: { race: Race }) {
   const { t } = useTranslation();
   const agents = useAgentNames();
   const lines = trailOf(race, t);
-  const crowned =
-    race.crowned_by === null ? null : crownedWords(race, actorText(race.crowned_by, agents, t));
-  if (lines.length === 0 && crowned === null) return null;
+  const picked =
+    race.crowned_by === null ? null : pickedWords(race, actorText(race.crowned_by, agents, t));
+  if (lines.length === 0 && picked === null) return null;
   return (
     <section className={styles.trail} aria-labelledby={`trail-${race.id}`}>
       <h3 id={`trail-${race.id}`} className={styles.heading}>
@@ -37,10 +37,10 @@ export function Trail({ race }: { race: Race }) {
             <span>{line.sentences.join(" ")}</span>
           </li>
         ))}
-        {crowned && (
+        {picked && (
           <li data-decides>
-            <span className={styles.rule}>{t("race.crown")}</span>{" "}
-            <span>{t(crowned.key, { ...crowned })}</span>
+            <span className={styles.rule}>{t("race.pick")}</span>{" "}
+            <span>{t(picked.key, { ...picked })}</span>
           </li>
         )}
       </ol>

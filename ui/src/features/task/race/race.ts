@@ -1,4 +1,4 @@
-/** What a race says in words: why an entry is out, who wins, who may be crowned. Pure; the words are an argument. */
+/** What a race says in words: why an entry is out, who wins, which entry may be picked. Pure; the words are an argument. */
 import type { TFunction } from "i18next";
 import type { ElectionStep, Offer, Race, RaceEntry, Task } from "#ui/api/generated.ts";
 import { duration } from "#ui/components/time.ts";
@@ -21,7 +21,7 @@ export const isOver = ({ status }: Pick<RaceEntry, "status">): boolean => overSt
 export const overCount = ({ entries }: Pick<Race, "entries">): number =>
   entries.filter(isOver).length;
 
-/** Who is ahead: the winner, or who is elected and waits for the crown. */
+/** Who is ahead: the winner, or the suggested winner while a person has not chosen. */
 export const isWinner = (race: Race, entry: RaceEntry): boolean =>
   race.winner !== null && race.winner === entry.strategy;
 
@@ -30,8 +30,8 @@ export function isTakeable(race: Race, entry: RaceEntry): boolean {
   return entry.commit !== null && entry.commit !== race.base_commit;
 }
 
-/** The offer to crown, while the engine makes it. */
-export const crownOffer = (task: Pick<Task, "offers">): Offer | null =>
+/** The action that picks a winner, while the engine offers it. */
+export const pickOffer = (task: Pick<Task, "offers">): Offer | null =>
   task.offers.find(({ verb }) => verb === "crown") ?? null;
 
 /** Whether its changes can no longer be read: the branch that kept them went when its time was up. */
@@ -179,7 +179,7 @@ export function standOf(race: Race, t: TFunction): string {
     case "decided":
       return t(race.error === null ? "race.stand.decided" : "race.stand.notTaken", { name });
     case "promoted":
-      return t(race.crowned_by === null ? "race.stand.promoted" : "race.stand.crowned", { name });
+      return t(race.crowned_by === null ? "race.stand.promoted" : "race.stand.picked", { name });
     case "no_winner":
       return t("race.stand.no_winner", { count: race.entries.length });
     case "cancelled":

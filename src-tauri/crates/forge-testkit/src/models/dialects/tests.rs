@@ -38,7 +38,7 @@ fn joined(events: &[&Value], pointer: &str) -> String {
 }
 
 #[test]
-fn doors_are_known_by_the_end_of_their_path() {
+fn endpoint_is_known_by_the_end_of_its_path() {
     for (path, expected) in [
         ("/v1/responses", Some((Dialect::Responses, None, None))),
         ("/v1/chat/completions", Some((Dialect::Chat, None, None))),
@@ -47,8 +47,8 @@ fn doors_are_known_by_the_end_of_their_path() {
         ("/v1beta/models/g-1:streamGenerateContent", Some((Dialect::Gemini, Some("g-1"), Some(true)))),
         ("/v1/embeddings", None),
     ] {
-        let found = match door(path) {
-            Some(Door::Answer { dialect, model, streamed }) => Some((dialect, model, streamed)),
+        let found = match endpoint(path) {
+            Some(Endpoint::Answer { dialect, model, streamed }) => Some((dialect, model, streamed)),
             _ => None,
         };
         assert_eq!(
@@ -58,7 +58,7 @@ fn doors_are_known_by_the_end_of_their_path() {
         );
     }
     for path in ["/v1/messages/count_tokens", "/v1beta/models/g-1:countTokens"] {
-        assert!(matches!(door(path), Some(Door::Count)), "{path}");
+        assert!(matches!(endpoint(path), Some(Endpoint::Count)), "{path}");
     }
 }
 

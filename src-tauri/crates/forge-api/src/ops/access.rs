@@ -45,14 +45,14 @@ answer! {
 }
 
 pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<Doors, ApiError> {
-    doors(&api).await
+    access_of(&api).await
 }
 
 pub(crate) async fn update(api: Api, _: Actor, change: UpdateDoors) -> Result<Doors, ApiError> {
     if let Some(enabled) = change.mcp_enabled {
         api.access().switch_mcp(enabled).await?;
     }
-    doors(&api).await
+    access_of(&api).await
 }
 
 pub(crate) async fn token(api: Api, _: Actor, _: Empty) -> Result<AccessToken, ApiError> {
@@ -63,7 +63,7 @@ pub(crate) async fn renew_token(api: Api, _: Actor, _: Empty) -> Result<AccessTo
     Ok(AccessToken { token: api.access().renew_token()? })
 }
 
-async fn doors(api: &Api) -> Result<Doors, ApiError> {
+async fn access_of(api: &Api) -> Result<Doors, ApiError> {
     let reach = api.access().reach().await?;
     let mcp_url = reach.url.as_ref().filter(|_| reach.mcp_enabled).map(|url| format!("{url}{MCP_PATH}"));
     let server = Server {

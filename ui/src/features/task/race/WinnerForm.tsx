@@ -1,4 +1,4 @@
-/** Asks whose work is taken, where the engine offers the crown; who is elected is chosen beforehand. */
+/** Asks which entry wins, where the engine offers that choice. The suggested winner is selected at first. */
 import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
@@ -12,7 +12,7 @@ import type { Action } from "../useAction.ts";
 import { isTakeable, isWinner } from "./race.ts";
 import styles from "../banner/NeedBanner.module.css";
 
-export interface CrownFormProps {
+export interface WinnerFormProps {
   readonly taskId: string;
   readonly offer: Offer;
   readonly action: Action;
@@ -34,7 +34,7 @@ function useNote(race: Race) {
       .join(" · ");
 }
 
-function Choice({ race, offer, action, onTake, onClose }: CrownFormProps & { race: Race }) {
+function Choice({ race, offer, action, onTake, onClose }: WinnerFormProps & { race: Race }) {
   const { t } = useTranslation();
   const noteOf = useNote(race);
   const entries = race.entries.filter((entry) => isTakeable(race, entry));
@@ -85,7 +85,7 @@ function Choice({ race, offer, action, onTake, onClose }: CrownFormProps & { rac
             autoFocus
             busy={action.busy !== null}
           >
-            {t("race.crownOf", { name })}
+            {t("race.pickOf", { name })}
           </Button>
         )}
         <Button size="sm" variant="ghost" onClick={onClose}>
@@ -96,7 +96,7 @@ function Choice({ race, offer, action, onTake, onClose }: CrownFormProps & { rac
   );
 }
 
-export function CrownForm(props: CrownFormProps) {
+export function WinnerForm(props: WinnerFormProps) {
   const { t } = useTranslation();
   const races = useOp("task_races", { task_id: props.taskId });
   if (races.error) {

@@ -1,4 +1,4 @@
-//! The contract, wherever the engine is: in another process that has the data folder, or in this one.
+//! The connection to the engine, which runs in this process or in another one that holds the data folder.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -17,11 +17,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// server's own two, all of it takes less than ten.
 const ENGINE_ENDS_WITHIN: Duration = Duration::from_millis(6500);
 
-/// A way to the contract.
-pub(crate) enum Door {
-    /// This process has the engine.
+/// A connection to the engine.
+pub(crate) enum Connection {
+    /// The engine runs in this process.
     Own(Api),
-    /// Another one has it.
+    /// The engine runs in another process.
     Remote(Remote),
 }
 
@@ -45,8 +45,9 @@ pub(crate) async fn stop_engine(api: &Api) {
     }
 }
 
-impl Door {
-    /// To the engine that runs on the folder, else to one of its own, which does this much of the pending work.
+impl Connection {
+    /// Connects to the engine that runs on the folder. Where none runs, starts one, which does this much of the
+    /// pending work.
     pub(crate) async fn open(
         data_dir: PathBuf,
         observer: Option<Arc<dyn Observer>>,
@@ -93,7 +94,7 @@ impl Door {
         self.call_via(Via::Cli, op, input).await
     }
 
-    /// Does one operation for somebody who came through another door of this program.
+    /// Does one operation for a caller that reached this program another way, such as over MCP.
     pub(crate) async fn call_via(&self, via: Via, op: &str, input: Value) -> Result<Value, CliError> {
         match self {
             Self::Own(api) => api.call(via, op, input).await.map_err(CliError::Refused),

@@ -20,7 +20,7 @@ const COPIED: &str = "button[aria-label=Copied]";
 async fn the_token_and_a_configuration_are_reached_by_keys_and_taken() -> Result<()> {
     let window = Window::open().await?;
     let outcome = told(&window).await;
-    window.end("doors", outcome).await
+    window.end("api-access", outcome).await
 }
 
 async fn told(window: &Window) -> Result<()> {
@@ -36,9 +36,9 @@ async fn told(window: &Window) -> Result<()> {
     page.press(&[keys::ENTER]).await?;
     page.wait_for_text(SHOWN, &first).await?;
     page.wait_for_focus("[aria-label='Hide token'][aria-expanded=true]").await?;
-    window.keep_picture("doors-shown").await?;
+    window.keep_picture("api-access-shown").await?;
     load(window).await?;
-    clean(&violations(window, "doors").await?)?;
+    clean(&violations(window, "api-access").await?)?;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_focus("[aria-label='Show token']").await?;
     ensure!(!is_on_page(window, &first).await?, "the token is on the page after it was hidden");
@@ -79,7 +79,7 @@ async fn a_configuration_is_copied(window: &Window) -> Result<()> {
     page.tab_to("button", "Copy Claude Code configuration").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_focus(COPIED).await?;
-    window.keep_picture("doors-copied").await?;
+    window.keep_picture("api-access-copied").await?;
     let copied: Value = serde_json::from_str(&pasted(window).await?).context("what was copied is JSON")?;
     let server = &copied["mcpServers"]["forge"];
     assert_eq!(server["args"], json!(["mcp", "--data-dir", window.data_dir()]));
@@ -91,24 +91,24 @@ async fn a_configuration_is_copied(window: &Window) -> Result<()> {
 async fn mcp_is_switched_off_with_its_address() -> Result<()> {
     let window = Window::open().await?;
     let outcome = switched(&window).await;
-    window.end("doors-switch", outcome).await
+    window.end("api-access-switch", outcome).await
 }
 
 async fn switched(window: &Window) -> Result<()> {
     let page = &window.page;
     page.find("main").await?;
-    page.execute("location.hash = '#/settings?part=doors'", &[]).await?;
+    page.execute("location.hash = '#/settings?part=api'", &[]).await?;
     page.wait_for_focus(&format!("{SECTION} h2")).await?;
-    let doors = window.call("doors_get", json!({})).await?;
-    page.wait_for_text(&format!("{SECTION} code"), &text(&doors, "mcp_url")?).await?;
+    let access = window.call("doors_get", json!({})).await?;
+    page.wait_for_text(&format!("{SECTION} code"), &text(&access, "mcp_url")?).await?;
     page.click_on(&format!("{SECTION} [role=switch][aria-checked=true]")).await?;
     page.find(&format!("{SECTION} [role=switch][aria-checked=false]")).await?;
     page.wait_gone("[aria-label='Copy MCP address']").await?;
-    let doors = window.call("doors_get", json!({})).await?;
-    ensure!(doors["mcp_url"].is_null() && doors["mcp_enabled"] == false, "MCP is off: {doors}");
+    let access = window.call("doors_get", json!({})).await?;
+    ensure!(access["mcp_url"].is_null() && access["mcp_enabled"] == false, "MCP is off: {access}");
     page.press_named("radio", "HTTP").await?;
     page.wait_for_text(SECTION, "MCP over HTTP is off").await?;
-    window.keep_picture("doors-off").await
+    window.keep_picture("api-access-off").await
 }
 
 /// The token as its file has it.

@@ -2,7 +2,6 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
-import type { Doors as AllDoors } from "#ui/api/generated.ts";
 import { useRoute } from "#ui/app/router.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
@@ -12,7 +11,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Clients } from "./Clients.tsx";
-import { folderOf } from "./clients.ts";
+import { folderOf, type Access } from "./clients.ts";
 import { Row, Section } from "./Section.tsx";
 import { Token } from "./Token.tsx";
 import styles from "./SettingsScreen.module.css";
@@ -26,78 +25,80 @@ function Address({ url, copyLabel }: { url: string; copyLabel: string }) {
   );
 }
 
-function McpSwitch({ doors, onChanged }: { doors: AllDoors; onChanged: () => void }) {
+function McpSwitch({ access, onChanged }: { access: Access; onChanged: () => void }) {
   const { t } = useTranslation();
   const update = useOpMutation("doors_update", {
     onSuccess: onChanged,
     onError: ({ message }) =>
-      showToast({ tone: "danger", title: t("doors.notSwitched"), detail: message }),
+      showToast({ tone: "danger", title: t("apiAccess.notSwitched"), detail: message }),
   });
   return (
     <div className={styles.switch}>
       <Switch
-        label={t("doors.mcp")}
-        hint={<Said text={t(doors.mcp_allowed ? "doors.mcpHint" : "doors.mcpNotAllowed")} />}
-        disabled={!doors.mcp_allowed}
-        checked={doors.mcp_enabled}
+        label={t("apiAccess.mcp")}
+        hint={
+          <Said text={t(access.mcp_allowed ? "apiAccess.mcpHint" : "apiAccess.mcpNotAllowed")} />
+        }
+        disabled={!access.mcp_allowed}
+        checked={access.mcp_enabled}
         onChange={(mcp_enabled) => update.mutate({ mcp_enabled })}
       />
     </div>
   );
 }
 
-function Ways({ doors, onChanged }: { doors: AllDoors; onChanged: () => void }) {
+function Ways({ access, onChanged }: { access: Access; onChanged: () => void }) {
   const { t } = useTranslation();
   return (
     <>
-      {doors.url === null && (
+      {access.url === null && (
         <div className={styles.notice}>
-          <Banner tone="warning" title={t("doors.shut")}>
-            <Said text={t("doors.shutText", { folder: folderOf(doors.token_file) })} />
+          <Banner tone="warning" title={t("apiAccess.shut")}>
+            <Said text={t("apiAccess.shutText", { folder: folderOf(access.token_file) })} />
           </Banner>
         </div>
       )}
-      <Row label={t("doors.url")} hint={<Said text={t("doors.urlHint")} />}>
-        {doors.url === null ? (
-          <span className={styles.state}>{t("doors.notServed")}</span>
+      <Row label={t("apiAccess.url")} hint={<Said text={t("apiAccess.urlHint")} />}>
+        {access.url === null ? (
+          <span className={styles.state}>{t("apiAccess.notServed")}</span>
         ) : (
-          <Address url={doors.url} copyLabel={t("doors.copyUrl")} />
+          <Address url={access.url} copyLabel={t("apiAccess.copyUrl")} />
         )}
       </Row>
-      {doors.auth ? (
-        <Token file={doors.token_file} />
+      {access.auth ? (
+        <Token file={access.token_file} />
       ) : (
-        <Row label={t("doors.token")} hint={<Said text={t("doors.noToken")} />} />
+        <Row label={t("apiAccess.token")} hint={<Said text={t("apiAccess.noToken")} />} />
       )}
-      <McpSwitch doors={doors} onChanged={onChanged} />
-      {doors.mcp_url !== null && (
-        <Row label={t("doors.mcpUrl")}>
-          <Address url={doors.mcp_url} copyLabel={t("doors.copyMcpUrl")} />
+      <McpSwitch access={access} onChanged={onChanged} />
+      {access.mcp_url !== null && (
+        <Row label={t("apiAccess.mcpUrl")}>
+          <Address url={access.mcp_url} copyLabel={t("apiAccess.copyMcpUrl")} />
         </Row>
       )}
-      <Clients doors={doors} />
+      <Clients access={access} />
     </>
   );
 }
 
-export function Doors() {
+export function ApiAccess() {
   const { t } = useTranslation();
   const route = useRoute();
   const heading = useRef<HTMLHeadingElement>(null);
-  const doors = useOp("doors_get", {});
-  const isWanted = route.name === "settings" && route.query["part"] === "doors";
-  const isRead = doors.data !== undefined;
+  const access = useOp("doors_get", {});
+  const isWanted = route.name === "settings" && route.query["part"] === "api";
+  const isRead = access.data !== undefined;
   useEffect(() => {
     if (!isWanted || !isRead) return;
     heading.current?.focus({ preventScroll: true });
     heading.current?.scrollIntoView();
   }, [isWanted, isRead]);
-  const read = () => void doors.refetch();
+  const read = () => void access.refetch();
   const content = (): ReactNode => {
-    if (doors.error) {
-      return <ErrorState title={t("doors.failed")} error={doors.error} onRetry={read} />;
+    if (access.error) {
+      return <ErrorState title={t("apiAccess.failed")} error={access.error} onRetry={read} />;
     }
-    if (doors.data) return <Ways doors={doors.data} onChanged={read} />;
+    if (access.data) return <Ways access={access.data} onChanged={read} />;
     return (
       <div className={styles.waiting} aria-busy>
         <SkeletonText lines={6} />
@@ -105,7 +106,7 @@ export function Doors() {
     );
   };
   return (
-    <Section title={t("doors.title")} headingRef={heading}>
+    <Section title={t("apiAccess.title")} headingRef={heading}>
       {content()}
     </Section>
   );

@@ -2,7 +2,9 @@
  * How other programs reach the sample host. Served with MCP, unless the sample is `shut` (nothing is served) or
  * `unguarded` (started with --no-mcp and --no-auth).
  */
-import type { ClientConfig, Doors, McpClient, UpdateDoors } from "#ui/api/generated.ts";
+import type { ClientConfig, McpClient, Operations } from "#ui/api/generated.ts";
+
+type Access = Operations["doors_get"]["output"];
 
 interface Settings {
   readonly sample: string | null;
@@ -82,12 +84,12 @@ export const sampleClients = (isServed: boolean): ClientConfig[] => [
   ...(isServed ? clients.map(asked) : []),
 ];
 
-export function createSampleDoors({ sample, changed }: Settings) {
+export function createSampleApiAccess({ sample, changed }: Settings) {
   const isServed = sample !== "shut";
   const isAllowed = sample !== "unguarded";
   let isOn = true;
   let tokens = 1;
-  const doors = (): Doors => {
+  const access = (): Access => {
     const mcp_enabled = isAllowed && isOn;
     return {
       url: isServed ? url : null,
@@ -101,11 +103,11 @@ export function createSampleDoors({ sample, changed }: Settings) {
   };
   const token = () => ({ token: `sample-token-${tokens}-Zk3vQ1xN8tLw2yRb7cUe5hJd9mAf` });
   return {
-    doors_get: doors,
-    doors_update: ({ mcp_enabled }: UpdateDoors) => {
+    doors_get: access,
+    doors_update: ({ mcp_enabled }: Operations["doors_update"]["input"]) => {
       isOn = mcp_enabled ?? isOn;
       changed("meta");
-      return doors();
+      return access();
     },
     doors_token: token,
     doors_token_renew: () => {

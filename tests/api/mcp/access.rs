@@ -104,12 +104,12 @@ async fn wrong_calls_are_answered_in_words() -> Result<()> {
 async fn it_can_be_switched_off_and_on() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
-    let doors = server.get("/doors").await?;
+    let access = server.get("/doors").await?;
     let mcp_url = format!("{}/mcp", server.url);
-    assert_eq!((text(&doors, "mcp_url"), &doors["mcp_enabled"]), (mcp_url, &json!(true)));
-    assert_eq!(doors["clients"].as_array().context("no clients")?.len(), 8);
+    assert_eq!((text(&access, "mcp_url"), &access["mcp_enabled"]), (mcp_url, &json!(true)));
+    assert_eq!(access["clients"].as_array().context("no clients")?.len(), 8);
     let token = server.token.clone().context("no token")?;
-    ensure!(!doors.to_string().contains(&token), "the token is shown on demand only");
+    ensure!(!access.to_string().contains(&token), "the token is shown on demand only");
     assert_eq!(text(&server.get("/doors/token").await?, "token"), token);
 
     let off = server.request(Method::PATCH, "/doors").json(&json!({ "mcp_enabled": false }));
@@ -132,8 +132,8 @@ async fn who_starts_without_it_has_none() -> Result<()> {
     let token = server.token.clone().context("no token")?;
     let (status, body) = refused(server.hello().bearer_auth(&token)).await?;
     assert_eq!((status, &body["code"]), (404, &json!("mcp_off")));
-    let doors = server.get("/doors").await?;
-    assert_eq!((&doors["mcp_allowed"], &doors["mcp_enabled"]), (&json!(false), &json!(false)));
+    let access = server.get("/doors").await?;
+    assert_eq!((&access["mcp_allowed"], &access["mcp_enabled"]), (&json!(false), &json!(false)));
     let on = server.request(Method::PATCH, "/doors").json(&json!({ "mcp_enabled": true }));
     let (status, body) = refused(on).await?;
     assert_eq!((status, &body["code"]), (409, &json!("mcp_off")));

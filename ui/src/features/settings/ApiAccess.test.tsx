@@ -8,7 +8,7 @@ import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import { inputsOf, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
-import { Doors } from "./Doors.tsx";
+import { ApiAccess } from "./ApiAccess.tsx";
 
 async function open(sample: string | null = null, hash = "#/settings") {
   location.hash = hash;
@@ -18,7 +18,7 @@ async function open(sample: string | null = null, hash = "#/settings") {
       <QueryClientProvider client={createQueryClient()}>
         <TooltipProvider>
           <ToastHost>
-            <Doors />
+            <ApiAccess />
           </ToastHost>
         </TooltipProvider>
       </QueryClientProvider>
@@ -203,7 +203,7 @@ describe("the configuration of a client", () => {
 });
 
 it("takes the keyboard when something leads here", async () => {
-  await open(null, "#/settings?part=doors");
+  await open(null, "#/settings?part=api");
   const heading = screen.getByRole("heading", { name: "API and MCP" });
   await waitFor(() => expect(document.activeElement).toBe(heading));
 });
