@@ -267,5 +267,6 @@ async fn prompt_at_work(window: &Window, task: &Value) -> Result<String> {
     let tree = PathBuf::from(text(&now["workspace"], "path")?);
     let name = format!("prompt-{}.md", text(&now["live"], "execution_id")?);
     let prompt = tree.parent().context("no folder")?.join(name);
-    fs::read_to_string(&prompt).with_context(|| format!("failed to read {}", prompt.display()))
+    // A run is told of before its prompt is written.
+    until("the prompt of the run", async || Ok(fs::read_to_string(&prompt).ok())).await
 }
