@@ -157,7 +157,7 @@ pub(crate) fn holder(text: &str) -> RoleHolder {
 /// The task and its latest review once what was begun has settled, or at once.
 pub(crate) async fn settled(api: &Api, id: &TaskId, wait: Option<Wait>) -> Result<TaskAndReview, ApiError> {
     if Settle::from(wait.unwrap_or_default()) == Settle::Settled {
-        api.engine().settle(id).await?;
+        api.engine().wait_until_idle(id).await?;
     } else {
         // The answer names the review that was entered, which begins with a commit.
         api.engine().enter_gate(id).await?;

@@ -163,7 +163,7 @@ impl Sandbox {
     pub async fn reach(&self, task: &Value, state: &str) -> Result<Value> {
         let there = self.wait(task, state, |now| now["status"] == state).await?;
         let id = forge_model::ids::TaskId(text(task, "id")?);
-        self.api.engine().settle(&id).await?;
+        self.api.engine().wait_until_idle(&id).await?;
         let now = self.get(task).await?;
         if now["status"] != there["status"] {
             bail!("the task did not stay in {state}: {now:#}");

@@ -158,7 +158,7 @@ pub(crate) async fn accept_repository(
     actor: Actor,
     seen: AcceptRepository,
 ) -> Result<RepositoryState, ApiError> {
-    api.engine().settle_repository(actor, &seen.project_id, Some(&seen.digest)).await?;
+    api.engine().answer_repository_change(actor, &seen.project_id, Some(&seen.digest)).await?;
     Ok(RepositoryState { difference: None })
 }
 
@@ -167,7 +167,7 @@ pub(crate) async fn undo_repository(
     actor: Actor,
     path: ProjectPath,
 ) -> Result<RepositoryState, ApiError> {
-    api.engine().settle_repository(actor, &path.project_id, None).await?;
+    api.engine().answer_repository_change(actor, &path.project_id, None).await?;
     Ok(RepositoryState { difference: None })
 }
 

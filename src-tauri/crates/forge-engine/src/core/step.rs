@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::transition::StepKind;
@@ -12,7 +13,6 @@ use forge_store::Tx;
 use forge_store::table::steps::StepRow;
 use forge_store::table::tasks::TaskRow;
 use forge_store::table::transitions::TransitionRow;
-use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::{
@@ -45,15 +45,16 @@ pub(crate) enum End {
 }
 
 /// What a step found out.
+#[async_trait]
 pub(crate) trait Finding: Send + Sync {
     /// Writes what was found and says how the step ends.
-    fn decide<'a>(
-        &'a self,
-        engine: &'a Engine,
-        tx: &'a mut Tx,
-        s: &'a mut Stepping,
-        effects: &'a mut Vec<Effect>,
-    ) -> BoxFuture<'a, Result<End>>;
+    async fn decide(
+        &self,
+        engine: &Engine,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        effects: &mut Vec<Effect>,
+    ) -> Result<End>;
 
     /// How the step ends, where that is known before.
     fn end(&self) -> Option<&End> {
@@ -67,14 +68,10 @@ pub(crate) trait Finding: Send + Sync {
 }
 
 /// A finding that may send its task out of a gate.
+#[async_trait]
 pub(crate) trait AtGate: Finding {
     /// The end of its step when the gate's guards do not let the task go.
-    fn held_back<'a>(
-        self: Arc<Self>,
-        engine: &'a Engine,
-        s: &'a Stepping,
-        by: HeldBack,
-    ) -> BoxFuture<'a, Result<End>>;
+    async fn held_back(self: Arc<Self>, engine: &Engine, s: &Stepping, by: HeldBack) -> Result<End>;
 }
 
 /// What the guards of a gate say to a task that was about to pass.

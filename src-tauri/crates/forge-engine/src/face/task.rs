@@ -152,8 +152,8 @@ impl Engine {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub async fn settle(&self, id: &TaskId) -> Result<()> {
-        run::idle::settle(self, id).await
+    pub async fn wait_until_idle(&self, id: &TaskId) -> Result<()> {
+        run::idle::wait_until_idle(self, id).await
     }
 
     /// Waits until a gate that a task was moved into is entered: the work is committed and its review has begun, or
@@ -187,13 +187,13 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound`; git's `RepositoryChanged` with the present difference when it is not the one that was shown.
-    pub async fn settle_repository(
+    pub async fn answer_repository_change(
         &self,
         actor: Actor,
         project: &ProjectId,
         accept: Option<&str>,
     ) -> Result<()> {
-        task::repositories::settle_repository(self, actor, project, accept).await
+        task::repositories::answer_repository_change(self, actor, project, accept).await
     }
 
     /// A fresh worktree from the default branch. What was there is kept: uncommitted content and the old

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use async_trait::async_trait;
 use forge_agents::{LogReader, LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_exec::HeadTail;
 use forge_model::hook::{HookRun, HookStatus, LifecycleHook, PluginHook, ScriptHook};
@@ -21,7 +22,6 @@ use forge_model::workflow::{Action, LifecycleEvent, State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
 use forge_store::table::{executions, roles, steps, steps::StepRow, workspaces};
-use futures::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -133,20 +133,19 @@ fn ran(run: HookRun, found: Option<Arc<dyn Finding>>) -> End {
     End::Found(Arc::new(Ran { run, found }))
 }
 
+#[async_trait]
 impl Finding for Ran {
-    fn decide<'a>(
-        &'a self,
-        engine: &'a Engine,
-        tx: &'a mut Tx,
-        s: &'a mut Stepping,
-        effects: &'a mut Vec<Effect>,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(async move {
-            if let Some(found) = &self.found {
-                found.decide(engine, tx, s, effects).await?;
-            }
-            record_hook(engine, tx, s, &self.run, effects).await.map(End::Written)
-        })
+    async fn decide(
+        &self,
+        engine: &Engine,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        effects: &mut Vec<Effect>,
+    ) -> Result<End> {
+        if let Some(found) = &self.found {
+            found.decide(engine, tx, s, effects).await?;
+        }
+        record_hook(engine, tx, s, &self.run, effects).await.map(End::Written)
     }
 }
 

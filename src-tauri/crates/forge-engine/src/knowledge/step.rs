@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use forge_agents::{LogError, LogReader};
 use forge_model::event::EventType;
 use forge_model::execution::Execution;
@@ -12,7 +13,6 @@ use forge_model::transition::StepStatus;
 use forge_model::workflow::Action;
 use forge_store::Tx;
 use forge_store::table::{lessons, lessons::LessonRow, steps};
-use futures::future::BoxFuture;
 use serde_json::json;
 
 use crate::{
@@ -152,18 +152,17 @@ fn taught(s: &Stepping, lessons: Vec<LessonRow>, remark: String) -> End {
     End::Found(Arc::new(Taught { context: Arc::clone(&s.context), lessons, end: End::Ok(Some(remark)) }))
 }
 
+#[async_trait]
 impl Finding for Taught {
-    fn decide<'a>(
-        &'a self,
-        engine: &'a Engine,
-        tx: &'a mut Tx,
-        _: &'a mut Stepping,
-        _: &'a mut Vec<Effect>,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(async move {
-            keep_lessons(engine, tx, &self.context, &self.lessons).await?;
-            Ok(self.end.clone())
-        })
+    async fn decide(
+        &self,
+        engine: &Engine,
+        tx: &mut Tx,
+        _: &mut Stepping,
+        _: &mut Vec<Effect>,
+    ) -> Result<End> {
+        keep_lessons(engine, tx, &self.context, &self.lessons).await?;
+        Ok(self.end.clone())
     }
 
     fn end(&self) -> Option<&End> {

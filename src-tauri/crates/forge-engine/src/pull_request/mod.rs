@@ -71,7 +71,7 @@ pub(crate) async fn refresh_pull_request(engine: &Engine, id: &TaskId) -> Result
         pull_requests::set_due(&mut tx, id, engine.now()).await?;
         tx.commit().await?;
         engine.kick(id);
-        run::idle::settle(engine, id).await?;
+        run::idle::wait_until_idle(engine, id).await?;
     } else {
         look_aside(engine, id, row).await?;
     }

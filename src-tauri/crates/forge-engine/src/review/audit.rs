@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use forge_agents::LogReader;
 use forge_model::actor::Actor;
 use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
@@ -19,7 +20,6 @@ use forge_store::table::comments::{self, CommentRow};
 use forge_store::table::{
     executions, reviews, steps, steps::StepRow, tasks, tasks::TaskRow, transitions::TransitionRow, workspaces,
 };
-use futures::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -57,15 +57,16 @@ pub(crate) struct Audited {
     instead: Option<Box<End>>,
 }
 
+#[async_trait]
 impl Finding for Audited {
-    fn decide<'a>(
-        &'a self,
-        engine: &'a Engine,
-        tx: &'a mut Tx,
-        s: &'a mut Stepping,
-        _: &'a mut Vec<Effect>,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(decide_audit(engine, tx, s, self.clone()))
+    async fn decide(
+        &self,
+        engine: &Engine,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        _: &mut Vec<Effect>,
+    ) -> Result<End> {
+        decide_audit(engine, tx, s, self.clone()).await
     }
 
     fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
@@ -73,20 +74,14 @@ impl Finding for Audited {
     }
 }
 
+#[async_trait]
 impl AtGate for Audited {
-    fn held_back<'a>(
-        self: Arc<Self>,
-        engine: &'a Engine,
-        s: &'a Stepping,
-        by: HeldBack,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(async move {
-            let instead = match by {
-                HeldBack::Redirected(mv) => End::Go(mv),
-                HeldBack::Refused(trouble) => core::leaving::refused(engine, s, *trouble).await?,
-            };
-            Ok(End::Found(Arc::new(Self { instead: Some(Box::new(instead)), ..self.as_ref().clone() })))
-        })
+    async fn held_back(self: Arc<Self>, engine: &Engine, s: &Stepping, by: HeldBack) -> Result<End> {
+        let instead = match by {
+            HeldBack::Redirected(mv) => End::Go(mv),
+            HeldBack::Refused(trouble) => core::leaving::refused(engine, s, *trouble).await?,
+        };
+        Ok(End::Found(Arc::new(Self { instead: Some(Box::new(instead)), ..self.as_ref().clone() })))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What follows an agent's end at a gate, and the gate of a plan: the plan is passed on, or waits for a person.
 
+use async_trait::async_trait;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +12,6 @@ use forge_model::task::AnnotationType;
 use forge_model::workflow::State;
 use forge_store::Tx;
 use forge_store::table::workspaces;
-use futures::future::BoxFuture;
 
 use crate::{
     Engine,
@@ -75,15 +75,16 @@ struct PlanWritten {
     planner: AgentId,
 }
 
+#[async_trait]
 impl Finding for PlanWritten {
-    fn decide<'a>(
-        &'a self,
-        engine: &'a Engine,
-        tx: &'a mut Tx,
-        s: &'a mut Stepping,
-        _: &'a mut Vec<Effect>,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(decide_plan(engine, tx, s, self.planner.clone()))
+    async fn decide(
+        &self,
+        engine: &Engine,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        _: &mut Vec<Effect>,
+    ) -> Result<End> {
+        decide_plan(engine, tx, s, self.planner.clone()).await
     }
 
     fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
@@ -91,22 +92,16 @@ impl Finding for PlanWritten {
     }
 }
 
+#[async_trait]
 impl AtGate for PlanWritten {
-    fn held_back<'a>(
-        self: Arc<Self>,
-        engine: &'a Engine,
-        s: &'a Stepping,
-        by: HeldBack,
-    ) -> BoxFuture<'a, Result<End>> {
-        Box::pin(async move {
-            match by {
-                HeldBack::Redirected(mv) => Ok(End::Go(mv)),
-                HeldBack::Refused(trouble) => {
-                    let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-                    send_back_in_place(engine, s, correction, "a guard refused", *trouble).await
-                }
+    async fn held_back(self: Arc<Self>, engine: &Engine, s: &Stepping, by: HeldBack) -> Result<End> {
+        match by {
+            HeldBack::Redirected(mv) => Ok(End::Go(mv)),
+            HeldBack::Refused(trouble) => {
+                let correction = Correction::GuardRefused { reason: trouble.message.clone() };
+                send_back_in_place(engine, s, correction, "a guard refused", *trouble).await
             }
-        })
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use forge_store::table::{steps, tasks};
 use crate::{Engine, core, error::Result, hook::is_blocking, run};
 
 /// Waits until the next to act on a task is an agent, a person, or a wait.
-pub(crate) async fn settle(engine: &Engine, id: &TaskId) -> Result<()> {
+pub(crate) async fn wait_until_idle(engine: &Engine, id: &TaskId) -> Result<()> {
     if !core::workers::works_on_named(engine, id) {
         // It would wait for itself.
         return Ok(());
@@ -16,7 +16,7 @@ pub(crate) async fn settle(engine: &Engine, id: &TaskId) -> Result<()> {
     let mut progress = engine.progress();
     loop {
         progress.borrow_and_update();
-        if is_settled(engine, id).await? || agent_acts(engine, id).await? {
+        if is_idle(engine, id).await? || agent_acts(engine, id).await? {
             return Ok(());
         }
         tokio::select! {
@@ -37,7 +37,7 @@ pub(crate) async fn enter_gate(engine: &Engine, id: &TaskId) -> Result<()> {
         progress.borrow_and_update();
         let open = steps::open(&mut *engine.store().read().await?, id).await?;
         let captures = open.iter().any(|step| step.kind == StepKind::Capture);
-        if !captures || is_settled(engine, id).await? {
+        if !captures || is_idle(engine, id).await? {
             return Ok(());
         }
         tokio::select! {
@@ -56,7 +56,7 @@ async fn agent_acts(engine: &Engine, id: &TaskId) -> Result<bool> {
     Ok(!open.is_empty() && open.iter().all(|step| step.kind == StepKind::Hook && !is_blocking(step)))
 }
 
-async fn is_settled(engine: &Engine, id: &TaskId) -> Result<bool> {
+async fn is_idle(engine: &Engine, id: &TaskId) -> Result<bool> {
     let mut conn = engine.store().read().await?;
     if core::workers::is_working(engine, id) {
         // A step that stands in line for the worktree may do so for long, and says so.

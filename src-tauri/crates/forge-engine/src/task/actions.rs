@@ -77,7 +77,7 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
         Verb::Release => return task::moves::set_held(engine, id, request.version, false).await,
         Verb::ResetWorkspace => return task::reset::reset_workspace(engine, actor, id).await.map(drop),
         Verb::AcceptRepository | Verb::UndoRepository => {
-            return task::repositories::settle_repository_of(engine, actor, id, request.verb).await;
+            return task::repositories::answer_repository_change_of(engine, actor, id, request.verb).await;
         }
         Verb::TrustFiles => return task::trusting::trust_files_of(engine, actor, id).await,
         Verb::AddEmbedded | Verb::IgnoreEmbedded => {

@@ -34,7 +34,7 @@ pub(crate) async fn repository_change(
 
 /// Accepts the configuration of a project's repository as it was shown, or (without a digest) puts the accepted one
 /// back. Tasks that wait for this word go on.
-pub(crate) async fn settle_repository(
+pub(crate) async fn answer_repository_change(
     engine: &Engine,
     actor: Actor,
     project: &ProjectId,
@@ -104,7 +104,7 @@ async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectCon
 }
 
 /// Takes the offer of a task that waits for a word about its repository.
-pub(crate) async fn settle_repository_of(
+pub(crate) async fn answer_repository_change_of(
     engine: &Engine,
     actor: Actor,
     id: &TaskId,
@@ -113,7 +113,7 @@ pub(crate) async fn settle_repository_of(
     let (task, _) = core::load::load_own(engine, &mut *engine.store().read().await?, id, None).await?;
     let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
     let accept = (verb == Verb::AcceptRepository).then(|| shown.unwrap_or_default());
-    let settled = settle_repository(engine, actor, &task.project_id, accept).await;
+    let settled = answer_repository_change(engine, actor, &task.project_id, accept).await;
     if let Err(EngineError::Git(error @ GitError::RepositoryChanged { .. })) = settled {
         // It changed again: the task shows what is to be accepted now.
         let error = EngineError::Git(error);
