@@ -8,9 +8,9 @@ use super::{Done, Page, input, tasks::Limited};
 use crate::{Api, ApiError, paging::Stretch};
 
 input! {
-    /// Notifications to mark as seen.
+    /// Notifications to mark as read.
     pub struct MarkRead {
-        /// Which; all of them when absent.
+        /// Ids; all notifications when absent.
         #[serde(default)]
         pub ids: Option<Vec<NotificationId>>,
     }

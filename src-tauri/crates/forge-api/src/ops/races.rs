@@ -10,13 +10,13 @@ use super::{Page, TaskPath, input};
 use crate::{Api, ApiError};
 
 input! {
-    /// Whose work is the task's.
+    /// The winner of a race.
     pub struct CrownEntry {
         /// The task.
         pub task_id: TaskId,
-        /// The name of the entry's strategy.
+        /// Name of the winning entry's strategy.
         pub strategy: String,
-        /// The task's version that the person saw; not compared when absent.
+        /// The task's version, as read; not compared when absent.
         #[serde(default)]
         pub version: Option<u32>,
     }
