@@ -38,12 +38,12 @@ impl At {
         match items(&projects) {
             [only] => Ok(string(only, "id")),
             [] => Err(CliError::NotFound {
-                message: "there is no project yet".to_owned(),
-                hint: "Add one: forge project add PATH",
+                message: "there are no projects".to_owned(),
+                hint: "Add one with `forge project add PATH`.",
             }),
             _ => Err(CliError::Usage {
                 message: "there are several projects".to_owned(),
-                hint: "Name one with --project; `forge project list` shows them.",
+                hint: "Choose one with --project; `forge project list` lists them.",
             }),
         }
     }
@@ -57,7 +57,7 @@ impl At {
         let found = items(&agents).iter().find(|agent| agent["id"] == named || agent["name"] == named);
         found.map(|agent| string(agent, "id")).ok_or_else(|| CliError::NotFound {
             message: format!("no agent `{named}`"),
-            hint: "`forge agent list` shows them.",
+            hint: "List them with `forge agent list`.",
         })
     }
 }

@@ -39,7 +39,7 @@ impl Remote {
         let operation = operations()
             .iter()
             .find(|operation| operation.name == name)
-            .ok_or_else(|| self.strange(format!("there is no operation {name}")))?;
+            .ok_or_else(|| self.strange(format!("no operation `{name}`")))?;
         let input = match input {
             Value::Object(input) => input,
             _ => Map::new(),
@@ -165,7 +165,7 @@ fn in_path(field: &str, given: Option<Value>) -> Result<String, CliError> {
         given => match text(&given) {
             empty if empty.is_empty() => wrong("must not be empty"),
             // As parts of an address these mean other places.
-            dots if dots == "." || dots == ".." => wrong("there is nothing of that name"),
+            dots if dots == "." || dots == ".." => wrong("must be a name"),
             text => Ok(text),
         },
     }

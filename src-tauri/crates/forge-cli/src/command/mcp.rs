@@ -48,8 +48,8 @@ pub(crate) async fn print_config(at: &At, client: Client, transport: Transport) 
     };
     let found = access["clients"].as_array().into_iter().flatten().find(is_it);
     let config = found.cloned().ok_or_else(|| CliError::Conflict {
-        message: "no Forge serves MCP over HTTP now".to_owned(),
-        hint: "Start one with `forge serve`, or leave --transport out: clients can start `forge mcp` themselves.",
+        message: "Forge does not serve MCP over HTTP now".to_owned(),
+        hint: "Start `forge serve`, or omit --transport: clients can start `forge mcp` themselves.",
     })?;
     let text = string(&config, "text");
     Ok(Answer::new(config, text.trim_end().to_owned()))

@@ -40,9 +40,10 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
                     input["digest"] = Value::from(digest);
                     ("project_repository_accept", "Accepted.")
                 }
-                None if undo => {
-                    ("project_repository_undo", "Undone; what was there is kept in the data folder.")
-                }
+                None if undo => (
+                    "project_repository_undo",
+                    "Restored the accepted configuration. The replaced files are kept in the data folder.",
+                ),
                 None => ("project_repository", "The repository's configuration is as accepted."),
             };
             let state = at.call(operation, input).await?;
@@ -68,7 +69,7 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
             let rows: Vec<Vec<String>> =
                 items(&page).iter().map(|item| keys.map(|key| string(item, key)).to_vec()).collect();
             let text = if rows.is_empty() {
-                "No project yet. Add one: forge project add PATH".to_owned()
+                "No projects. Add one with `forge project add PATH`.".to_owned()
             } else {
                 table(&["ID", "NAME", "BRANCH", "REPOSITORY"], &rows)
             };

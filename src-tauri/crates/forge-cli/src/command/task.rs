@@ -140,7 +140,7 @@ async fn work_role(at: &At, project: &str) -> Result<String, CliError> {
     let view = at.call("project_workflow_get", json!({ "project_id": project })).await?;
     view["work_role"].as_str().map(str::to_owned).ok_or_else(|| CliError::Conflict {
         message: "the project's workflow has no role that does the work".to_owned(),
-        hint: "Give its working state a role.",
+        hint: "Set a role in its working state.",
     })
 }
 
@@ -177,12 +177,12 @@ async fn own_holder(at: &At, task: &Value) -> Result<String, CliError> {
     match items(&agents) {
         [only] => Ok(string(only, "id")),
         [] => Err(CliError::NotFound {
-            message: "there is no agent yet".to_owned(),
-            hint: "Add one: forge agent add NAME --command COMMAND",
+            message: "there are no agents".to_owned(),
+            hint: "Add one with `forge agent add NAME --command COMMAND`.",
         }),
         _ => Err(CliError::Usage {
-            message: "there are several agents and the task has none".to_owned(),
-            hint: "Name one with --agent; `forge agent list` shows them.",
+            message: "the task has no agent, and there are several".to_owned(),
+            hint: "Choose one with --agent; `forge agent list` lists them.",
         }),
     }
 }
@@ -254,11 +254,11 @@ async fn without_a_run(at: &At, task: &Value) -> Result<CliError, CliError> {
     let number = &task["number"];
     let races = at.call("task_races", json!({ "task_id": task["id"] })).await?;
     Ok(if items(&races).is_empty() {
-        let message = format!("no agent has run for #{number}");
-        CliError::NotFound { message, hint: "Start it: forge task start" }
+        let message = format!("#{number} has no runs");
+        CliError::NotFound { message, hint: "Start the task with `forge task start`." }
     } else {
-        let message = format!("the agents of #{number} ran in a race, each for a task of its own");
-        let hint = "`forge api task_race --task NUMBER` names them (`task_id`); then: forge task log TASK_ID";
+        let message = format!("#{number} was raced, and each entry is a separate task");
+        let hint = "List the entries with `forge api task_race --task NUMBER`, then pass a `task_id` to `forge task log`.";
         CliError::NotFound { message, hint }
     })
 }

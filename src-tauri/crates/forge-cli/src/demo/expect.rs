@@ -38,7 +38,7 @@ pub(super) async fn differences(stage: &Stage<'_>, part: &Part) -> Result<Vec<St
         found.extend(of_race(&stage.connection.call("task_races", id).await?));
     }
     if part.took.is_none() {
-        found.push("it was neither closed nor stuck in time".to_owned());
+        found.push("it neither closed nor stopped in time".to_owned());
     }
     found.extend(on_main(&stage.repo, part.story).await?);
     Ok(found.into_iter().map(|text| format!("#{} {}: {text}", part.number, part.title)).collect())
@@ -65,10 +65,7 @@ fn in_records(story: Story, task: &Value, reviews: &Value, runs: &Value) -> Vec<
     let attempts = items(runs).len();
     if story == Story::Blocked {
         let kind = task["error_annotation"]["type"].as_str().unwrap_or("none");
-        must(
-            kind == "review_budget_exhausted",
-            format!("its trouble is {kind}, not review_budget_exhausted"),
-        );
+        must(kind == "review_budget_exhausted", format!("its error is {kind}, not review_budget_exhausted"));
         must(!closed, format!("it is closed, in {state}"));
         must(verdicts.iter().all(|verdict| *verdict == "fail"), "one of its reviews passed".to_owned());
         return found;
@@ -167,7 +164,7 @@ mod tests {
         assert_eq!(
             check(Story::Blocked, &done(), &["pass"], &[run]),
             [
-                "its trouble is none, not review_budget_exhausted",
+                "its error is none, not review_budget_exhausted",
                 "it is closed, in done",
                 "one of its reviews passed"
             ]

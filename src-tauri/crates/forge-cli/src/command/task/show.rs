@@ -18,7 +18,7 @@ pub(super) fn list(page: &Value) -> String {
         .collect();
     let mut text = table(&["#", "STATE", "TITLE", ""], &rows);
     if let Some(cursor) = page["next_cursor"].as_str() {
-        text.push_str(&format!("\nThere are more: --cursor {cursor}"));
+        text.push_str(&format!("\nNext page: --cursor {cursor}"));
     }
     text
 }
@@ -29,7 +29,7 @@ fn note(task: &Value) -> String {
         return format!("needs you: {kind}");
     }
     if task["review"]["status"] == "awaiting_human" {
-        return "waits for your decision".to_owned();
+        return "ready for your review".to_owned();
     }
     if let Some(reason) = task["waiting"]["reason"].as_str() {
         return format!("waits: {reason}");
@@ -38,7 +38,7 @@ fn note(task: &Value) -> String {
         return stays;
     }
     match task["live"]["activity"].as_str() {
-        Some("") => "an agent is at work".to_owned(),
+        Some("") => "agent running".to_owned(),
         Some(activity) => activity.to_owned(),
         None => String::new(),
     }
@@ -64,7 +64,7 @@ fn race(raced: &Value) -> Option<String> {
     let number = raced["number"].as_u64()?;
     let end = match raced["winner"].as_str() {
         Some(winner) => format!("{winner} won"),
-        None => format!("{} of {} entries are over", raced["over"], raced["entries"]),
+        None => format!("{} of {} entries finished", raced["over"], raced["entries"]),
     };
     Some(format!("{number}: {}, {end}", string(raced, "status")))
 }
@@ -78,7 +78,7 @@ fn cost(usage: &Value) -> Option<String> {
         (0, 0) => None,
         (_, 0) => Some(dollars(known)),
         (0, _) => Some(format!("unknown, of {}", runs())),
-        _ => Some(format!("{} and the unknown cost of {}", dollars(known), runs())),
+        _ => Some(format!("{} plus {} of unknown cost", dollars(known), runs())),
     }
 }
 
@@ -116,7 +116,7 @@ pub(super) fn task(task: &Value, review: Option<&Value>, fixes: &Value) -> Strin
     if let Some(changed) = task["work_changed"].as_object() {
         let files = changed["uncommitted"].as_array().map_or(0, Vec::len);
         lines.push(format!(
-            "changed   not part of the review: {} commits, {files} uncommitted files",
+            "changed   since the review: {} commits, {files} uncommitted files",
             changed["commits"]
         ));
     }
@@ -211,15 +211,15 @@ mod tests {
         let blocked =
             json!({ "error_annotation": { "type": "manual" }, "review": { "status": "awaiting_human" } });
         assert_eq!(note(&blocked), "needs you: manual");
-        assert_eq!(note(&json!({ "review": { "status": "awaiting_human" } })), "waits for your decision");
-        assert_eq!(note(&json!({ "live": { "activity": "" } })), "an agent is at work");
+        assert_eq!(note(&json!({ "review": { "status": "awaiting_human" } })), "ready for your review");
+        assert_eq!(note(&json!({ "live": { "activity": "" } })), "agent running");
         assert_eq!(note(&json!({ "offers": [{}], "unmerged_commits": 2 })), "");
     }
 
     #[test]
     fn race_says_who_won_or_how_many_entries_are_over() {
         let raced = json!({ "number": 1, "status": "racing", "entries": 3, "over": 2, "winner": null });
-        assert_eq!(race(&raced).as_deref(), Some("1: racing, 2 of 3 entries are over"));
+        assert_eq!(race(&raced).as_deref(), Some("1: racing, 2 of 3 entries finished"));
         let raced = json!({ "number": 2, "status": "promoted", "entries": 3, "over": 3, "winner": "cheap" });
         assert_eq!(race(&raced).as_deref(), Some("2: promoted, cheap won"));
         assert_eq!(race(&Value::Null), None);
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(of(0, 0), "");
         assert_eq!(of(1_250_000, 0), "$1.25");
         assert_eq!(of(0, 1), "unknown, of 1 run");
-        assert_eq!(of(1_250_000, 2), "$1.25 and the unknown cost of 2 runs");
+        assert_eq!(of(1_250_000, 2), "$1.25 plus 2 runs of unknown cost");
     }
 
     #[test]
