@@ -137,7 +137,7 @@ async fn a_taken_data_folder_is_refused_in_words() -> Result<()> {
     let engine = Engine::start(EngineConfig::new(data_dir.clone(), std::env::vars_os())).await?;
 
     let forge = window::on_data(&display, &data_dir)?.stderr(Stdio::piped()).spawn()?;
-    let dialogs = display.wait_for_windows("Forge cannot start", 1).await?;
+    let dialogs = display.wait_for_windows("Could not start Forge", 1).await?;
     display.focus(&dialogs[0]).await?;
     display.press("Return").await?;
     let ended = forge.wait_with_output().await?;

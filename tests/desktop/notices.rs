@@ -50,7 +50,7 @@ async fn a_task_that_waits_for_a_decision_is_told_and_a_click_opens_it() -> Resu
 
     let told = service.next().await?;
     assert_eq!(told.summary, "#1 Write it down");
-    assert!(told.body.contains("waits for your decision"), "the reason is in the text: {}", told.body);
+    assert!(told.body.contains("is ready for your review"), "the reason is in the text: {}", told.body);
 
     service.click(told.id, "open").await?;
     window.wait_for_address(&format!("#/task/{}/1", work.project_id)).await?;
@@ -74,7 +74,7 @@ async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
 
     let told = service.next().await?;
     assert_eq!(told.summary, "#1 Write the menu");
-    assert_eq!(told.body, "Choose the winner: the rules elect cheap.");
+    assert_eq!(told.body, "Choose the winner. Suggested: cheap.");
     assert!(told.actions.iter().any(|label| label == "Open race"), "{:?}", told.actions);
     service.click(told.id, "open").await?;
     window.wait_for_address(&format!("#/task/{}/1?tab=race", work.project_id)).await?;

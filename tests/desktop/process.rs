@@ -119,9 +119,9 @@ async fn hook_holds_work(window: &Window) -> Result<()> {
     let first = failure(window, &task, "").await?;
     window.keep_picture("process-hook-failed").await?;
 
-    page.press_named("button", "Run the hook again").await?;
+    page.press_named("button", "Rerun hook").await?;
     failure(window, &task, &first).await?;
-    page.press_named("button", "Skip it once").await?;
+    page.press_named("button", "Skip hook once").await?;
     page.type_into(&page.find("main form textarea").await?, "the licence comes tomorrow").await?;
     page.press(&[keys::CONTROL, keys::ENTER]).await?;
     let done = |task: &Value| task["review"]["status"] == "awaiting_human" || task["diff_stat"]["files"] == 1;

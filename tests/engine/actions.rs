@@ -80,21 +80,21 @@ async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
         steps(&sandbox, &task, "parked").await?,
         [
             "before_enter run_before_work_hooks skipped: before_work hooks run in active states",
-            "before_enter run_ci_steps skipped: no review belongs to this move",
-            "before_enter knowledge-inject skipped: no lesson under docs/knowledge of main fits the task",
+            "before_enter run_ci_steps skipped: this move has no review",
+            "before_enter knowledge-inject skipped: no lesson in docs/knowledge on main matches the task",
             "before_enter clear_barrier ok",
-            "on_enter dispatch_role_agent skipped: no agent holds the role of this state",
+            "on_enter dispatch_role_agent skipped: the role of this state has no agent",
             "on_enter run_merge skipped: answers to agent_only moves",
             "on_enter satisfy_dependents skipped: nothing depends on it",
             "on_enter propagate_done_to_subtasks skipped: no ordered subtasks are open",
             "on_enter cancel_pending_subtasks skipped: no ordered subtasks are open",
-            "on_enter publish_task_blocked skipped: the person knows",
-            "on_enter knowledge-inject skipped: no lesson under docs/knowledge of main fits the task",
-            "on_enter knowledge-capture skipped: no lesson was proposed",
+            "on_enter publish_task_blocked skipped: notified before",
+            "on_enter knowledge-inject skipped: no lesson in docs/knowledge on main matches the task",
+            "on_enter knowledge-capture skipped: no lesson proposed",
             "on_enter cleanup_workspace_now skipped: no workspace",
             "on_enter schedule_workspace_cleanup skipped: answers to agent_only moves",
             "after_enter check_retry_budget ok: 0 of 2 used",
-            "after_enter auto_cascade_on_review_pass skipped: no review belongs to this move",
+            "after_enter auto_cascade_on_review_pass skipped: this move has no review",
             "after_enter auto_cascade_on_unassigned_role skipped: the state has no role",
             "after_enter auto_cascade_on_merge_result skipped: run_merge was skipped",
         ]
@@ -134,7 +134,7 @@ async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_pe
     let steps = steps(&sandbox, &task, "planning").await?;
     let dispatch = "on_enter dispatch_role_agent skipped: answers to agent_only moves";
     assert!(steps.iter().any(|step| step == dispatch), "{steps:?}");
-    let last = "after_enter auto_cascade_on_review_pass skipped: no agent was started: a person decides";
+    let last = "after_enter auto_cascade_on_review_pass skipped: no agent started; ready for your review";
     assert_eq!(steps.last().map(String::as_str), Some(last));
     Ok(())
 }

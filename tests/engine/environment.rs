@@ -212,7 +212,7 @@ async fn failing_profile_blocks_the_task_with_the_reason() -> Result<()> {
     let annotation = &blocked["error_annotation"];
     assert_eq!(annotation["type"], "environment_not_ready");
     let message = annotation["message"].as_str().unwrap_or_default();
-    assert!(message.contains("Could not take the login environment of bash"), "{message}");
+    assert!(message.contains("Could not read the login environment of bash"), "{message}");
     assert!(message.contains("pyenv: cannot rehash") && message.contains("login_each"), "{message}");
     // A profile that is mended is run again.
     std::fs::write(home.join(".bash_profile"), "export FROM_PROFILE=yes\n")?;

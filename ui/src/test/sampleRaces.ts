@@ -300,7 +300,7 @@ export function sampleRaceTasks(project: string): Task[] {
       error_annotation: {
         type: "race_no_winner",
         from_state: "in_progress",
-        message: "No entry of the race passed.",
+        message: "No entry passed the race.",
         details: null,
         execution_id: null,
         evidence: null,
@@ -308,7 +308,7 @@ export function sampleRaceTasks(project: string): Task[] {
       },
       offers: [
         offer("race_again", "Race again"),
-        offer("single_agent", "Go on with one agent"),
+        offer("single_agent", "Use one agent"),
         offer("crown", "Pick as winner", ["entry"]),
         ...away,
       ],

@@ -252,7 +252,7 @@ const pulls: Readonly<Record<string, ReturnType<typeof sampleTaskPullRequest>>> 
   }),
   unreachable: sampleTaskPullRequest({
     trouble: "github.com did not answer: the name could not be resolved.",
-    remedy: "nothing, it is asked again by itself",
+    remedy: "Forge asks again automatically",
     checked_at: at(40),
     next_check_at: at(-2),
   }),

@@ -43,7 +43,7 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the log says of a conversation that the program does not have any more.
 pub(crate) const SESSION_LOST: &str =
-    "The program no longer has the conversation that this run was to go on with; it starts a new one.";
+    "The program no longer has the session that this run was to resume. It starts a new one.";
 
 /// A protocol, as a state machine without I/O.
 pub trait Dialogue: Send {
@@ -371,7 +371,7 @@ impl<'r> Talk<'r> {
                 }
             }
             Read::TooLong { length } => {
-                let text = format!("A line of {length} bytes is too long to be read; it is in the raw log.");
+                let text = format!("A line of {length} bytes is too long to show; it is in the raw log.");
                 self.scene(|scene| scene.notice("line_too_long", &text));
             }
         }

@@ -290,7 +290,7 @@ impl Output {
                 self.usage.push(sample);
             }
             Err(error) => {
-                let text = format!("A usage report was not understood and is not counted: {error}.");
+                let text = format!("A usage report was not readable and is not counted: {error}.");
                 let body = json!({ "text": text, "code": "usage_unread" });
                 self.log.append(NewEntry::new(EntryKind::Notice, String::new(), body));
             }

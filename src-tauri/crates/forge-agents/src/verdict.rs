@@ -35,7 +35,7 @@ impl Reminder {
         let Some(reader) = self.0.take() else { return false };
         let is_missing = reader.finish().0.verdict.is_none();
         if is_missing {
-            scene.notice("verdict_missing", "The review has no verdict; the reviewer is asked for it.");
+            scene.notice("verdict_missing", "The review has no verdict; the reviewer is asked again.");
         }
         is_missing
     }

@@ -59,7 +59,7 @@ impl Finished {
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
     /// The folder to run in is not there.
-    #[error("failed to run `{}`: the folder {} is not there", program.display(), cwd.display())]
+    #[error("could not run `{}`: the folder {} does not exist", program.display(), cwd.display())]
     NoFolder {
         /// What was to run.
         program: OsString,
@@ -67,13 +67,13 @@ pub enum ExecError {
         cwd: PathBuf,
     },
     /// The program is not there.
-    #[error("failed to run `{}`: no such program", program.display())]
+    #[error("could not run `{}`: no such program", program.display())]
     NoProgram {
         /// What was to run.
         program: OsString,
     },
     /// The program is there but did not start.
-    #[error("failed to start `{}`", program.display())]
+    #[error("could not start `{}`", program.display())]
     Start {
         /// What was to run.
         program: OsString,
@@ -81,7 +81,7 @@ pub enum ExecError {
         source: io::Error,
     },
     /// Its end could not be waited for.
-    #[error("failed to wait for `{}`", program.display())]
+    #[error("could not wait for `{}`", program.display())]
     Wait {
         /// What ran.
         program: OsString,
@@ -89,7 +89,7 @@ pub enum ExecError {
         source: io::Error,
     },
     /// Its output could not be read or handed on; it was stopped.
-    #[error("failed to take the output of `{}`", program.display())]
+    #[error("could not read the output of `{}`", program.display())]
     Output {
         /// What ran.
         program: OsString,

@@ -81,7 +81,9 @@ fn rewritten(settings: &Settings, root: &Path, worktree: &Path) -> Result<Vec<Os
 
 fn option(name: &str, value: &str) -> Result<OsString, GitError> {
     if name.contains('=') {
-        let what = format!("the setting `{name}` names a program by a relative path; its name holds `=`");
+        let what = format!(
+            "the setting `{name}` contains `=` in its name and points to a program by a relative path"
+        );
         return Err(GitError::Unexpected { args: "config --list".to_owned(), what });
     }
     Ok(format!("{name}={value}").into())

@@ -127,7 +127,7 @@ where
     }
     let places: Vec<String> = sources.iter().map(ToString::to_string).collect();
     let hint =
-        format!("no token was found in {}; {}", places.join(", "), how_to_sign_in(place.kind, &place.host));
+        format!("no token found in {}; {}", places.join(", "), how_to_sign_in(place.kind, &place.host));
     Err(HostError::NotSignedIn { host: place.host, hint })
 }
 
@@ -250,11 +250,11 @@ mod tests {
     async fn without_a_token_the_person_is_told_what_to_do() {
         insta::assert_snapshot!(
             found(&config(HostKind::Gitlab, None), NamedBy::Remote, &[], &[("GITHUB_TOKEN", "h")], Some("x")).await,
-            @"not signed in to gitlab.com: no token was found in the keychain, the variable FORGE_GITLAB_TOKEN, the variable GITLAB_TOKEN; set FORGE_GITLAB_TOKEN to an access token with the scope api"
+            @"not signed in to gitlab.com: no token found in the keychain, the variable FORGE_GITLAB_TOKEN, the variable GITLAB_TOKEN; set FORGE_GITLAB_TOKEN to an access token with the scope api"
         );
         insta::assert_snapshot!(
             found(&config(HostKind::Github, Some("https://git.example.org")), NamedBy::Person, &[], &[], None).await,
-            @"not signed in to git.example.org: no token was found in the keychain, the variable FORGE_GITHUB_TOKEN, the variable GITHUB_TOKEN, the variable GH_TOKEN, `gh auth token --hostname git.example.org`; run `gh auth login --hostname git.example.org`, or set FORGE_GITHUB_TOKEN to a token that may read and write pull requests and read checks"
+            @"not signed in to git.example.org: no token found in the keychain, the variable FORGE_GITHUB_TOKEN, the variable GITHUB_TOKEN, the variable GH_TOKEN, `gh auth token --hostname git.example.org`; run `gh auth login --hostname git.example.org`, or set FORGE_GITHUB_TOKEN to a token that may read and write pull requests and read checks"
         );
     }
 }

@@ -67,7 +67,7 @@ impl Answer {
 
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, HostError> {
     serde_json::from_slice(body).map_err(|error| HostError::Protocol {
-        what: format!("the answer about {what} is not as documented: {error}"),
+        what: format!("the answer about {what} differs from the documentation: {error}"),
     })
 }
 
@@ -85,14 +85,11 @@ impl Http {
         };
         if !is_confidential(&place.api) {
             return Err(HostError::Protocol {
-                what: format!(
-                    "{} would get the token unencrypted; configure its address with https://",
-                    place.host
-                ),
+                what: format!("{} would receive the token unencrypted; use an https:// address", place.host),
             });
         }
         let mut authorization = HeaderValue::from_str(&format!("{prefix} {}", token.expose()))
-            .map_err(|_| unusable("the token holds characters that no token has"))?;
+            .map_err(|_| unusable("the token contains invalid characters"))?;
         authorization.set_sensitive(true);
         let accept = match place.kind {
             HostKind::Github => "application/vnd.github+json",
@@ -185,7 +182,7 @@ impl Http {
             401 => HostError::NotSignedIn {
                 host: self.place.host.clone(),
                 hint: format!(
-                    "it does not accept the token ({message}); {}",
+                    "the host rejected the token ({message}); {}",
                     how_to_sign_in(self.place.kind, &self.place.host)
                 ),
             },
@@ -207,7 +204,7 @@ impl Http {
         } else if error.is_connect() {
             format!("no connection to {host}: {}", chain(error))
         } else {
-            format!("the connection to {host} broke off: {}", chain(error))
+            format!("the connection to {host} was lost: {}", chain(error))
         };
         HostError::Offline { why: self.without_token(&why) }
     }

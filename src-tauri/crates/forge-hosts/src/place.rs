@@ -24,18 +24,19 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) fn of(config: &HostConfig) -> Result<Self, HostError> {
         let web = web_address(config);
-        let bad = |why: &str| HostError::Protocol { what: format!("`{web}` is not a host's address: {why}") };
+        let bad = |why: &str| HostError::Protocol {
+            what: format!("`{web}` is not the address of a code host: {why}"),
+        };
         let url = Url::parse(&web).map_err(|error| bad(&error.to_string()))?;
         if !matches!(url.scheme(), "https" | "http") {
             return Err(bad("it must start with https://"));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(HostError::Protocol {
-                what: "the host's address holds a name or password; tokens belong into the keychain"
-                    .to_owned(),
+                what: "the address contains a name or password; store tokens in the keychain".to_owned(),
             });
         }
-        let name = url.host_str().ok_or_else(|| bad("it names no host"))?;
+        let name = url.host_str().ok_or_else(|| bad("it has no host"))?;
         let host = url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
         Ok(Self {
             kind: config.kind,

@@ -75,7 +75,7 @@ fn rustc(output: &Output<'_>) -> Vec<Diagnostic> {
             found.extend(place(at).and_then(|place| output.found(Tool::Rustc, &place, &message)));
         } else if let Some(unformatted) = line.strip_prefix("Diff in ") {
             let said = unformatted.replace(" at line ", ":");
-            found.extend(place(&said).and_then(|it| output.found(Tool::Rustc, &it, "it is not formatted")));
+            found.extend(place(&said).and_then(|it| output.found(Tool::Rustc, &it, "not formatted")));
         } else if let Some(place) = place(line).filter(|place| is_error(place.rest)) {
             // The short form. Compilers of C say the same of their files.
             let of_rust = place.path.ends_with(".rs");

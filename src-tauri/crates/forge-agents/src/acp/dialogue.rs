@@ -201,7 +201,7 @@ impl AcpDialogue {
                 self.choose_next(scene);
             }
             (Waits::Choice(value), Err(error)) => {
-                let detail = format!("it does not take `{value}`: {}", error.message);
+                let detail = format!("it does not accept `{value}`: {}", error.message);
                 self.fail(AgentError::ModelError { detail }, scene);
             }
         }
@@ -232,7 +232,7 @@ impl AcpDialogue {
             }
             Update::Spent { usd, model } => self.spent(usd, model, line.1, scene),
             Update::Notice(text) => scene.notice("program", &text),
-            Update::Compacted => scene.notice("compacted", "The program shortened the conversation."),
+            Update::Compacted => scene.notice("compacted", "The program compacted the conversation."),
             Update::Quiet => {}
             Update::Unknown => scene.log_raw(line.0, line.1),
         }
@@ -295,7 +295,8 @@ impl AcpDialogue {
                 scene.used(sample, raw_offset);
             }
             None => {
-                let text = "What this turn cost cannot be told: the program reports the total of the whole session only.";
+                let text =
+                    "The cost of this turn is unknown: the program reports only the total of the session.";
                 scene.notice("usage_unread", text);
             }
         }
@@ -350,7 +351,7 @@ impl AcpDialogue {
                     outcome::judge(ended.reason, self.brief.turns, self.speech.count())
                 }
                 None => {
-                    let detail = "its answer to the prompt has no reason why it stopped".to_owned();
+                    let detail = "its answer to the prompt has no stop reason".to_owned();
                     Err(AgentError::Protocol { detail })
                 }
             },
@@ -378,8 +379,7 @@ impl AcpDialogue {
             scene.used(sample, raw_offset);
         }
         if self.calls > 0 && self.greeted.name.as_deref() == Some(TELLS_LAST_CALL) {
-            let text =
-                "The program tells the tokens of its last call of the model only; the cost is that of all.";
+            let text = "The token count covers only the last model call; the cost covers all calls.";
             scene.notice("usage_partial", text);
         }
     }

@@ -63,7 +63,7 @@ pub(super) async fn models(
         (Some(session), _) => Ok(offered(&Options::read(&session))),
         (None, Some(error)) => Err(outcome::failure(&error, &sign_in, 0)),
         (None, None) => {
-            Err(AgentError::Protocol { detail: format!("it opens no session: {}", heard.last_words()) })
+            Err(AgentError::Protocol { detail: format!("it did not open a session: {}", heard.last_words()) })
         }
     }
 }

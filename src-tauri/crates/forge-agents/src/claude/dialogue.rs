@@ -268,7 +268,7 @@ impl ClaudeDialogue {
         let what = retry.status.map_or_else(|| retry.error.clone(), |status| status.to_string());
         let seconds = retry.delay_ms.div_ceil(1000);
         let text = format!(
-            "The model did not answer ({what}); try {} of {} follows in {seconds} s.",
+            "The model did not answer ({what}); retry {} of {} in {seconds} s.",
             retry.attempt, retry.max_retries
         );
         scene.doing(&text);
@@ -341,7 +341,7 @@ impl ClaudeDialogue {
 
     fn count(&mut self, result: &TurnResult, raw_offset: u64, scene: &mut Scene<'_>) {
         let Some(samples) = self.spending.count(result) else {
-            let text = "The program reports totals of the whole session only: what this turn cost is told by its calls of the model.";
+            let text = "The program reports only totals of the session; the cost of this turn is computed from its model calls.";
             scene.notice("usage_unread", text);
             return;
         };
@@ -381,7 +381,7 @@ impl ClaudeDialogue {
             Event::Init(init) => self.init(init, raw_offset, scene),
             Event::Retry(retry) => self.retry(&retry, raw_offset, scene),
             Event::Denied { tool_use_id, message } => self.tools.declined(&tool_use_id, &message),
-            Event::Compacted => scene.notice("compacted", "The program shortened the conversation."),
+            Event::Compacted => scene.notice("compacted", "The program compacted the conversation."),
             Event::Progress(what) => scene.doing(&what),
             Event::Quiet => {}
             Event::Message(message) => self.message(message, raw_offset, scene),

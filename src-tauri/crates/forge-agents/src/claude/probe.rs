@@ -39,7 +39,7 @@ pub(super) async fn detect(
     if answer.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
             program: program.to_string_lossy().into_owned(),
-            detail: format!("it does not tell its version: {}", answer.last_words()),
+            detail: format!("it did not report its version: {}", answer.last_words()),
         });
     }
     let told = match version.as_deref() {
@@ -79,7 +79,7 @@ pub(super) async fn models(
     let answer = talk(command, &wire::initialize("models"), &mut hear).await?;
     let Some(response) = response else {
         return Err(AgentError::Protocol {
-            detail: format!("it does not answer a greeting: {}", answer.last_words()),
+            detail: format!("it did not answer the handshake: {}", answer.last_words()),
         });
     };
     let response = response.get("response").and_then(|it| it.get("response")).cloned().unwrap_or_default();

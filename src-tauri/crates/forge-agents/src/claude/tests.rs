@@ -121,7 +121,7 @@ fn a_person_is_asked_and_the_answer_passed_on() {
     let declined: Vec<_> =
         play.of(EntryKind::FileChange).into_iter().filter(|it| it.status == no).map(|it| &it.body).collect();
     assert_eq!(declined.len(), 1, "the second file: {declined:?}");
-    assert_eq!(declined[0]["reason"], "The user refused this. Go on without it.");
+    assert_eq!(declined[0]["reason"], "The user refused this. Continue without it.");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn several_questions_are_asked_one_by_one() {
 #[test]
 fn who_must_not_be_waited_for_is_refused_at_once() {
     for (permissions, what) in
-        [(PermissionMode::ReadOnly, "only read"), (PermissionMode::Unattended, "Nobody")]
+        [(PermissionMode::ReadOnly, "read-only"), (PermissionMode::Unattended, "No user")]
     {
         let play = played(recordings::ASKED, Brief { permissions, ..brief() });
         assert!(!play.replies().is_empty());

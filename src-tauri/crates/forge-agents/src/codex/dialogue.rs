@@ -258,10 +258,7 @@ impl CodexDialogue {
     }
 
     fn lost(&mut self, refusal: &Refusal, scene: &mut Scene<'_>) {
-        let text = format!(
-            "The earlier conversation is not there any more ({}): a new one begins.",
-            refusal.message
-        );
+        let text = format!("The earlier session no longer exists ({}). A new one starts.", refusal.message);
         scene.notice("session_lost", &text);
         self.open_thread(&SessionRequest::New, scene);
     }
@@ -311,7 +308,7 @@ impl CodexDialogue {
                 }
             }
             (Awaited::Steer(_), Err(refusal)) => {
-                let text = format!("The agent did not take a message: {}.", refusal.message);
+                let text = format!("The agent did not accept a message: {}.", refusal.message);
                 scene.notice("message_not_taken", &text);
             }
             // Its end is told by the turn; when there is none any more, what it left is still to be ended.

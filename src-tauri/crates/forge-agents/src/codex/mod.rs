@@ -117,7 +117,7 @@ fn prepare(launch: &Launch) -> Result<Prepared, AgentError> {
     if let Some(folder) = &temp {
         fs::create_dir_all(folder).map_err(|error| AgentError::Unavailable {
             program: PROGRAM.to_owned(),
-            detail: format!("no folder for its temporary files can be made: {error}"),
+            detail: format!("could not create its temporary folder: {error}"),
         })?;
         command = command.env("TMPDIR", folder);
     }

@@ -32,7 +32,7 @@ pub(super) async fn detect(
     if told.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
             program: program.to_string_lossy().into_owned(),
-            detail: format!("it cannot tell its version: {}", told.last_words()),
+            detail: format!("it did not report its version: {}", told.last_words()),
         });
     }
     let version = told.text().split_whitespace().next_back().map(str::to_owned);

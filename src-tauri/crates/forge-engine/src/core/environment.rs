@@ -154,7 +154,7 @@ pub(crate) async fn probe_place(
     let passed = Arc::new(policy.apply(&variables).passed);
     ProbePlace::new(passed, &engine.data_dir().join(TRIALS)).map_err(|error| AgentError::Unavailable {
         program: kind.to_string(),
-        detail: format!("no folder can be made to start it in: {error}"),
+        detail: format!("could not create its working folder: {error}"),
     })
 }
 

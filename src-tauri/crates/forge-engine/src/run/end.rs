@@ -105,7 +105,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     execution.error = Some(ExecutionError {
         code: "environment".to_owned(),
         message: error.to_string(),
-        remedy: "Mend what the message names, then try again.".to_owned(),
+        remedy: "Fix the reported problem, then try again.".to_owned(),
     });
     executions::update(&mut tx, &execution).await?;
     processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;

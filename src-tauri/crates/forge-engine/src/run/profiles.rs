@@ -63,7 +63,7 @@ pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
     let uses = agents::uses(&mut tx, id).await?;
     if uses > 0 {
         let message = format!(
-            "{} is named by {}: pause it instead",
+            "{} is used by {}: pause it instead",
             agent.name,
             counted(uses.into(), "task or run", "tasks and runs")
         );
@@ -126,7 +126,7 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
     {
         return Err(EngineError::conflict(
             ConflictCode::NameTaken,
-            format!("an agent is called `{}` already", agent.name),
+            format!("an agent named `{}` already exists", agent.name),
         ));
     }
     agents::put(&mut tx, &agent).await?;
@@ -169,9 +169,7 @@ fn validate(agent: &Agent) -> Result<()> {
     }
     match empty {
         (_, false) => Ok(()),
-        ("command", true) => {
-            Err(EngineError::invalid("config.command", "must name a program or hold a shell line"))
-        }
+        ("command", true) => Err(EngineError::invalid("config.command", "must be a program or a shell line")),
         (field, true) => Err(EngineError::invalid(&format!("config.{field}"), "must name a program")),
     }
 }

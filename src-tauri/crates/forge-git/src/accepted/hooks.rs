@@ -64,7 +64,7 @@ impl Place {
                 }
                 count += 1;
                 if count > MOST_FILES {
-                    let what = format!("the folder of hooks holds more than {MOST_FILES} files");
+                    let what = format!("the hooks folder has more than {MOST_FILES} files");
                     return Err(GitError::Unexpected { args: folder.display().to_string(), what });
                 }
                 let kind = entry.file_type().map_err(GitError::io("look at", entry.path()))?;

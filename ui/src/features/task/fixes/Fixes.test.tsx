@@ -56,7 +56,7 @@ const someDraft = (change: Partial<FixDraft> = {}): FixDraft => ({
   strategy: null,
   gate,
   status: "dropped",
-  reason: "the answer holds no unified diff",
+  reason: "the answer contains no unified diff",
   fixId: null,
   startedAt: "2030-01-01T13:00:00Z",
   finishedAt: null,

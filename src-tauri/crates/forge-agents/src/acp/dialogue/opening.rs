@@ -13,7 +13,7 @@ impl AcpDialogue {
     pub(super) fn met(&mut self, answer: &Value, scene: &mut Scene<'_>) {
         let greeted = Greeted::read(answer).unwrap_or_default();
         if greeted.version != VERSION {
-            let detail = format!("it speaks version {} of the protocol, not {VERSION}", greeted.version);
+            let detail = format!("it uses protocol version {}, not {VERSION}", greeted.version);
             self.fail(AgentError::Protocol { detail }, scene);
             return;
         }
@@ -37,7 +37,7 @@ impl AcpDialogue {
             }
         };
         if matches!(self.brief.session, SessionRequest::Fork(_)) {
-            let text = "The program cannot branch this conversation off; the run goes on with it.";
+            let text = "The program cannot fork this session; the run continues it.";
             scene.notice("fork_unavailable", text);
         }
         how
@@ -63,7 +63,7 @@ impl AcpDialogue {
         match &self.brief.mcp {
             Some(mcp) if self.greeted.mcp_over_http => vec![mcp.for_acp()],
             Some(_) => {
-                let text = "The program cannot use MCP servers over HTTP; it does not get Forge's tools.";
+                let text = "The program cannot use MCP servers over HTTP, so it gets no tools of Forge.";
                 scene.notice("mcp_unavailable", text);
                 Vec::new()
             }
@@ -99,7 +99,7 @@ impl AcpDialogue {
             _ => told,
         };
         let Some(session) = session else {
-            let detail = "it opens a session without an id".to_owned();
+            let detail = "it opened a session without an id".to_owned();
             self.fail(AgentError::Protocol { detail }, scene);
             return;
         };
@@ -142,7 +142,7 @@ impl AcpDialogue {
                     choices.push_back((choice.how.clone(), wanted.clone()));
                 }
                 (Some(wanted), None) => {
-                    let text = format!("The program lets nobody choose its {what}; `{wanted}` is not set.");
+                    let text = format!("The program has no setting for its {what}; `{wanted}` is not set.");
                     scene.notice("choice_unavailable", &text);
                 }
                 _ => {}

@@ -24,7 +24,7 @@ impl CodexDialogue {
         let why = if self.stopping {
             Some("The run is being stopped.")
         } else if self.asks_nobody() {
-            Some("Nobody is asked in this mode.")
+            Some("This mode asks no user.")
         } else {
             form.unaskable
         };
@@ -52,7 +52,7 @@ impl CodexDialogue {
     pub(super) fn answer(&mut self, ask: &str, option: &str, note: Option<&str>, scene: &mut Scene<'_>) {
         let Some(mut form) = self.forms.remove(ask) else { return };
         let Some((taken, status, used_note)) = form.answer(option, note) else {
-            let text = format!("`{option}` is no answer to this question: it stays open.");
+            let text = format!("`{option}` is not an answer to this question; it stays open.");
             scene.notice("no_such_answer", &text);
             self.forms.insert(ask.to_owned(), form);
             return;

@@ -44,7 +44,7 @@ impl CodexDialogue {
             }
             Err(refusal) if turn.kind == TurnKind::Review && !self.stopping => {
                 let text = format!(
-                    "The program cannot review by its own means ({}): it is asked in words.",
+                    "The program's review command failed ({}); the review is requested by prompt.",
                     refusal.message
                 );
                 scene.notice("review_unavailable", &text);
@@ -52,7 +52,7 @@ impl CodexDialogue {
                 self.start_turn(&prompt, TurnKind::Ordinary, scene);
             }
             Err(refusal) => {
-                let detail = format!("it did not take the turn: {}", refusal.message);
+                let detail = format!("it did not accept the turn: {}", refusal.message);
                 self.finish(Err(AgentError::Protocol { detail }), scene);
             }
         }
@@ -74,7 +74,7 @@ impl CodexDialogue {
         ]);
         scene.log(NewEntry::new(EntryKind::TurnEnded, String::new(), body));
         if turn.kind == TurnKind::Review && turn.calls == 0 {
-            let text = "The program does not tell what its own review used: that is missing from the costs.";
+            let text = "The program does not report the usage of its review; the costs do not include it.";
             scene.notice("usage_unreported", text);
         }
         if self.stopping {
