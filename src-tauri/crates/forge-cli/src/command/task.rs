@@ -132,7 +132,7 @@ async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
         input["depends_on"] = Value::Array(ids);
     }
     let task = at.call("task_create", input).await?;
-    let text = format!("Made #{} {} ({}).", task["number"], string(&task, "title"), string(&task, "id"));
+    let text = format!("Created #{} {} ({}).", task["number"], string(&task, "title"), string(&task, "id"));
     Ok(Answer::new(task, text))
 }
 
