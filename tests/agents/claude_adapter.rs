@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{
     Adapter as _, AgentError, ClaudeAdapter, Control, Handle, Launch, LimitKind, Limits, LogReader,
-    LogWriter, ProbePlace, RunCommand, RunEvent, RunOutcome, SessionRequest, marker_of,
+    LogWriter, ProbeFolder, RunCommand, RunEvent, RunOutcome, SessionRequest, marker_of,
 };
 use forge_model::{
     agent::PermissionMode,
@@ -396,7 +396,7 @@ async fn failures_are_told_apart() -> Result<()> {
 async fn the_program_is_found_and_tells_of_itself() -> Result<()> {
     let desk = Desk::new().await?;
     let folder = tempfile::tempdir()?;
-    let own = ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let own = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let config = |env: &BTreeMap<String, String>| json!({ "program": desk.seat.program, "env": env });
     let found = ClaudeAdapter.detect(&config(&desk.seat.environment), &own).await?;
     assert_eq!((found.version.as_deref(), found.signed_in), (Some("2.1.330"), Some(true)));

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{
-    Adapter as _, AgentError, CodexAdapter, LimitKind, Limits, ProbePlace, RunCommand, RunEvent,
+    Adapter as _, AgentError, CodexAdapter, LimitKind, Limits, ProbeFolder, RunCommand, RunEvent,
     SessionRequest,
 };
 use forge_model::{
@@ -392,7 +392,7 @@ async fn a_program_that_is_not_there_is_named() -> Result<()> {
     let ran = place.start(CodexAdapter, config.clone(), Order::new("x"))?.end().await?;
     assert_eq!(ran.outcome.result.map_err(|error| error.code()), Err("unavailable"));
     let folder = tempfile::tempdir()?;
-    let probed = ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let probed = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let detected = CodexAdapter.detect(&config, &probed).await;
     assert_eq!(detected.map_err(|error| error.code()), Err("unavailable"));
     Ok(())
@@ -402,7 +402,7 @@ async fn a_program_that_is_not_there_is_named() -> Result<()> {
 async fn it_tells_its_version_and_its_models() -> Result<()> {
     let place = place().await?;
     let folder = tempfile::tempdir()?;
-    let own = &ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let own = &ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let detected = CodexAdapter.detect(&place.config(), own).await?;
     assert_eq!(detected.version.as_deref(), Some("0.169.0"));
     assert_eq!(detected.signed_in, None, "it has a key of another provider");

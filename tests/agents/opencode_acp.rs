@@ -2,7 +2,7 @@
 //! all.
 
 use anyhow::{Context as _, Result, ensure};
-use forge_agents::{AcpAdapter, Adapter as _, AgentError, ProbePlace, SessionRequest};
+use forge_agents::{AcpAdapter, Adapter as _, AgentError, ProbeFolder, SessionRequest};
 use forge_model::{
     agent::PermissionMode,
     approval::ApprovalKind,
@@ -116,7 +116,7 @@ async fn it_is_stopped_with_all_that_it_started() -> Result<()> {
 async fn it_is_found_and_tells_its_models() -> Result<()> {
     let (place, config) = place().await?;
     let folder = tempfile::tempdir()?;
-    let probed = ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let probed = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let found = AcpAdapter.detect(&config, &probed).await?;
     assert_eq!(found.version.as_deref(), Some("1.18.33"));
     let models = AcpAdapter.models(&config, &probed).await?;

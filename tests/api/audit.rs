@@ -173,7 +173,7 @@ async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()>
         prompts.push(std::fs::read_to_string(entry?.path())?);
     }
     let prompt = |part: &str| prompts.iter().find(|prompt| prompt.contains(part)).context(part.to_owned());
-    prompt("Review attempt 1 of 3: the auditor rejected the work.")?;
+    prompt("Review attempt 1 of 3: the reviewer rejected the work.")?;
     let auditor = prompt("# Earlier attempts")?;
     for part in ["You judge the work", "Mind the numerals.", "- `true` passed", "+zwei", "`a.txt:2` say zwei"]
     {

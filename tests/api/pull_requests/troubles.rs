@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Result, ensure};
 use forge_model::{pull_request::HostKind, time::Timestamp};
-use forge_testkit::hosts::{TOKEN, Trouble};
+use forge_testkit::hosts::{HostFault, TOKEN};
 use serde_json::{Value, json};
 
 use super::{CALM, Given, HASTY, over, waits};
@@ -77,15 +77,15 @@ async fn a_host_that_fails_or_asks_to_wait_is_waited_for() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let task = given.awaiting().await?;
     for (trouble, said) in
-        [(Trouble::Broken, "status 500"), (Trouble::Busy(2), "rate limited by the host until")]
+        [(HostFault::Broken, "status 500"), (HostFault::Busy(2), "rate limited by the host until")]
     {
-        given.host.set_trouble(Some(trouble));
+        given.host.set_fault(Some(trouble));
         let held = |task: &Value| {
             waits(task, "host_unreachable") && text(&task["waiting"], "message").contains(said)
         };
         let now = given.board.server.until(&task, |task| held(task) || over(task)).await?;
         ensure!(held(&now), "{now:#}");
-        given.host.set_trouble(None);
+        given.host.set_fault(None);
         given.awaits(&task).await?;
     }
     Ok(())
@@ -95,7 +95,7 @@ async fn a_host_that_fails_or_asks_to_wait_is_waited_for() -> Result<()> {
 async fn a_host_that_asks_to_wait_is_not_asked_meanwhile() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let task = given.awaiting().await?;
-    given.host.set_trouble(Some(Trouble::Busy(3600)));
+    given.host.set_fault(Some(HostFault::Busy(3600)));
     let now = given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
     let asked = given.host.requests();
     // Things happen meanwhile that wake the task's steps.
@@ -129,14 +129,14 @@ async fn a_token_that_is_refused_needs_a_person() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_may_not_do_it_is_tried_again() -> Result<()> {
     let given = Given::new(HostKind::Gitea, CALM).await?;
-    given.host.set_trouble(Some(Trouble::Forbidden));
+    given.host.set_fault(Some(HostFault::Forbidden));
     let task = given.work().await?;
     let now = given.fails(&task, "forbids", "token").await?;
     ensure!(
         now["error_annotation"]["details"]["status"] == 403 && !now.to_string().contains(TOKEN),
         "{now:#}"
     );
-    given.host.set_trouble(None);
+    given.host.set_fault(None);
     given.goes_on(&task).await
 }
 
@@ -240,7 +240,7 @@ async fn a_new_token_is_used_at_once() -> Result<()> {
 async fn a_host_that_fails_again_is_asked_later_each_time() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
-    given.host.set_trouble(Some(Trouble::Broken));
+    given.host.set_fault(Some(HostFault::Broken));
     let mut due: Vec<i64> = Vec::new();
     for _ in 0..3 {
         let seen = given.refresh(&task).await?;

@@ -105,7 +105,7 @@ fn describe(operation: &Operation, fields: &[Field], takes_more: bool, output: &
             }
         }
     }
-    if operation.cut {
+    if operation.paged {
         parameters.extend(page_of_a_list());
     }
     let takes = if fields.is_empty() { answers::Takes::Nothing } else { answers::Takes::Fields };

@@ -44,7 +44,7 @@ impl Remote {
             Value::Object(input) => input,
             _ => Map::new(),
         };
-        if operation.cut && !input.contains_key("limit") {
+        if operation.paged && !input.contains_key("limit") {
             self.whole(via, operation, input).await
         } else {
             self.ask(via, operation, input).await

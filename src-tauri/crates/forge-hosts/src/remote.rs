@@ -5,7 +5,7 @@
 
 use forge_model::pull_request::{HostConfig, HostKind};
 
-/// A repository's place as its remote names it.
+/// A repository at a code host, as its remote names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
     /// The host's name in lower case.

@@ -129,7 +129,7 @@ async fn answer(
         path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let (head, content) = request.into_parts();
     let mut input = body::input(operation, &path, &head, content, shared.limits.body).await?;
-    if operation.cut && input["limit"].is_null() {
+    if operation.paged && input["limit"].is_null() {
         // Whoever is on the other side may not know how long the list is.
         input["limit"] = DEFAULT_LIMIT.into();
     }

@@ -11,7 +11,7 @@ use forge_model::agent::{AgentModel, ProgramConfig};
 use serde_json::Value;
 
 use crate::{
-    AgentError, Detected, ProbePlace,
+    AgentError, Detected, ProbeFolder,
     json::{list, owned, text},
     probe::{self, Input, listen, talk},
     sign_in,
@@ -32,7 +32,7 @@ const TELLS_SIGN_IN: [u32; 3] = [2, 1, 330];
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Detected, AgentError> {
     let answer = listen(command(config, &program, place, &["--version"])).await?;
     let version = version_in(&answer.text());
@@ -64,7 +64,7 @@ pub(super) async fn detect(
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let args = [STREAMS, &["--no-session-persistence"]].concat();
     let mut response = None;
@@ -116,7 +116,7 @@ fn model(model: &Value) -> Option<AgentModel> {
     })
 }
 
-fn command(config: &ProgramConfig, program: &Path, place: &ProbePlace, args: &[&str]) -> Command {
+fn command(config: &ProgramConfig, program: &Path, place: &ProbeFolder, args: &[&str]) -> Command {
     let mut command = probe::command(config, program, place, PATIENCE).args(args);
     // The profile's own variables come after ours.
     let ours = ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into()));

@@ -9,7 +9,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::ledger::CostFilter;
 
 use super::{Page, answer, input, limit};
-use crate::{Api, ApiError, paging::Stretch};
+use crate::{Api, ApiError, paging::PageRange};
 
 input! {
     /// Runs of a period.
@@ -161,9 +161,9 @@ pub(crate) async fn anomalies(
     _: Actor,
     list: ListAnomalies,
 ) -> Result<Page<CostAnomalyEntry>, ApiError> {
-    let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
+    let range = PageRange::asked(list.limit, list.cursor.as_deref())?;
     let filter = CostFilter { project: list.project, since: list.since, until: list.until };
-    Ok(stretch.of(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), stretch.reach()).await?))
+    Ok(range.of(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), range.reach()).await?))
 }
 
 pub(crate) async fn race_estimate(api: Api, _: Actor, of: EstimateRace) -> Result<RaceEstimate, ApiError> {

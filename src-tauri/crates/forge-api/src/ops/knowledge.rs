@@ -7,7 +7,7 @@ use forge_model::knowledge::Lesson;
 use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
 
 use super::{Page, input, limit};
-use crate::{Api, ApiError, paging::Stretch};
+use crate::{Api, ApiError, paging::PageRange};
 
 input! {
     /// Which lessons to list.
@@ -85,8 +85,8 @@ pub(crate) async fn list(api: Api, _: Actor, asked: ListKnowledge) -> Result<Pag
 }
 
 pub(crate) async fn search(api: Api, _: Actor, asked: SearchKnowledge) -> Result<Page<Lesson>, ApiError> {
-    let stretch = Stretch::asked(asked.limit, asked.cursor.as_deref())?;
-    Ok(stretch.of(api.engine().search_lessons(&asked.project_id, &asked.q, stretch.reach()).await?))
+    let range = PageRange::asked(asked.limit, asked.cursor.as_deref())?;
+    Ok(range.of(api.engine().search_lessons(&asked.project_id, &asked.q, range.reach()).await?))
 }
 
 pub(crate) async fn propose(api: Api, _: Actor, new: ProposeLesson) -> Result<LessonView, ApiError> {

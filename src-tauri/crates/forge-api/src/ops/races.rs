@@ -11,7 +11,7 @@ use crate::{Api, ApiError};
 
 input! {
     /// The winner of a race.
-    pub struct CrownEntry {
+    pub struct SelectWinner {
         /// The task.
         pub task_id: TaskId,
         /// Name of the winning entry's strategy.
@@ -31,15 +31,15 @@ pub(crate) async fn last(api: Api, _: Actor, path: TaskPath) -> Result<Race, Api
     last.ok_or_else(|| ApiError::not_found(format!("task {} was never raced", path.task_id)))
 }
 
-pub(crate) async fn crown(api: Api, actor: Actor, crown: CrownEntry) -> Result<Race, ApiError> {
+pub(crate) async fn select_winner(api: Api, actor: Actor, input: SelectWinner) -> Result<Race, ApiError> {
     let request = ActionRequest {
         verb: Verb::Crown,
-        version: crown.version,
+        version: input.version,
         reason: None,
         message: None,
-        entry: Some(crown.strategy),
+        entry: Some(input.strategy),
         commit: None,
     };
-    api.engine().act_on(actor.clone(), &crown.task_id, request).await?;
-    last(api, actor, TaskPath { task_id: crown.task_id }).await
+    api.engine().act_on(actor.clone(), &input.task_id, request).await?;
+    last(api, actor, TaskPath { task_id: input.task_id }).await
 }

@@ -15,7 +15,7 @@ use forge_model::time::Timestamp;
 use forge_model::transition::Transition;
 
 use super::{Before, Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit};
-use crate::{Api, ApiError, input::nullable, paging::Stretch};
+use crate::{Api, ApiError, input::nullable, paging::PageRange};
 
 input! {
     /// A list of tasks to read.
@@ -445,6 +445,6 @@ pub(crate) async fn prompt_preview(api: Api, _: Actor, path: TaskPath) -> Result
 }
 
 pub(crate) async fn attention(api: Api, _: Actor, list: Limited) -> Result<Page<Task>, ApiError> {
-    let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
-    Ok(stretch.of(api.engine().attention(stretch.reach()).await?))
+    let range = PageRange::asked(list.limit, list.cursor.as_deref())?;
+    Ok(range.of(api.engine().attention(range.reach()).await?))
 }

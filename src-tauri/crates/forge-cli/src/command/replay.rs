@@ -19,7 +19,7 @@ const ONE_OBJECT: &str = "Pass one JSON object.";
 /// What an auditor said: its text, or the entries of its log.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct VerdictInput {
     text: Option<String>,
     log: Option<Vec<SaidEntry>>,
 }
@@ -244,15 +244,17 @@ fn differences_at(path: &str, expected: &Value, decided: &Value) -> Vec<String> 
     if is_same { Vec::new() } else { vec![format!("{path} is {decided}, not {expected}")] }
 }
 
-fn verdict(said: Said) -> Result<Value, CliError> {
+fn verdict(input: VerdictInput) -> Result<Value, CliError> {
     let mut reader = AuditReader::default();
-    match said {
-        Said { text: Some(text), log: None } => reader.read(&text),
-        Said { text: None, log: Some(log) } => log.into_iter().for_each(|entry| reader.hear(&entry.into())),
-        Said { .. } => {
+    match input {
+        VerdictInput { text: Some(text), log: None } => reader.read(&text),
+        VerdictInput { text: None, log: Some(log) } => {
+            log.into_iter().for_each(|entry| reader.hear(&entry.into()))
+        }
+        VerdictInput { .. } => {
             return Err(CliError::Usage {
-                message: "either `text` or `log` is needed".to_owned(),
-                hint: "Give {\"text\": \"...\"} or {\"log\": [entries]}.",
+                message: "either `text` or `log` is required".to_owned(),
+                hint: "Pass {\"text\": \"...\"} or {\"log\": [entries]}.",
             });
         }
     }

@@ -141,7 +141,7 @@ async fn awaited_review(tx: &mut SqliteConnection, task: &TaskRow, gate: Option<
     if running.iter().any(|row| audits(row.execution.role)) {
         return Err(EngineError::conflict(
             ConflictCode::ReviewerRunning,
-            "the auditor is running: wait for its verdict, or stop it first",
+            "the reviewer is running: wait for its verdict, or stop it first",
         ));
     }
     let last = reviews::last(tx, &task.id).await?;

@@ -49,7 +49,7 @@ pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping
             await_person(engine, tx, s, &state, &mut review).await?;
             return Ok(End::skipped("no agent started; ready for your review"));
         }
-        let what = if state.plans() { "the plan is written" } else { "the auditor gives its verdict" };
+        let what = if state.plans() { "the plan is written" } else { "the reviewer gives a verdict" };
         return Ok(End::skipped(format!("waiting until {what}")));
     }
     let accepted = decide_running(engine, tx, s, &state, &mut review).await?;

@@ -109,7 +109,7 @@ pub(crate) async fn models_of(
     if let Err(error) = refreshed_login(engine).await {
         return Ok(Err(error));
     }
-    Ok(match core::environment::probe_place(engine, kind, config).await {
+    Ok(match core::environment::probe_folder(engine, kind, config).await {
         Ok(place) => adapter(kind).models(config, &place).await,
         Err(error) => Err(error),
     })
@@ -137,7 +137,7 @@ pub(crate) async fn detect_program(
     kind: AdapterKind,
     config: &Value,
 ) -> std::result::Result<Detected, AgentError> {
-    let place = core::environment::probe_place(engine, kind, config).await?;
+    let place = core::environment::probe_folder(engine, kind, config).await?;
     adapter(kind).detect(config, &place).await
 }
 
