@@ -37,7 +37,7 @@ pub enum LaunchError {
     /// It does not know its own program, which the demo's agents run.
     #[error("Could not find Forge's own program: {0}")]
     OwnProgram(#[source] io::Error),
-    /// The engine does not start.
+    /// The engine could not start.
     #[error("Could not start the engine on {}: {source}", data_dir.display())]
     Engine {
         /// Its data folder.

@@ -198,7 +198,7 @@ impl Operation {
         (input, schema::outline::of(&output))
     }
 
-    /// The names in its path.
+    /// Names of the parameters in the path.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }

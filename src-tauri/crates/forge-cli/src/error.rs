@@ -17,49 +17,49 @@ const CONFLICT: u8 = 4;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    /// The engine refused it.
+    /// The engine refused the call.
     #[error("{}", .0.message)]
     Refused(ApiError),
-    /// The command line does not say enough.
+    /// The command line is incomplete.
     #[error("{message}")]
     Usage { message: String, hint: &'static str },
-    /// There is no such thing.
+    /// The named thing does not exist.
     #[error("{message}")]
     NotFound { message: String, hint: &'static str },
-    /// It does not fit what is there.
+    /// The call conflicts with the current state.
     #[error("{message}")]
     Conflict { message: String, hint: &'static str },
-    /// The engine does not start.
+    /// The engine could not start.
     #[error("Could not open {}: {source}", data_dir.display())]
     Start { data_dir: PathBuf, source: StartError },
-    /// Somebody has the data folder, but serves nobody.
+    /// Another process uses the data folder without serving the API.
     #[error("another Forge (process {}) uses {} and serves no API", holder.pid, data_dir.display())]
     Busy { data_dir: PathBuf, holder: EngineAddress },
-    /// The engine that runs does not answer.
+    /// The running engine did not answer.
     #[error("Could not reach the engine (process {}) at {url}: {source}", pid)]
     Unreachable { pid: u32, url: String, source: reqwest::Error },
-    /// What it answers is not of this contract.
+    /// The engine's answer does not follow the contract.
     #[error("Could not read the engine's answer at {url}: {detail}")]
     Strange { url: String, detail: String },
-    /// The token cannot be read.
+    /// The token is not readable.
     #[error(transparent)]
     Token(TokenError),
-    /// Nothing is served.
+    /// The server could not start.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The client of `forge mcp` does not speak the protocol.
+    /// The client of `forge mcp` violated the protocol.
     #[error(transparent)]
     Mcp(#[from] StdioError),
-    /// The machine refuses something.
+    /// The system reported an I/O error.
     #[error("Could not {doing}: {source}")]
     Io { doing: String, source: io::Error },
-    /// No runtime.
+    /// The async runtime could not start.
     #[error("Could not start: {0}")]
     Runtime(#[source] io::Error),
-    /// A signal ended checks, of which nothing goes on later.
+    /// A signal stopped checks, which do not resume.
     #[error("checks stopped; the attempt is not counted")]
     ChecksInterrupted,
-    /// A signal ended it.
+    /// A signal stopped the command.
     #[error("pending work resumes at the next start of Forge")]
     Interrupted,
 }

@@ -42,7 +42,7 @@ impl<B> Clone for Handler<B> {
 }
 
 impl<B: Backend> Handler<B> {
-    /// For one caller, or for whoever each request says it is from.
+    /// Creates a handler for one caller, or for the caller that each request carries.
     pub(crate) fn new(backend: B, caller: Option<Caller>) -> Self {
         Self { inner: Arc::new(Inner { backend, caller, tools: table() }) }
     }

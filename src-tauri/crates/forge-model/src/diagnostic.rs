@@ -46,8 +46,8 @@ pub fn named_files(output: &str, worktree: &str) -> BTreeSet<String> {
     diagnostics(output, worktree).into_iter().map(|it| it.path).collect()
 }
 
-/// The changed file that a tool's word for it means: itself, else the only one that ends with it, since a tool may have
-/// run in a folder of the worktree.
+/// Finds the changed file that a tool's path refers to: the same path, or the only one that ends with it, since a tool
+/// may run in a folder of the worktree.
 #[must_use]
 pub fn changed_file<'c>(named: &str, changed: &'c [String]) -> Option<&'c str> {
     if let Some(same) = changed.iter().find(|path| *path == named) {

@@ -33,7 +33,7 @@ struct Inner {
 }
 
 impl Gate {
-    /// For a server at `port` over a contract, which knows the token.
+    /// Creates the gate of a server at `port`; `api` knows the token.
     pub(crate) fn new(port: u16, api: Api) -> Self {
         Self { inner: Arc::new(Inner { hosts: hosts(port), api }) }
     }

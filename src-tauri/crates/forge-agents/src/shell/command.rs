@@ -71,7 +71,7 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
     })
 }
 
-/// The program's path, by the `PATH` that the child gets.
+/// Resolves the program in the child's `PATH`.
 fn resolve(program: &str, path: &str) -> Result<PathBuf, AgentError> {
     if program.contains('/') {
         return Ok(PathBuf::from(program));

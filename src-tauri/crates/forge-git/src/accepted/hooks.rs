@@ -161,7 +161,7 @@ impl Taken {
     }
 }
 
-/// What git brings along and nobody runs.
+/// Sample hooks that git installs and never runs.
 fn is_idle(name: &str) -> bool {
     name.ends_with(".sample") || name == ".git"
 }
