@@ -47,7 +47,7 @@ async fn go(sandbox: &Sandbox, task: &Value, to: &str) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
+async fn action_in_every_allowed_phase_runs() -> Result<()> {
     let parked = json!({
         "name": "parked", "display_name": "Parked", "kind": "custom", "column": "Parked",
         "hooks": {
@@ -103,7 +103,7 @@ async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_person() -> Result<()> {
+async fn action_after_skipped_dependency_is_skipped_and_needs_a_person() -> Result<()> {
     let sandbox = with_workflow(json!({ "auto_approve": true }), |workflow| {
         state(workflow, "merging")["hooks"]["on_enter"][0]["applies_to"] = json!("user_only");
     })
@@ -140,7 +140,7 @@ async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_pe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_barrier_blocks_logs_or_cascades() -> Result<()> {
+async fn failing_barrier_blocks_logs_or_cascades() -> Result<()> {
     // Nothing said is `block` for what must pass before a state is entered.
     let (unsaid, cascades) = (Value::Null, json!({ "cascade": "backlog" }));
     for (policy, end) in
@@ -188,7 +188,7 @@ async fn a_failing_barrier_blocks_logs_or_cascades() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_refuses_with_an_event_or_only_says_so() -> Result<()> {
+async fn failing_guard_refuses_with_event_or_only_reports() -> Result<()> {
     let sandbox = with_workflow(json!({}), |workflow| {
         let guard = json!({ "action": "dependency_gate", "applies_to": "user_only" });
         let logs = json!({ "action": "dependency_gate", "applies_to": "user_only", "on_failure": "log" });
@@ -219,7 +219,7 @@ async fn a_guard_refuses_with_an_event_or_only_says_so() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_is_asked_by_its_audience_alone() -> Result<()> {
+async fn guard_with_audience_applies_to_that_audience_only() -> Result<()> {
     let sandbox = with_workflow(json!({ "auto_approve": true }), |workflow| {
         let guard = |audience: &str| json!([{ "action": "dependency_gate", "applies_to": audience }]);
         state(workflow, "todo")["hooks"]["before_exit"] = guard("agent_only");
@@ -241,7 +241,7 @@ async fn a_guard_is_asked_by_its_audience_alone() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_is_told_when_the_last_of_what_it_waits_for_is_done() -> Result<()> {
+async fn dependent_task_after_last_dependency_is_released() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let first = sandbox.task("First", &[], json!({})).await?;
     let second = sandbox.task("Second", &[], json!({})).await?;
@@ -260,7 +260,7 @@ async fn a_task_is_told_when_the_last_of_what_it_waits_for_is_done() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agent_is_told_the_lessons_that_fit_its_task() -> Result<()> {
+async fn prompt_with_matching_lessons_contains_them() -> Result<()> {
     let inject = json!({ "type": "plugin", "name": "knowledge-inject" });
     for by_hook in [true, false] {
         let hooks = if by_hook { json!([inject]) } else { json!([]) };

@@ -129,7 +129,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
 
 /// Hours, not the minute that is taken when nobody tells. Claude tells so only of accounts that are signed in.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_allowance_that_is_used_up_is_a_limit_of_hours() -> Result<()> {
+async fn used_up_allowance_is_a_rate_limit_of_hours() -> Result<()> {
     let floor = Floor::new(AgentProgram::Codex).await?;
     let used_up = Turn::new().always_fails(Failure::UsedUp { seconds: 7200 });
     let tag = floor.server.script(Scenario::new("used-up").turn(used_up));
