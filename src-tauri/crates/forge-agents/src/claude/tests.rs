@@ -114,7 +114,7 @@ fn a_person_is_asked_and_the_answer_passed_on() {
         }));
         if ask.kind == ApprovalKind::FileChange && ask.title == "README.md" { "allow" } else { "refuse" }
     });
-    insta::assert_json_snapshot!(json!({ "asks": asks.into_inner(), "replies": rereplay.replies() }));
+    insta::assert_json_snapshot!(json!({ "asks": asks.into_inner(), "replies": replay.replies() }));
     let settled: Vec<_> = replay.of(EntryKind::ApprovalResolved).iter().map(|entry| entry.status).collect();
     let (yes, no) = (Some(EntryStatus::Completed), Some(EntryStatus::Declined));
     assert!(settled.contains(&yes) && settled.contains(&no), "{settled:?}");
@@ -145,7 +145,7 @@ fn always_holds_for_the_session_and_never_lifts_the_guards() {
         "always"
     });
     assert_eq!(
-        rereplay.replies()[0]["updatedPermissions"],
+        replay.replies()[0]["updatedPermissions"],
         json!([{ "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "make *" }],
                  "behavior": "allow", "destination": "session" }])
     );
@@ -163,7 +163,7 @@ fn a_question_is_short_enough_to_be_stored() {
         assert!((60_000..=65_536).contains(&diff.len()) && diff.ends_with('\u{2026}'), "{}", diff.len());
         "allow"
     });
-    let content = rereplay.replies()[0]["updatedInput"]["content"].as_str().map(str::len);
+    let content = replay.replies()[0]["updatedInput"]["content"].as_str().map(str::len);
     assert_eq!(content, Some(200_000), "what is written stays whole");
 }
 
@@ -174,7 +174,7 @@ fn a_question_of_the_model_is_answered() {
         assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Question, "Which color?"));
         "1"
     });
-    assert_eq!(rereplay.replies()[0]["updatedInput"]["answers"], json!({ "Which color?": "Blue" }));
+    assert_eq!(replay.replies()[0]["updatedInput"]["answers"], json!({ "Which color?": "Blue" }));
 }
 
 #[test]
@@ -192,14 +192,14 @@ fn several_questions_are_asked_one_by_one() {
     assert_eq!(asked(replay.line(&request.to_string())), ["r"]);
     replay.answer("r", "no such option", None);
     assert!(
-        rereplay.replies().is_empty() && replay.of(EntryKind::ApprovalRequest).len() == 1,
+        replay.replies().is_empty() && replay.of(EntryKind::ApprovalRequest).len() == 1,
         "it still waits"
     );
     replay.answer("r", "0", Some("but only once"));
     assert_eq!(replay.of(EntryKind::ApprovalRequest).len(), 2);
     replay.answer("r:1", "other", Some("neither"));
     let expected = json!({ "One?": "A (but only once)", "Two?": "neither" });
-    assert_eq!(rereplay.replies()[0]["updatedInput"]["answers"], expected);
+    assert_eq!(replay.replies()[0]["updatedInput"]["answers"], expected);
     let waits = replay.of(EntryKind::ApprovalRequest).len() - replay.of(EntryKind::ApprovalResolved).len();
     assert_eq!(waits, 0);
 }
@@ -210,14 +210,14 @@ fn who_must_not_be_waited_for_is_refused_at_once() {
         [(PermissionMode::ReadOnly, "read-only"), (PermissionMode::Unattended, "No user")]
     {
         let replay = replayed(recordings::ASKED, Brief { permissions, ..brief() });
-        assert!(!rereplay.replies().is_empty());
-        for reply in rereplay.replies() {
+        assert!(!replay.replies().is_empty());
+        for reply in replay.replies() {
             assert_eq!(reply["behavior"], "deny");
             assert!(reply["message"].as_str().is_some_and(|it| it.contains(what)), "{reply}");
         }
     }
     let replay = replayed(recordings::QUESTION, Brief { permissions: PermissionMode::Unattended, ..brief() });
-    assert!(rereplay.replies()[0]["message"].as_str().is_some_and(|it| it.contains("Decide yourself")));
+    assert!(replay.replies()[0]["message"].as_str().is_some_and(|it| it.contains("Decide yourself")));
 }
 
 #[test]
