@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use crate::path::branch_fault;
 use crate::{
     contract,
     environment::{EnvironmentSettings, ShellMode, findings_of_names},
     hook::LifecycleHooks,
     inner_loop::{self, InnerLoop},
     names,
+    path::branch_fault,
     pull_request::HostConfig,
     redact::findings_of_patterns,
     review::ReviewConfig,
