@@ -7,9 +7,7 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_expr, walk_pattern, walk_stmt},
 };
 
-use super::python_module::{
-    All, Binding, Module, Origin, Request, What, catches, is_name, is_never, is_word,
-};
+use super::module::{All, Binding, Module, Origin, Request, What, catches, is_name, is_never, is_word};
 
 /// What makes a missing module bearable.
 const UNIMPORTED: [&str; 2] = ["ImportError", "ModuleNotFoundError"];

@@ -8,7 +8,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::rust_attributes;
+use super::attributes;
 use crate::nesting;
 
 const MADE_BY_ATTRIBUTE: &str = "a derive or an attribute may make items in it";
@@ -138,7 +138,7 @@ fn body(items: &[Item]) -> Body {
 }
 
 fn declare(body: &mut Body, item: &Item) {
-    if rust_attributes::may_make_items(item) {
+    if attributes::may_make_items(item) {
         opened(body, MADE_BY_ATTRIBUTE);
     }
     let (name, seen) = match item {
@@ -180,7 +180,7 @@ fn declare(body: &mut Body, item: &Item) {
         }
         Item::Mod(one) => {
             let mut inner = one.content.as_ref().map(|(_, items)| Box::new(self::body(items)));
-            if let Some(inner) = inner.as_mut().filter(|_| rust_attributes::may_make_items(item)) {
+            if let Some(inner) = inner.as_mut().filter(|_| attributes::may_make_items(item)) {
                 opened(inner, MADE_BY_ATTRIBUTE);
             }
             let path = one.attrs.iter().find_map(path_attribute);

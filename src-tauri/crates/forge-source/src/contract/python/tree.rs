@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    python_module::{All, Binding, Module, Origin, Request, What},
-    python_parse,
+    module::{All, Binding, Module, Origin, Request, What},
+    parse,
 };
 use crate::{Files, files};
 
@@ -99,7 +99,7 @@ impl<'f> Tree<'f> {
         }
         let bytes = self.files.read(path).map_err(|error| error.to_string());
         let stub = files::ending(path) == "pyi";
-        let read = bytes.and_then(|bytes| python_parse::read(&bytes, stub)).map(Rc::new);
+        let read = bytes.and_then(|bytes| parse::read(&bytes, stub)).map(Rc::new);
         self.modules.insert(path.to_owned(), read.clone());
         read
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rust_items::{self, Body, Child, Seen};
+use super::items::{self, Body, Child, Seen};
 use crate::{Files, files};
 
 /// Files that one crate may have, and modules that may lie within one another.
@@ -109,8 +109,7 @@ impl Crate {
         if self.modules.len() > MAX_FILES || path.len() > MAX_DEPTH {
             return None;
         }
-        let read =
-            files.read(file).map_err(|error| error.to_string()).and_then(|bytes| rust_items::read(&bytes));
+        let read = files.read(file).map_err(|error| error.to_string()).and_then(|bytes| items::read(&bytes));
         match read {
             Ok(body) => Some(self.module(files, file, path, parent, folder, body)),
             Err(reason) => {

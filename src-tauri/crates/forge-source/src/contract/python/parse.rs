@@ -2,7 +2,7 @@
 
 use ruff_python_parser::parse_module;
 
-use super::{python_module::Module, python_reader, python_uses};
+use super::{module::Module, reader, uses};
 use crate::{
     nesting,
     syntax::{Syntax, python_text},
@@ -19,7 +19,7 @@ pub(super) fn read(bytes: &[u8], stub: bool) -> Result<Module, String> {
         return Err(reason);
     }
     let parsed = parse_module(&text).map_err(|error| format!("it is not well formed ({})", error.error))?;
-    let mut module = python_reader::read(parsed.suite(), stub);
-    python_uses::read(&mut module, parsed.suite());
+    let mut module = reader::read(parsed.suite(), stub);
+    uses::read(&mut module, parsed.suite());
     Ok(module)
 }

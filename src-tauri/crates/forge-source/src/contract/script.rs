@@ -1,18 +1,31 @@
 //! Scripts: names followed through files, and the verdict on two of them.
 
+mod bindings;
+mod commonjs;
+mod es;
+mod exports;
+mod json;
+mod module;
+mod natures;
+mod parse;
+mod probe;
+mod resolve;
+mod runs;
+mod tsconfig;
+mod uses;
+mod values;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
 
-use super::{
-    findings::{Contract, Findings},
-    module::{Export, Form, Kind, Module, Star, Take, Via},
-    natures::{Inherits, OBJECT},
-    resolve::{self, Target},
-    script_parse,
-};
+use super::findings::{Contract, Findings};
 use crate::{Files, Language, files};
+
+use module::{Export, Form, Kind, Module, Star, Take, Via};
+use natures::{Inherits, OBJECT};
+use resolve::Target;
 
 /// Files that are read to follow one name, at most.
 const MAX_FILES: usize = 4_000;
@@ -114,7 +127,7 @@ impl Graph<'_> {
         }
         let read = if Language::of(path) == Some(Language::Script) {
             let bytes = self.files.read(path).map_err(|error| error.to_string());
-            bytes.and_then(|bytes| script_parse::read(path, &bytes)).map(Rc::new)
+            bytes.and_then(|bytes| parse::read(path, &bytes)).map(Rc::new)
         } else {
             Err("it is no script".to_owned())
         };

@@ -5,7 +5,7 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_expr, walk_stmt},
 };
 
-use super::python_module::{Module, catches, is_never, is_word};
+use super::module::{Module, catches, is_never, is_word};
 
 /// What is raised for a name that is not there.
 const MISSED: [&str; 4] = ["AttributeError", "NameError", "ImportError", "ModuleNotFoundError"];
