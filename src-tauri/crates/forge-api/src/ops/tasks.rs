@@ -6,8 +6,8 @@ use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, 
 use forge_model::actor::Actor;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
+use forge_model::layer::{Layer, prompt_of};
 use forge_model::offer::Verb;
-use forge_model::prompt::{Layer, prompt_of};
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
 use forge_model::task::{ExecutionMode, Task, TaskStateConfig};

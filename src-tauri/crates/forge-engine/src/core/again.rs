@@ -1,7 +1,7 @@
 //! Starting the agent of a task's present state once more, without a move.
 
 use forge_model::budget::BudgetKind;
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_store::Tx;
 use forge_store::table::slots;
 use forge_store::table::{steps, tasks};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forge_model::actor::Cause;
 use forge_model::budget::BudgetKind;
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::transition::StepStatus;
 use forge_model::workflow::{Action, Audience};

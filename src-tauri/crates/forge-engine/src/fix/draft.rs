@@ -4,12 +4,11 @@ use forge_agents::{LogReader, marker_of};
 use forge_git::{GitError, Way};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionStatus;
-use forge_model::fix::{
-    DraftStatus, FixAuthor, FixDraft, FixProposal, FixStatus, MAX_ANSWER_BYTES, PatchRefusal, read_patch,
-};
-use forge_model::fix_prompt::SHOWN_BYTES;
+use forge_model::fix::{DraftStatus, FixAuthor, FixDraft, FixProposal, FixStatus};
 use forge_model::log::EntryKind;
 use forge_model::postmortem::PostmortemCause;
+use forge_prompt::fix::SHOWN_BYTES;
+use forge_reading::patch::{MAX_ANSWER_BYTES, Patch, PatchRefusal, read_patch};
 use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
 use forge_store::table::{agents, executions, fixes, processes, reviews, tasks};
@@ -129,7 +128,7 @@ async fn try_draft(
     let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
     let output = output_of(engine, &task.project_id, &judged, &log_id).await?;
     let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
-    let asked = forge_model::fix_prompt::FixPrompt {
+    let asked = forge_prompt::fix::FixPrompt {
         title: &title,
         gate: &draft.gate,
         output: &output,
@@ -137,7 +136,7 @@ async fn try_draft(
         content: &content,
         max_lines,
     };
-    let prompt = forge_model::fix_prompt::fix_prompt(&asked);
+    let prompt = forge_prompt::fix::fix_prompt(&asked);
     let execution = drafter::run_drafter(engine, (&task, &context, &agent), draft, &prompt, cancel).await?;
     if execution.status != ExecutionStatus::Finished {
         let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
@@ -189,7 +188,7 @@ async fn read_answer(
     log_id: &str,
     file: &str,
     max_lines: u32,
-) -> Result<std::result::Result<forge_model::fix::Patch, PatchRefusal>> {
+) -> Result<std::result::Result<Patch, PatchRefusal>> {
     let (dir, log_id) = (engine.log_dir(&task.project_id, &task.id), log_id.to_owned());
     let read = tokio::task::spawn_blocking(move || {
         let (mut texts, mut bytes) = (Vec::new(), 0);

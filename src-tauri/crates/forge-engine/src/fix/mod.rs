@@ -16,11 +16,11 @@ use std::collections::BTreeSet;
 
 use forge_agents::adapter;
 use forge_model::agent::Agent;
-use forge_model::diagnostic::{changed_file, diagnostics};
 use forge_model::event::EventType;
 use forge_model::fix::{DraftStatus, FixDraft, FixGate, MAX_FAILURE_IDS};
 use forge_model::review::{Review, ReviewStep};
 use forge_model::workspace::Workspace;
+use forge_reading::diagnostic::{changed_file, diagnostics};
 use forge_store::table::{agents, fixes, roles, tasks, tasks::TaskRow};
 use serde_json::json;
 

@@ -2,9 +2,10 @@
 
 use forge_agents::LogReader;
 use forge_model::event::EventType;
-use forge_model::fix::{FixProposal, FixStatus, PatchRefusal};
+use forge_model::fix::{FixProposal, FixStatus};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::log::EntryKind;
+use forge_reading::patch::PatchRefusal;
 use forge_store::Tx;
 use forge_store::table::fixes;
 use forge_store::table::tasks::TaskRow;

@@ -6,8 +6,9 @@ use forge_model::event::EventType;
 use forge_model::execution::Execution;
 use forge_model::ids::ProjectId;
 use forge_model::postmortem::PostmortemCause;
-use forge_model::trajectory::{Note, NoteReader, Trajectory};
+use forge_model::trajectory::Trajectory;
 use forge_model::words::counted;
+use forge_reading::trajectory::{Note, NoteReader};
 use forge_store::table::{postmortems, tasks, trajectories};
 use serde_json::json;
 

@@ -1,8 +1,8 @@
-//! Postmortems: reads what is stored about a task, and records the postmortem that `forge-model` makes of it.
+//! Postmortems: reads what is stored about a task, and records the postmortem that `policy.rs` makes of it.
 
 use forge_model::event::EventType;
 use forge_model::ids::ReviewId;
-use forge_model::postmortem::{EntryFacts, Facts, Occasion, Postmortem, PostmortemCause, postmortem};
+use forge_model::postmortem::{Postmortem, PostmortemCause};
 use forge_model::review::Review;
 use forge_store::Tx;
 use forge_store::table::{executions, fixes, postmortems, races, reviews, tasks, tasks::TaskRow, workspaces};
@@ -14,6 +14,7 @@ use crate::{
     core::{self, lineage::is_entry},
     error::Result,
     export,
+    knowledge::policy::{EntryFacts, Facts, Occasion, postmortem},
 };
 
 /// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.

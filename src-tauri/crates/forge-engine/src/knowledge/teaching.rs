@@ -1,14 +1,14 @@
 //! What runs leave for later runs: which lessons an agent was given, the note of a finished task, and the export of
 //! both under `.forge/`.
 
+use forge_model::correction::Correction;
 use forge_model::debrief::Debrief;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::TaskId;
 use forge_model::loop_status::Subsystem;
-use forge_model::prompt::Correction;
 use forge_model::race::RaceStatus;
-use forge_model::reflexion::reflexion;
 use forge_model::trajectory::render;
+use forge_prompt::reflexion::reflexion;
 use forge_store::Tx;
 use forge_store::table::executions::ExecutionRow;
 use forge_store::table::{agents, executions, postmortems, races, tasks, tasks::TaskRow, trajectories};

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use forge_git::{GitError, Repo};
 use forge_model::ids::ProjectId;
+use forge_model::path::branch_fault;
 use forge_model::project::{Project, WorkMode};
-use forge_model::settings::{
-    ProjectSettings, WorkflowSource, branch_fault, merge_patch, parse_settings, tidy_settings,
-};
+use forge_model::settings::{ProjectSettings, WorkflowSource, merge_patch, parse_settings, tidy_settings};
 use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;

@@ -10,13 +10,14 @@ use std::path::PathBuf;
 
 use forge_agents::LogReader;
 use forge_git::{DiffPage, DiffScope};
+use forge_model::correction::{Correction, SaidMessage};
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::event::Event;
 use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
+use forge_model::layer::Layer;
 use forge_model::log::LogPage;
 use forge_model::notification::Notification;
-use forge_model::prompt::{Correction, Layer, SaidMessage};
 use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};

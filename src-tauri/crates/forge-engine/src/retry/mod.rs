@@ -3,9 +3,9 @@
 //! Absent: whether a retry is left, which is `core/retry_budget.rs`.
 
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::offer::Verb;
-use forge_model::prompt::Correction;
 use forge_model::review::ReviewStatus;
 use forge_model::task::{AnnotationType, ErrorAnnotation};
 use forge_store::Tx;

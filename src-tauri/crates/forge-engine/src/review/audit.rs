@@ -6,15 +6,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use forge_agents::LogReader;
 use forge_model::actor::Actor;
+use forge_model::audit::{AuditFinding, AuditVerdict};
 use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
+use forge_model::correction::Correction;
 use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::notification::NotificationKind;
-use forge_model::prompt::Correction;
 use forge_model::review::{AuditReport, Review, Verdict};
 use forge_model::task::{AnnotationType, Evidence};
 use forge_model::transition::StepKind;
-use forge_model::verdict::{AuditFinding, AuditReader, AuditVerdict};
 use forge_model::workflow::{Action, Phase, State};
+use forge_reading::verdict::AuditReader;
 use forge_store::Tx;
 use forge_store::table::comments::{self, CommentRow};
 use forge_store::table::{

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use forge_git::{DiffScope, Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
+use forge_model::correction::Correction;
 use forge_model::fix::{FixDraft, FixStatus};
-use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewConfig, ReviewStatus, ReviewStep};
 use forge_model::task::AnnotationType;
 use forge_model::words::counted;

@@ -2,9 +2,9 @@
 
 use forge_model::actor::Actor;
 use forge_model::comment::NewComment;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
-use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::AnnotationType;
 use forge_store::Tx;

@@ -2,10 +2,10 @@
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::merge::MergeStatus;
 use forge_model::notification::NotificationKind;
-use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::transition::StepOutcome;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::execution::Execution;
 use forge_model::ids::AgentId;
-use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::State;
 use forge_store::Tx;

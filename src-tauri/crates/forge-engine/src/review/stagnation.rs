@@ -2,9 +2,9 @@
 //! were counted from zero. Where the project wants it, no progress ends the retries.
 
 use forge_model::loop_status::Subsystem;
-use forge_model::measured_review::measure_review;
 use forge_model::review::Review;
 use forge_model::validate::{Measures, Recommendation};
+use forge_reading::measured_review::measure_review;
 use forge_store::Tx;
 use forge_store::table::{reviews, tasks::TaskRow};
 

@@ -2,8 +2,8 @@
 
 use forge_git::{Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
+use forge_model::correction::Correction;
 use forge_model::execution::ExecutionRole;
-use forge_model::prompt::Correction;
 use forge_model::review::Review;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::Workspace;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use forge_git::DiffScope;
-use forge_model::audit_prompt::{AuditPrompt, audit_prompt};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::workspace::Workspace;
+use forge_prompt::audit::{AuditPrompt, audit_prompt};
 use forge_store::table::reviews;
 use forge_store::table::tasks::TaskRow;
 

@@ -3,11 +3,11 @@
 use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::budget::BudgetKind;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::ExecutionId;
 use forge_model::log::EntryKind;
-use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::words::dollars;
 use forge_model::workflow::StateKind;

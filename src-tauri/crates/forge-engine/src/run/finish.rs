@@ -4,8 +4,8 @@ use std::path::Path;
 
 use forge_git::GitError;
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::execution::Execution;
-use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::Audience;
 use forge_model::workspace::Workspace;

@@ -1,7 +1,7 @@
 //! Messages that a person sent while the agent was at work: they wait for the worktree, then another run begins with
 //! them, before the task moves on.
 
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_model::task::WaitReason;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_store::Tx;

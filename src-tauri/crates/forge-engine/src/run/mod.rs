@@ -20,6 +20,8 @@ pub(crate) mod plan;
 pub(crate) mod prepared;
 pub(crate) mod profiles;
 pub(crate) mod programs;
+#[cfg(test)]
+mod prompt_tests;
 pub(crate) mod running;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
@@ -35,10 +37,11 @@ use forge_agents::{
 };
 use forge_exec::{Marker, ProcessIdentity};
 use forge_git::Repo;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, TaskId};
-use forge_model::prompt::{Correction, prompt_of};
+use forge_model::layer::prompt_of;
 use forge_store::table::processes::ProcessRow;
 use forge_store::table::{agents, executions, processes, tasks, workspaces};
 use serde_json::json;

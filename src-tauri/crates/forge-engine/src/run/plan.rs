@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use forge_git::guard::{Entry, GuardError, Root};
 use forge_model::agent::{AdapterKind, Agent, Profile};
+use forge_model::correction::Correction;
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
-use forge_model::prompt::{
-    CoderPrompt, Correction, Layer, LayerKind, PlannerPrompt, coder_layers, planner_layers, profile_layer,
-};
-use forge_model::reflexion::reflexion;
+use forge_model::layer::{Layer, LayerKind};
 use forge_model::time::Timestamp;
 use forge_model::workspace::Workspace;
+use forge_prompt::coder::{CoderPrompt, coder_layers};
+use forge_prompt::layers::profile_layer;
+use forge_prompt::planner::{PlannerPrompt, planner_layers};
+use forge_prompt::reflexion::reflexion;
 use forge_store::table::{tasks::TaskRow, workspaces};
 
 use crate::{

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use forge_git::GitError;
 use forge_model::actor::{Actor, Cause};
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::ids::TaskId;
-use forge_model::prompt::Correction;
 use forge_model::task::{AnnotationType, CommitResult, CommitResultKind, WaitReason};
 use forge_model::transition::StepKind;
 use forge_model::workflow::StateKind;

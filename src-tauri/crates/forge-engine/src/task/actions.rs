@@ -3,12 +3,13 @@
 
 use forge_agents::RunCommand;
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::ids::{AttachmentId, ExecutionId, TaskId};
 use forge_model::offer::Verb;
-use forge_model::prompt::{Correction, said};
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::workflow::StateKind;
+use forge_prompt::message::said;
 use forge_store::Tx;
 use forge_store::table::{
     dependencies, executions, limits, reviews, roles, tasks, tasks::TaskRow, transitions,

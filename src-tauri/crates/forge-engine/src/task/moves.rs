@@ -129,7 +129,7 @@ pub(crate) async fn move_task(
         mv.undo_until = Some(engine.now().plus_ms(window));
     }
     if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
-        mv.input.corrections.push(forge_model::prompt::Correction::Message {
+        mv.input.corrections.push(forge_model::correction::Correction::Message {
             text: reason,
             comments: Vec::new(),
             files: Vec::new(),

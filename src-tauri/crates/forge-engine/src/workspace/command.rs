@@ -5,9 +5,9 @@ use std::path::Path;
 use forge_git::guard::{Entry, Root};
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::imports::{FILES, import};
 use forge_model::workflow::State;
 use forge_model::workspace::{ImportOffer, Workspace, WorkspaceStatus, WorkspaceView};
+use forge_reading::imports::{FILES, import};
 use forge_store::table::{tasks::TaskRow, workspaces};
 use serde_json::json;
 

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use forge_model::audit::Severity;
 use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
 use forge_model::ids::{CommentId, ReviewId, TaskId};
 use forge_model::time::Timestamp;
-use forge_model::verdict::Severity;
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
 use crate::{

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use forge_model::budget::BudgetKind;
+use forge_model::correction::Correction;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
 use forge_model::ids::{ExecutionId, ProjectId, TaskId};
-use forge_model::prompt::Correction;
 use forge_model::time::Timestamp;
 use serde_json::Value;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};

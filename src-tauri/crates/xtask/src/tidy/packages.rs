@@ -6,7 +6,7 @@ use super::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// A member, and the members it may depend on. What is decided sits left of what acts on it:
-/// model <- store, git, exec, hosts, demo <- agents <- engine <- api <- server <- the programs.
+/// model <- prompt, reading, store, git, exec, hosts, demo <- agents <- engine <- api <- server <- the programs.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-model", &[]),
     ("forge-store", &["forge-model"]),
@@ -15,7 +15,9 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-hosts", &["forge-model"]),
     ("forge-demo", &["forge-model"]),
     ("forge-source", &[]),
-    ("forge-agents", &["forge-exec", "forge-model"]),
+    ("forge-prompt", &["forge-model"]),
+    ("forge-reading", &["forge-model"]),
+    ("forge-agents", &["forge-exec", "forge-model", "forge-prompt", "forge-reading"]),
     (
         "forge-engine",
         &[
@@ -24,6 +26,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-git",
             "forge-hosts",
             "forge-model",
+            "forge-prompt",
+            "forge-reading",
             "forge-source",
             "forge-store",
         ],
@@ -36,6 +40,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-git",
             "forge-hosts",
             "forge-model",
+            "forge-prompt",
+            "forge-reading",
             "forge-source",
             "forge-store",
         ],
@@ -43,7 +49,18 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
     ("forge-mcp", &["forge-api", "forge-model"]),
     ("forge-server", &["forge-api", "forge-engine", "forge-mcp", "forge-model"]),
-    ("forge-cli", &["forge-api", "forge-demo", "forge-engine", "forge-mcp", "forge-model", "forge-server"]),
+    (
+        "forge-cli",
+        &[
+            "forge-api",
+            "forge-demo",
+            "forge-engine",
+            "forge-mcp",
+            "forge-model",
+            "forge-reading",
+            "forge-server",
+        ],
+    ),
     ("forge-desktop", &["forge-api", "forge-demo", "forge-engine", "forge-model", "forge-server"]),
     ("xtask", &[]),
 ];
