@@ -6,14 +6,14 @@ use super::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// A member, and the members it may depend on. What is decided sits left of what acts on it:
-/// model <- store, git, exec, hosts, demo <- agents <- engine <- api <- server <- the programs.
+/// model, exec <- store, git, hosts, demo <- agents <- engine <- api <- server <- the programs.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-model", &[]),
     ("forge-store", &["forge-model"]),
-    ("forge-git", &["forge-model"]),
-    ("forge-exec", &["forge-model"]),
+    ("forge-git", &["forge-exec", "forge-model"]),
+    ("forge-exec", &[]),
     ("forge-hosts", &["forge-model"]),
-    ("forge-demo", &["forge-model"]),
+    ("forge-demo", &["forge-exec"]),
     ("forge-source", &[]),
     ("forge-agents", &["forge-exec", "forge-model"]),
     (
@@ -43,7 +43,18 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
     ("forge-mcp", &["forge-api", "forge-model"]),
     ("forge-server", &["forge-api", "forge-engine", "forge-mcp", "forge-model"]),
-    ("forge-cli", &["forge-api", "forge-demo", "forge-engine", "forge-mcp", "forge-model", "forge-server"]),
+    (
+        "forge-cli",
+        &[
+            "forge-api",
+            "forge-demo",
+            "forge-engine",
+            "forge-exec",
+            "forge-mcp",
+            "forge-model",
+            "forge-server",
+        ],
+    ),
     ("forge-desktop", &["forge-api", "forge-demo", "forge-engine", "forge-model", "forge-server"]),
     ("xtask", &[]),
 ];
