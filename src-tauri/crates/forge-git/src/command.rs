@@ -11,7 +11,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,8 +19,16 @@ use forge_exec::{Caps, CollectError, Command, ExecError, Exit, Stdin, Unmarked, 
 use crate::accepted::Guard;
 use crate::bytes;
 use crate::error::GitError;
+use crate::location::Location;
 use crate::lock::{self, Turn};
 use crate::program::Git;
+pub use environment::REPOSITORY_VARIABLES;
+use environment::{COMMON_OPTIONS, SCREENS, SILENCE};
+use inside::Inside;
+pub(crate) use inside::read_settings;
+
+mod environment;
+mod inside;
 
 /// Time for an ordinary command.
 const ORDINARY: Duration = Duration::from_secs(120);
@@ -32,74 +39,6 @@ const GRACE: Duration = Duration::from_secs(2);
 const STDOUT_CAP: usize = 256 << 20;
 const STDERR_CAP: usize = 64 << 10;
 
-/// Variables that would lead git to another repository, index or object store, or change what paths mean.
-/// They are set when Forge is started from a hook or an alias. The user's own configuration by environment
-/// (`GIT_CONFIG_COUNT`, `GIT_CONFIG_GLOBAL`, identities, SSH) stays.
-///
-/// Whoever starts a program that may call git in a worktree keeps them from it, too.
-pub const REPOSITORY_VARIABLES: [&str; 21] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_QUARANTINE_PATH",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_GRAFT_FILE",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_ATTR_SOURCE",
-];
-
-/// The program that is asked for passwords and passphrases: it answers nothing and fails.
-const REFUSING_HELPER: &str = "false";
-
-/// Keeps git and whatever it starts from asking anybody: nobody sits at a terminal, and a question would hang
-/// until the time limit. And has it say what libgit2 says.
-const SILENCE: [(&str, &str); 10] = [
-    ("GIT_TERMINAL_PROMPT", "0"),
-    // Empty, so that `core.askPass` is not used either.
-    ("GIT_ASKPASS", ""),
-    ("SSH_ASKPASS", REFUSING_HELPER),
-    ("SSH_ASKPASS_REQUIRE", "force"),
-    ("GCM_INTERACTIVE", "never"),
-    ("GIT_EDITOR", ":"),
-    ("GIT_SEQUENCE_EDITOR", ":"),
-    ("GIT_MERGE_AUTOEDIT", "no"),
-    ("GIT_PAGER", "cat"),
-    // Whoever can write refs could have other objects shown than those that are merged; libgit2 knows no replacements.
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-];
-
-/// Variables that name a terminal or a display on which a passphrase could be asked for.
-const SCREENS: [&str; 3] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY"];
-
-/// Options every command gets.
-const COMMON_OPTIONS: [&str; 7] = [
-    // The file system monitor would start a daemon per worktree that outlives the command.
-    "core.fsmonitor=false",
-    // Background maintenance would hold locks and files in worktrees that are about to be removed.
-    "gc.auto=0",
-    "maintenance.auto=false",
-    // Commands in a submodule would run the filters and hooks that its own configuration names.
-    "submodule.recurse=false",
-    // "always" would put colour codes into output that is read by a program.
-    "color.ui=false",
-    // Another git of the user may hold a ref for a moment; the default of 100 ms gives up too early.
-    "core.filesRefLockTimeout=3000",
-    "core.packedRefsTimeout=5000",
-];
-
 /// What a command does to the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -109,16 +48,6 @@ pub(crate) enum Kind {
     Write,
     /// Runs what the user configured: hooks, filters, signing.
     User,
-}
-
-/// The options that [`ProgramSettings`] finds. Boxed, since finding them may run git, too.
-pub(crate) type FoundOptions<'a> = Pin<Box<dyn Future<Output = Result<Vec<OsString>, GitError>> + Send + 'a>>;
-
-/// Knows the settings that name a program by a relative path, with the path below the user's own checkout. A repository
-/// does; a command knows no more of it, since a repository is asked by commands.
-pub(crate) trait ProgramSettings: std::fmt::Debug + Send + Sync {
-    /// `-c` options for a command in a worktree.
-    fn program_settings_for<'a>(&'a self, worktree: &'a Path) -> FoundOptions<'a>;
 }
 
 /// What a finished command left.
@@ -154,8 +83,8 @@ pub(crate) struct GitCommand {
     blind: bool,
     /// It talks to a remote.
     remote: bool,
-    /// Where the programs of relative settings are to be found.
-    programs: Option<(Arc<dyn ProgramSettings>, PathBuf)>,
+    /// The worktree whose settings may name programs by relative paths.
+    inside: Option<Inside>,
 }
 
 impl GitCommand {
@@ -177,8 +106,43 @@ impl GitCommand {
             guard: None,
             blind: false,
             remote: false,
-            programs: None,
+            inside: None,
         }
+    }
+
+    /// A command in a worktree with this git directory. Programs and hooks are those of the user's own checkout.
+    pub(crate) fn at(
+        git: &Git,
+        location: &Arc<Location>,
+        worktree: &Path,
+        git_dir: &Path,
+        kind: Kind,
+    ) -> Self {
+        let is_bare = location.bare && git_dir == location.common_dir;
+        let command = Self::new(git, worktree, kind).of(location, worktree, git_dir);
+        command.placed(git_dir, &location.common_dir, (!is_bare).then_some(worktree))
+    }
+
+    /// A command in the git directory that all worktrees share: no work tree in reach.
+    pub(crate) fn bare(git: &Git, location: &Arc<Location>, kind: Kind) -> Self {
+        let command = Self::new(git, &location.common_dir, kind);
+        command.of(location, &location.root, &location.common_dir).env("GIT_DIR", &location.common_dir)
+    }
+
+    /// Hooks lie where the user's own checkout has them. A relative `core.hooksPath` would lead into the worktree at
+    /// hand, where whoever works there writes them.
+    fn of(mut self, location: &Arc<Location>, worktree: &Path, git_dir: &Path) -> Self {
+        if let Some(hooks) = &location.hooks {
+            let mut setting = OsString::from("core.hooksPath=");
+            setting.push(hooks);
+            self.config.push(setting);
+        }
+        self.inside = Some(Inside {
+            location: Arc::clone(location),
+            worktree: worktree.to_owned(),
+            git_dir: git_dir.to_owned(),
+        });
+        self
     }
 
     /// Names the repository, so that git does not discover one; without a work tree for a bare one.
@@ -212,21 +176,6 @@ impl GitCommand {
     /// Starts it from the user's whole environment: it talks to a remote, and helpers for credentials need their keys.
     pub(crate) fn with_credentials(mut self) -> Self {
         self.remote = true;
-        self
-    }
-
-    /// Has the programs that settings name by relative paths be those of the user's own checkout.
-    pub(crate) fn with_programs_of<R>(mut self, repo: &R, worktree: &Path) -> Self
-    where
-        R: ProgramSettings + Clone + 'static,
-    {
-        self.programs = Some((Arc::new(repo.clone()), worktree.to_owned()));
-        self
-    }
-
-    /// For a command that starts no program.
-    pub(crate) fn without_programs(mut self) -> Self {
-        self.programs = None;
         self
     }
 
@@ -304,8 +253,10 @@ impl GitCommand {
         if let Some(guard) = &guard {
             Arc::clone(guard).check().await?;
         }
-        if let Some((repo, worktree)) = self.programs.take() {
-            self.config.extend(repo.program_settings_for(&worktree).await?);
+        if let Some(inside) = self.inside.take() {
+            // Boxed, since this may run a command, and is seldom more than a look into memory.
+            let found = Box::pin(inside.programs(&self.git, guard.as_ref())).await?;
+            self.config.extend(found);
         }
         let args = self.shown();
         tracing::trace!(%args, dir = %self.dir.display(), "git");

@@ -44,6 +44,7 @@ mod keep;
 mod land;
 mod lines;
 mod local;
+mod location;
 mod lock;
 mod merge;
 mod move_to;
