@@ -31,6 +31,7 @@ mod diff;
 mod discard;
 mod dot_git;
 mod error;
+mod exclude;
 mod facts;
 #[cfg(test)]
 mod flows;
@@ -63,6 +64,7 @@ mod relative;
 mod repo;
 mod repository_change;
 mod restore;
+mod scratch;
 mod sequencer;
 mod settings;
 mod settle;
