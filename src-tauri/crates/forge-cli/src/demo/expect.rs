@@ -1,11 +1,9 @@
 //! The ends that the stories must come to, in Forge's own records and in git.
 
-use std::{
-    path::Path,
-    process::{Output, Stdio},
-};
+use std::{io, path::Path, time::Duration};
 
 use forge_demo::{sample_repo::BRANCH, scenario::Story};
+use forge_exec::{Caps, Collected, Command, Exit, collect};
 use serde_json::{Value, json};
 
 use super::stage::{Part, Stage};
@@ -13,6 +11,10 @@ use crate::{
     error::CliError,
     shown::{items, string},
 };
+
+/// How long git may take, and how much it may print.
+const PATIENCE: Duration = Duration::from_secs(60);
+const CAPS: Caps = Caps { stdout: 1 << 20, stderr: 64 << 10 };
 
 /// What is on the main branch when a story has ended well: a file, and a text in it.
 const fn work(story: Story) -> Option<(&'static str, &'static str)> {
@@ -48,7 +50,7 @@ pub(super) async fn differences(stage: &Stage<'_>, part: &Part) -> Result<Vec<St
 pub(super) async fn repository(stage: &Stage<'_>) -> Result<Vec<String>, CliError> {
     let status = git(&stage.repo, &["status", "--porcelain"]).await?;
     let left = String::from_utf8_lossy(&status.stdout).trim().to_owned();
-    let clean = status.status.success() && left.is_empty();
+    let clean = status.exit == Exit::Code(0) && left.is_empty();
     Ok(if clean { Vec::new() } else { vec![format!("the repository's checkout is not clean:\n{left}")] })
 }
 
@@ -111,22 +113,21 @@ fn of_race(races: &Value) -> Vec<String> {
 /// Asks git itself, since what Forge says is what is to be proved.
 async fn on_main(repo: &Path, story: Story) -> Result<Vec<String>, CliError> {
     let Some((path, text)) = work(story) else {
-        let there =
-            git(repo, &["cat-file", "-e", &format!("{BRANCH}:src/letters.sh")]).await?.status.success();
+        let asked = git(repo, &["cat-file", "-e", &format!("{BRANCH}:src/letters.sh")]).await?;
+        let there = asked.exit == Exit::Code(0);
         return Ok(there.then(|| format!("its work is on {BRANCH}")).into_iter().collect());
     };
     let shown = git(repo, &["show", &format!("{BRANCH}:{path}")]).await?;
-    let there = shown.status.success() && String::from_utf8_lossy(&shown.stdout).contains(text);
+    let there = shown.exit == Exit::Code(0) && String::from_utf8_lossy(&shown.stdout).contains(text);
     Ok((!there).then(|| format!("{path} on {BRANCH} does not say `{text}`")).into_iter().collect())
 }
 
-async fn git(repo: &Path, args: &[&str]) -> Result<Output, CliError> {
-    let mut command = tokio::process::Command::new("git");
-    command.arg("-C").arg(repo).args(args).stdin(Stdio::null()).kill_on_drop(true);
+async fn git(repo: &Path, args: &[&str]) -> Result<Collected, CliError> {
+    let mut command = Command::tool("git", repo).args(args).timeout(PATIENCE);
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
-        command.env_remove(name);
+        command = command.env_remove(name);
     }
-    command.output().await.map_err(CliError::io("run git"))
+    collect(command, CAPS).await.map_err(|error| CliError::io("run git")(io::Error::other(error)))
 }
 
 #[cfg(test)]

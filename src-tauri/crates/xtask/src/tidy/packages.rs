@@ -6,14 +6,14 @@ use super::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// A member, and the members it may depend on. What is decided sits left of what acts on it:
-/// model <- prompt, reading, store, git, exec, hosts, demo <- agents <- engine <- api <- server <- the programs.
+/// model, exec <- prompt, reading, store, git, hosts, demo <- agents <- engine <- api <- server <- the programs.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-model", &[]),
     ("forge-store", &["forge-model"]),
-    ("forge-git", &["forge-model"]),
-    ("forge-exec", &["forge-model"]),
+    ("forge-git", &["forge-exec", "forge-model"]),
+    ("forge-exec", &[]),
     ("forge-hosts", &["forge-model"]),
-    ("forge-demo", &["forge-model"]),
+    ("forge-demo", &["forge-exec"]),
     ("forge-source", &[]),
     ("forge-prompt", &["forge-model"]),
     ("forge-reading", &["forge-model"]),
@@ -55,6 +55,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-api",
             "forge-demo",
             "forge-engine",
+            "forge-exec",
             "forge-mcp",
             "forge-model",
             "forge-reading",
