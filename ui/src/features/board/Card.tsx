@@ -33,10 +33,10 @@ import type {
   Task,
   WaitReason,
 } from "#ui/api/generated.ts";
-import { mayAsk, useAsk } from "#ui/app/asks.ts";
-import { raceWords } from "#ui/app/race/words.ts";
-import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
-import type { KnownState } from "#ui/app/useStates.ts";
+import { mayAsk, useAsk } from "#ui/domain/asks.ts";
+import { raceWords } from "#ui/domain/race/words.ts";
+import { priorityLevel, priorityNumber } from "#ui/domain/priority.ts";
+import type { KnownState } from "#ui/domain/useStates.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { Countdown, Elapsed } from "#ui/components/Elapsed.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";

@@ -1,12 +1,12 @@
 import { CirclePlay, X } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
+import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/domain/priority.ts";
 import { navigate } from "#ui/app/router.ts";
-import { InnerLoopLink } from "#ui/app/race/InnerLoopLink.tsx";
-import { RaceFields } from "#ui/app/race/RaceFields.tsx";
-import { projectsRace, type RaceDraft } from "#ui/app/race/strategies.ts";
-import { TaskPicker } from "#ui/app/TaskPicker.tsx";
+import { InnerLoopLink } from "#ui/app/InnerLoopLink.tsx";
+import { RaceFields } from "#ui/domain/race/RaceFields.tsx";
+import { projectsRace, type RaceDraft } from "#ui/domain/race/strategies.ts";
+import { TaskPicker } from "#ui/domain/TaskPicker.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { ExecutionMode, Task } from "#ui/api/generated.ts";

@@ -1,7 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
-import { TrustDialog } from "#ui/app/trust/TrustDialog.tsx";
+import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";

@@ -5,7 +5,7 @@ import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Backup, Retention, RetentionQuestion, StorageStatus } from "#ui/api/generated.ts";
 import { WORKTREE_BACKUP_DAYS } from "#ui/api/retention.ts";
 import { useRoute } from "#ui/app/router.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";

@@ -7,7 +7,7 @@ import {
   priorityLevels,
   priorityNumber,
   type PriorityLevel,
-} from "#ui/app/priority.ts";
+} from "#ui/domain/priority.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";

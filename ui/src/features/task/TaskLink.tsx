@@ -1,8 +1,8 @@
 /** Another task as a link: its state, number and title. */
 import { useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
-import { glyphOf } from "#ui/app/stateKinds.ts";
-import { useStates, type KnownState } from "#ui/app/useStates.ts";
+import { glyphOf } from "#ui/domain/stateKinds.ts";
+import { useStates, type KnownState } from "#ui/domain/useStates.ts";
 import { useTaskHref } from "#ui/app/useTaskHref.ts";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import styles from "./TaskLink.module.css";

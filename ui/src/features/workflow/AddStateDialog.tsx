@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import type { StateKind } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";

@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp, ChevronRight, CircleAlert, Plus, Trash2, X } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import type { State } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Badge } from "#ui/components/Badge.tsx";

@@ -1,5 +1,5 @@
 import { useTranslation } from "react-i18next";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import type { State } from "#ui/api/generated.ts";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";

@@ -2,7 +2,7 @@
 import { FolderSearch, GitCommitHorizontal, PencilLine } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import type { OrphanFolder, Project } from "#ui/api/generated.ts";

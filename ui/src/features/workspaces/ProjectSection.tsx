@@ -2,7 +2,7 @@ import { ChevronRight, FolderCog } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { useOp } from "#ui/api/client.ts";
 import type { Project, ProjectDisk } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";

@@ -1,7 +1,7 @@
 import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Offer } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";

@@ -2,7 +2,7 @@ import { Pencil } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Task } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";

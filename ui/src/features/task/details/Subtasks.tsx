@@ -11,8 +11,8 @@ import {
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { ExecutionMode, Task, WorkflowView } from "#ui/api/generated.ts";
-import { kindOfState } from "#ui/app/stateKinds.ts";
-import { useStates } from "#ui/app/useStates.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
+import { useStates } from "#ui/domain/useStates.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";

@@ -4,7 +4,7 @@ import { useCallback, useMemo, useRef, useState, type KeyboardEvent } from "reac
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Comment, FileChange, Task } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";

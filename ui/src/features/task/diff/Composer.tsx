@@ -1,7 +1,7 @@
 /** Writes a comment, or rewrites a draft. Nothing typed is lost but by Discard. */
 import { useEffect, useEffectEvent, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { useDraft } from "#ui/draft/drafts.ts";

@@ -13,7 +13,7 @@ import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { GateResult, Race, RaceEntry, Task } from "#ui/api/generated.ts";
-import { useAsk } from "#ui/app/asks.ts";
+import { useAsk } from "#ui/domain/asks.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { Button } from "#ui/components/Button.tsx";

@@ -15,7 +15,7 @@ import { useState, type CSSProperties, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, Transition, TransitionStep, WorkflowView } from "#ui/api/generated.ts";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";

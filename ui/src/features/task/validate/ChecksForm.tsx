@@ -1,7 +1,7 @@
 /** What is to be checked: commands and files, a line each, and who must export what others take. */
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { ContractList } from "#ui/app/validate/ContractList.tsx";
+import { ContractList } from "#ui/domain/validate/ContractList.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import type { Draft } from "./validate.ts";

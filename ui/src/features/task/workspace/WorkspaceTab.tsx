@@ -11,9 +11,9 @@ import type {
   WorkflowView,
 } from "#ui/api/generated.ts";
 import { PlaceButtons } from "#ui/app/PlaceButtons.tsx";
-import { RemoveWorktree } from "#ui/app/RemoveWorktree.tsx";
-import { bytes } from "#ui/app/size.ts";
-import { workspaceTones } from "#ui/app/workspaceTones.ts";
+import { RemoveWorktree } from "#ui/domain/RemoveWorktree.tsx";
+import { bytes } from "#ui/domain/size.ts";
+import { workspaceTones } from "#ui/domain/workspaceTones.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Banner } from "#ui/components/Banner.tsx";

@@ -2,7 +2,7 @@
 import { File as FileIcon, Image as ImageIcon, Paperclip, X } from "lucide-react";
 import { useRef } from "react";
 import { useTranslation } from "react-i18next";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { maxFiles } from "./files.ts";
 import type { Attachments } from "./useAttachments.ts";

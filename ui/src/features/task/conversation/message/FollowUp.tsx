@@ -3,7 +3,7 @@ import { useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Execution, ExecutionStatus, Offer, Task } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { useFileTarget } from "#ui/app/fileDrops.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
