@@ -22,6 +22,7 @@ import {
   type PriceRow,
 } from "./prices.ts";
 import { patchAt } from "./settingsPath.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const path = "model_prices";
@@ -61,11 +62,11 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
   const inRows = rows.some(({ model }) => findingAt(error, `${path}.${model.trim()}`));
   return (
     <Frame path={path} label={label}>
-      <div className={styles.lines} role="group" aria-labelledby={id}>
+      <div className={layout.stack2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
-        <span className={styles.hint}>{t("costs.pricesHint")}</span>
+        <span className={layout.note}>{t("costs.pricesHint")}</span>
         {rows.length > 0 && (
           <table className={styles.prices}>
             <thead>

@@ -23,6 +23,7 @@ import {
 } from "./innerLoopFields.ts";
 import { Frame, SettingsProvider, useSettings } from "./Setting.tsx";
 import { patchAt } from "./settingsPath.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const key = "innerLoop";
@@ -36,9 +37,9 @@ function Strategies({ saved }: { saved: readonly StrategyRow[] }) {
   const changed = JSON.stringify(rows) !== JSON.stringify(saved);
   return (
     <Frame path={path} label={label}>
-      <div className={styles.lines} role="group" aria-label={label}>
+      <div className={layout.stack2} role="group" aria-label={label}>
         <span className={styles.label}>{label}</span>
-        <span className={styles.hint}>{t("race.strategiesHint")}</span>
+        <span className={layout.note}>{t("race.strategiesHint")}</span>
         <StrategyFields rows={rows} onChange={setRows} error={error} path={path} />
         {changed && (
           <div className={styles.buttons}>
@@ -138,7 +139,7 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
           tone="warning"
           title={t("innerLoop.file.broken")}
           evidence={
-            <ul className={styles.lines} data-selectable>
+            <ul className={layout.stack2} data-selectable>
               {read.findings.map(({ path, message }) => (
                 <li key={`${path} ${message}`}>
                   {path && <code>{path}</code>} {message}
@@ -150,8 +151,8 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
           {t("innerLoop.file.brokenText", { commit: short(read.looked_at) })}
         </Banner>
       )}
-      {read === null && <p className={styles.hint}>{t("innerLoop.file.unread")}</p>}
-      {read !== null && !isThere && <p className={styles.hint}>{t("innerLoop.file.none")}</p>}
+      {read === null && <p className={layout.note}>{t("innerLoop.file.unread")}</p>}
+      {read !== null && !isThere && <p className={layout.note}>{t("innerLoop.file.none")}</p>}
       {read?.commit && (
         <>
           <Commit
@@ -164,7 +165,7 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
               code={JSON.stringify({ [key]: says }, null, 2)}
             />
           ) : (
-            <p className={styles.hint}>{t("innerLoop.file.saysNothing")}</p>
+            <p className={layout.note}>{t("innerLoop.file.saysNothing")}</p>
           )}
         </>
       )}
@@ -190,7 +191,7 @@ export function InnerLoop({ project }: { project: Project }) {
   const sourceOf = (path: string) => sources[path.slice(key.length + 1)];
   return (
     <SettingsProvider value={{ ...access, sourceOf }}>
-      <p className={styles.hint}>{t("innerLoop.intro")}</p>
+      <p className={layout.note}>{t("innerLoop.intro")}</p>
       <Groups state={read.data} />
       <RepositoryFile read={repository} />
     </SettingsProvider>

@@ -11,6 +11,7 @@ import { Switch } from "#ui/components/Switch.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { isOwn, linesAt, patchAt, valueAt } from "./settingsPath.ts";
 import { typing, type TextKind } from "./typed.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 export interface SettingsAccess {
@@ -67,7 +68,7 @@ export interface SettingProps {
 export function Frame({ path, label, children }: SettingProps & { children: ReactNode }) {
   return (
     <div className={styles.setting}>
-      <div className={styles.control}>{children}</div>
+      <div className={layout.fillNarrow}>{children}</div>
       <Provenance path={path} label={label} />
     </div>
   );
@@ -148,7 +149,7 @@ function AreaField({ path, label, hint, saved }: SettingProps & { saved: string 
   };
   return (
     <Frame path={path} label={label}>
-      <form className={styles.area} onSubmit={submit}>
+      <form className={layout.stack3} onSubmit={submit}>
         <TextArea
           label={label}
           hint={hint}
@@ -215,11 +216,11 @@ function LinesField({
   const problem = findingAt(error, path);
   return (
     <Frame path={path} label={label}>
-      <div className={styles.lines} role="group" aria-labelledby={id}>
+      <div className={layout.stack2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
-        {hint && <span className={styles.hint}>{hint}</span>}
+        {hint && <span className={layout.note}>{hint}</span>}
         {lines.map((line, index) => (
           <div key={index} className={styles.line}>
             <TextField

@@ -10,6 +10,7 @@ import { validateFields } from "./fields.ts";
 import { Fields } from "./Fields.tsx";
 import { Frame, useSettings } from "./Setting.tsx";
 import { patchAt } from "./settingsPath.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const contractsPath = "review_config.validate.contractChecks";
@@ -45,7 +46,7 @@ export function ValidateGate() {
   return (
     <>
       <h2 className={styles.label}>{t("validateGate.title")}</h2>
-      <p className={styles.hint}>{t("validateGate.text")}</p>
+      <p className={layout.note}>{t("validateGate.text")}</p>
       <Fields
         fields={validateFields}
         parts={{ contracts: <Contracts key={JSON.stringify(contracts)} saved={contracts} /> }}

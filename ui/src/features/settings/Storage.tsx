@@ -15,6 +15,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Row, Section } from "./Section.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./SettingsScreen.module.css";
 
 interface Changed {
@@ -119,7 +120,7 @@ function Copy({ backup, onChanged }: Changed & { backup: Backup }) {
     <div className={styles.row}>
       <div className={styles.text}>
         <RelativeTime at={backup.created_at} />
-        <span className={styles.hint}>{hint.join(" · ")}</span>
+        <span className={layout.note}>{hint.join(" · ")}</span>
       </div>
       <Button aria-label={t("storage.restoreOf", { name })} onClick={() => setAsking(true)}>
         {t("storage.restore")}

@@ -10,6 +10,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { TaskLink } from "../TaskLink.tsx";
 import { useAction } from "../useAction.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
 function Prerequisite({
@@ -60,7 +61,7 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
     if (done) setAdding(false);
   };
   return (
-    <div className={styles.part}>
+    <div className={layout.stack2}>
       <h3 className={styles.heading}>
         {t("task.dependencies")}
         <IconButton
@@ -86,7 +87,7 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
           ))}
         </ul>
       ) : (
-        !adding && <p className={styles.quiet}>{t("task.noDependencies")}</p>
+        !adding && <p className={layout.faint}>{t("task.noDependencies")}</p>
       )}
       {adding && (
         <TaskPicker

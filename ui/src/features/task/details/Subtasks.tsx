@@ -29,7 +29,7 @@ import { TaskLink } from "../TaskLink.tsx";
 import { useAction, type Action } from "../useAction.ts";
 import { inOrder, isOrdered, moved } from "./subtasks.ts";
 import { useSubtasks } from "./useSubtasks.ts";
-import details from "./Details.module.css";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Subtasks.module.css";
 
 function CommitChip({ part }: { part: Task }) {
@@ -318,7 +318,7 @@ export function SubtaskList({
           })}
         </ul>
       ) : (
-        !adding && <p className={details.quiet}>{t("subtasks.none")}</p>
+        !adding && <p className={layout.faint}>{t("subtasks.none")}</p>
       )}
       <ActionError
         title={t("subtasks.notChanged")}

@@ -19,6 +19,7 @@ import { EntryView, type Shown } from "./EntryView.tsx";
 import { Lane } from "./Lane.tsx";
 import { limitOf, standOf } from "./race.ts";
 import { Trail } from "./Trail.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
 export interface RaceTabProps {
@@ -54,7 +55,7 @@ function Empty({ task, start }: RaceTabProps) {
       actions={
         isOff ? undefined : (
           <div className={styles.begin}>
-            <span className={styles.quiet}>
+            <span className={layout.note}>
               <Estimate taskId={task.id} />
             </span>
             {start}

@@ -12,6 +12,7 @@ import { useAction } from "../../useAction.ts";
 import { FileButton, Files } from "./Files.tsx";
 import { Queued } from "./Queued.tsx";
 import { useAttachments } from "./useAttachments.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./FollowUp.module.css";
 
 /** How many comments on the diff nobody was told yet. */
@@ -147,7 +148,7 @@ export function FollowUp({ task, execution }: { task: Task; execution: Execution
               {retry.label}
             </Button>
           )}
-          <span className={styles.gap} />
+          <span className={layout.fill} />
           {running && (
             <Button
               size="sm"
