@@ -22,5 +22,6 @@ export default defineConfig({
     unstubGlobals: true,
     // Importing the window and making a page cost more than most tests; `setup.ts` cleans up instead.
     isolate: false,
+    maxWorkers: "100%",
   },
 });
