@@ -7,6 +7,11 @@ import { createSampleHost } from "#ui/test/sampleHost.ts";
 import { violationsIn } from "#ui/test/violations.ts";
 import { App } from "./App.tsx";
 import { navigate } from "./router.ts";
+// Loaded before the tests: as chunks they may take longer than a test has.
+import "#ui/features/agents/AgentsScreen.tsx";
+import "#ui/features/board/BoardScreen.tsx";
+import "#ui/features/gallery/GalleryScreen.tsx";
+import "#ui/features/settings/SettingsScreen.tsx";
 
 beforeEach(() => {
   preferences.setState({ theme: "system", sidebarCollapsed: false });
