@@ -10,6 +10,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { nextRow, type StrategyRow } from "./strategies.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
 export interface StrategyFieldsProps {
@@ -94,7 +95,7 @@ export function StrategyFields({ rows, onChange, error, path }: StrategyFieldsPr
           })}
         </ol>
       )}
-      {wrong && <span className={styles.error}>{wrong}</span>}
+      {wrong && <span className={layout.error}>{wrong}</span>}
       <div>
         <Button
           size="sm"

@@ -5,6 +5,7 @@ import type { ContractPair } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./ContractList.module.css";
 
 export interface ContractListProps {
@@ -31,7 +32,7 @@ export function ContractList({ contracts, onChange }: ContractListProps) {
             value={pair.importer}
             onChange={(importer) => set(index, { importer })}
           />
-          <span className={styles.takes}>{t("validate.takesFrom")}</span>
+          <span className={layout.note}>{t("validate.takesFrom")}</span>
           <TextField
             label={t("validate.exporter", { count: index + 1 })}
             hideLabel

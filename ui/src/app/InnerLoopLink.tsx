@@ -1,5 +1,5 @@
 import { useTranslation } from "react-i18next";
-import { formatRoute } from "../router.ts";
+import { formatRoute } from "./router.ts";
 
 /** Leads to where races are switched on for a project. */
 export function InnerLoopLink({ projectId }: { projectId: string }) {
