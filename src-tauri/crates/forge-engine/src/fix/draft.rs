@@ -11,7 +11,6 @@ use forge_prompt::fix::SHOWN_BYTES;
 use forge_reading::patch::{MAX_ANSWER_BYTES, Patch, PatchRefusal, read_patch};
 use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{agents, executions, fixes, processes, reviews, tasks};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -59,12 +58,12 @@ async fn record_draft(
     drafted: std::result::Result<FixProposal, String>,
 ) -> Result<Option<FixProposal>> {
     let mut tx = engine.store().write().await?;
-    let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
+    let Some(task) = tx.tasks().get(&draft.task_id).await? else { return Ok(None) };
     let context = core::context::context_of(engine, &mut tx, &task).await?;
     let mut proposal = None;
     draft.finished_at = Some(engine.now());
     match drafted {
-        Ok(fix) if fixes::insert(&mut tx, &fix).await? => {
+        Ok(fix) if tx.fixes_mut().insert(&fix).await? => {
             draft.status = DraftStatus::Drafted;
             draft.fix_id = Some(fix.fix_id.clone());
             proposal = Some(fix);
@@ -80,7 +79,7 @@ async fn record_draft(
             draft.reason = Some(why);
         }
     }
-    fixes::update_draft(&mut tx, &draft).await?;
+    tx.fixes_mut().update_draft(&draft).await?;
     if is_closed(&context, &task) {
         supersede_all(engine, &mut tx, &task, "the task is closed").await?;
     }
@@ -107,9 +106,9 @@ async fn try_draft(
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, &draft.task_id, None).await?;
         // In a race that is the entry, which has the check's log.
-        let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
+        let judged = conn.reviews().task_of(&draft.review_id).await?;
         let judged = judged.unwrap_or_else(|| task.id.clone());
-        let agent = agents::get(&mut conn, &draft.agent_id).await?;
+        let agent = conn.agents().get(&draft.agent_id).await?;
         let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
         let title = task.title.clone();
         (task, context, agent, title, judged)
@@ -211,11 +210,11 @@ async fn read_answer(
 /// Ends the run of a draft, if it is still open: what it did is lost.
 pub(crate) async fn lose_drafter(engine: &Engine, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
     let Some(id) = &draft.execution_id else { return Ok(()) };
-    let open = executions::get(tx, id).await?.filter(|row| !row.execution.status.is_over());
+    let open = tx.executions().get(id).await?.filter(|row| !row.execution.status.is_over());
     let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
     execution.status = ExecutionStatus::Lost;
     execution.finished_at = Some(engine.now());
-    executions::update(tx, &execution).await?;
-    processes::delete(tx, &marker_of(execution.id.as_str()).0).await?;
+    tx.executions_mut().update(&execution).await?;
+    tx.processes_mut().delete(&marker_of(execution.id.as_str()).0).await?;
     Ok(())
 }

@@ -16,7 +16,7 @@ use forge_prompt::coder::{CoderPrompt, coder_layers};
 use forge_prompt::layers::profile_layer;
 use forge_prompt::planner::{PlannerPrompt, planner_layers};
 use forge_prompt::reflexion::reflexion;
-use forge_store::table::{tasks::TaskRow, workspaces};
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -176,7 +176,7 @@ async fn layers_of_role(
 ) -> Result<Vec<Layer>> {
     let workspace = {
         let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &task.id).await?
+        conn.workspaces().last(&task.id).await?
     };
     let plan = match &workspace {
         Some(workspace) => read_plan(workspace).await?,
@@ -233,7 +233,7 @@ const CLOCK_GRAIN_MS: i64 = 50;
 pub(crate) async fn missing_plan(engine: &Engine, task: &TaskRow) -> Result<Option<Objection>> {
     let last = {
         let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &task.id).await?
+        conn.workspaces().last(&task.id).await?
     };
     let none = || Some(("no plan has been written".to_owned(), json!({ "written_at": null })));
     let Some(workspace) = last else { return Ok(none()) };

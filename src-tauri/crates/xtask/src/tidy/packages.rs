@@ -72,7 +72,10 @@ const MAY_KNOW_ALL: &[&str] = &["forge-testkit", "forge-tests"];
 /// Tests of any member may use these, whatever the table says.
 const FOR_TESTS_OF_ALL: &[&str] = &["forge-demo", "forge-testkit"];
 
-/// Checks every edge between members, and that the engine knows no window.
+/// Packages from outside that only one member may use.
+const USED_ONCE: &[(&str, &str)] = &[("sqlx", "forge-store")];
+
+/// Checks every edge between members, that packages of one member stay there, and that the engine knows no window.
 pub fn check(root: &Path, packages: &[Package]) -> Vec<Finding> {
     packages.iter().flat_map(|package| check_package(root, package)).collect()
 }
@@ -95,6 +98,13 @@ fn check_package(root: &Path, package: &Package) -> Vec<Finding> {
                 let message = format!("{} has no place in tidy's table of who may know whom", package.name);
                 findings.push(Finding::of_file(&manifest, message));
             }
+        }
+    }
+    for (name, owner) in USED_ONCE {
+        let uses = package.dependencies.iter().any(|dependency| dependency.name == *name);
+        if uses && package.name != *owner {
+            let message = format!("{} may not know {name}: only {owner} does", package.name);
+            findings.push(Finding::of_file(&manifest, message));
         }
     }
     if manifest.starts_with("src-tauri/crates/") {
@@ -156,6 +166,16 @@ mod tests {
                 vec!["src-tauri/crates/x/Cargo.toml: forge-engine may not know forge-api"],
             ),
             ("forge-engine", vec![("forge-testkit", Some("dev"))], vec![]),
+            (
+                "forge-engine",
+                vec![("sqlx", None)],
+                vec!["src-tauri/crates/x/Cargo.toml: forge-engine may not know sqlx: only forge-store does"],
+            ),
+            (
+                "forge-tests",
+                vec![("sqlx", Some("dev"))],
+                vec!["src-tauri/crates/x/Cargo.toml: forge-tests may not know sqlx: only forge-store does"],
+            ),
             (
                 "forge-engine",
                 vec![("forge-testkit", None)],
