@@ -1,14 +1,53 @@
-//! The contract, a row each.
+//! The contract, a row each: the operation as a type, what it takes and what it answers, then its name, method, path,
+//! summary and handler. The compiler compares the types with the handler's, so that a client that is written against
+//! the row ([`crate::Client`]) asks what the handler reads and reads what the handler answers.
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::LazyLock;
+
+use forge_model::{
+    agent::Agent,
+    approval::Approval,
+    attachment::Attachment,
+    check_offer::CheckOffer,
+    comment::Comment,
+    cost::{CostAnomalyEntry, CostRow, CostSum},
+    debrief::Debrief,
+    delivery::Delivery,
+    diff::{DiffSummary, FileDiff},
+    execution::Execution,
+    fix::{FixProposal, Fixes},
+    inner_loop::InnerLoopState,
+    knowledge::Lesson,
+    lesson::LessonView,
+    log::LogPage,
+    loop_status::SubsystemStatus,
+    merge::{ConflictFile, Merge, MergeQueueEntry},
+    notification::Notification,
+    preview::FilePreview,
+    project::Project,
+    pull_request::HostStanding,
+    race::Race,
+    review::Review,
+    run::RunInfo,
+    storage::Backup,
+    task::Task,
+    transition::Transition,
+    trust::TrustListing,
+    validate::{IterationState, LogEvents, ValidateInput, ValidateReport},
+    workspace::{ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspaceView},
+};
 
 use crate::{
     Method::{Delete, Get, Patch, Post, Put},
     Operation,
+    call::Call,
     ops::{
-        access, agents, attachments, changes, comments, costs, executions, fixes, hooks, knowledge, merges,
-        notifications, projects, races, reviews, storage, system, tasks, teaching, trust, validate,
-        workflows, workspaces,
+        Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
+        executions, fixes, hooks, knowledge, merges, notifications, projects, races, reviews, storage,
+        system, tasks, teaching, trust, validate, workflows, workspaces,
     },
 };
 
@@ -20,176 +59,230 @@ pub fn operations() -> &'static [Operation] {
     &OPERATIONS
 }
 
-#[rustfmt::skip]
-fn table() -> Vec<Operation> {
-    vec![
-        Operation::new("meta", Get, "/meta", "What this Forge is and where it keeps its data.", system::meta).provides(&["meta"]),
-        Operation::new("doctor", Get, "/doctor", "What is in order on this machine and what is not.", system::doctor).provides(&["agents", "projects"]),
-        Operation::new("demo_create", Post, "/demo", "Makes a sample repository with a project, an agent and tasks.", system::demo_create).created(),
-        Operation::new("doors_get", Get, "/doors", "How other programs reach this Forge, and what their configurations must say.", access::get).provides(&["meta"]),
-        Operation::new("doors_update", Patch, "/doors", "Switches MCP on or off.", access::update),
-        Operation::new("doors_token", Get, "/doors/token", "The token that other programs send.", access::token),
-        Operation::new("doors_token_renew", Post, "/doors/token", "Makes the token anew; whoever has the old one is shut out.", access::renew_token),
+/// Makes a type and an entry of the table of each row.
+macro_rules! table {
+    ($(
+        $call:ident($input:ty) -> $output:ty =
+            ($name:literal, $method:ident, $path:literal, $summary:literal, $handler:path)
+            $(.$more:ident($($with:tt)*))*;
+    )*) => {
+        $(
+            #[doc = $summary]
+            #[derive(Debug, Clone, Copy)]
+            pub struct $call;
 
-        Operation::new("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]).cut(),
-        Operation::new("project_create", Post, "/projects", "Adds a repository.", projects::create).created(),
-        Operation::new("project_get", Get, "/projects/{project_id}", "One project, by id or name.", projects::get).provides(&["projects"]),
-        Operation::new("project_update", Patch, "/projects/{project_id}", "Renames a project or changes its default branch.", projects::update),
-        Operation::new("project_delete", Delete, "/projects/{project_id}", "Removes a project and its worktrees, never the repository.", projects::delete),
-        Operation::new("project_pause", Post, "/projects/{project_id}/pause", "Starts nothing new in a project.", projects::pause),
-        Operation::new("project_resume", Post, "/projects/{project_id}/resume", "Starts things again.", projects::resume),
-        Operation::new("project_repository", Get, "/projects/{project_id}/repository", "How the repository's configuration differs from what was accepted.", projects::repository),
-        Operation::new("project_repository_accept", Post, "/projects/{project_id}/repository/accept", "Accepts the repository's configuration as it was shown.", projects::accept_repository),
-        Operation::new("project_repository_undo", Post, "/projects/{project_id}/repository/undo", "Puts the accepted configuration of the repository back.", projects::undo_repository),
-        Operation::new("project_trust", Get, "/projects/{project_id}/trust", "Files that programs run code from as soon as they start, and whether they are trusted.", trust::get).provides(&["projects", "board:{project_id}"]),
-        Operation::new("project_trust_accept", Post, "/projects/{project_id}/trust", "Trusts such files as they were shown; tasks that wait for this go on.", trust::accept),
-        Operation::new("project_settings_get", Get, "/projects/{project_id}/settings", "Settings with what of them is the project's own.", projects::settings).provides(&["projects"]),
-        Operation::new("project_inner_loop", Get, "/projects/{project_id}/inner-loop", "Configuration of the inner loop, and where each value comes from.", projects::inner_loop).provides(&["projects"]),
-        Operation::new("inner_loop_status", Get, "/projects/{project_id}/inner-loop/status", "What each part of the inner loop did last, and what of it is open.", projects::inner_loop_status).provides(&["projects", "board:{project_id}", "knowledge:{project_id}", "costs"]).cut(),
-        Operation::new("project_settings_update", Patch, "/projects/{project_id}/settings", "Changes settings by a JSON merge patch.", projects::patch_settings),
-        Operation::new("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns and the moves a person may make.", workflows::get).provides(&["projects"]),
-        Operation::new("project_workflow_put", Put, "/projects/{project_id}/workflow", "Puts a workflow in force.", workflows::put),
-        Operation::new("workflow_check", Post, "/workflow/check", "Looks a workflow over: everything wrong with it, each with its place.", workflows::check),
-        Operation::new("workflow_presets", Get, "/workflow/presets", "The workflows that come with Forge.", workflows::preset_list).provides(&["meta"]).cut(),
-        Operation::new("hook_test", Post, "/projects/{project_id}/hooks/test", "Runs a lifecycle hook apart from any task run.", hooks::test),
-        Operation::new("hook_test_log", Get, "/projects/{project_id}/hooks/logs/{log_id}", "A stretch of the log of a hook that is tested in the repository itself.", hooks::test_log).provides(&["log:{log_id}"]),
-        Operation::new("project_imports", Get, "/projects/{project_id}/imports", "Settings that other tools' files in the repository ask for.", workspaces::imports).provides(&["projects"]).cut(),
-        Operation::new("project_check_offers", Get, "/projects/{project_id}/checks/offers", "Checks that a project's files imply, where it has none and wants to be asked.", teaching::checks).provides(&["projects"]).cut(),
-        Operation::new("project_checks_take", Post, "/projects/{project_id}/checks/take", "Makes offered checks the project's own.", teaching::take_checks),
-        Operation::new("check_offers", Get, "/checks/offers", "Checks that the files of a repository imply which is no project yet.", teaching::checks_of_folder).cut(),
-        Operation::new("project_backups", Get, "/projects/{project_id}/backups", "What was kept before worktrees went, of all tasks.", workspaces::project_backups).provides(&["workspaces"]).cut(),
-        Operation::new("project_board", Get, "/projects/{project_id}/board", "How many tasks are in each column.", projects::board).provides(&["board:{project_id}"]),
+            impl Call for $call {
+                type Input = $input;
+                type Output = $output;
+                const NAME: &'static str = $name;
+            }
+        )*
 
-        Operation::new("knowledge_list", Get, "/projects/{project_id}/knowledge", "What a project has learned: lessons that wait for a person, then those that the branch keeps.", knowledge::list).provides(&["knowledge:{project_id}"]),
-        Operation::new("knowledge_search", Get, "/projects/{project_id}/knowledge/search", "The lessons that a text finds, the best first.", knowledge::search).provides(&["knowledge:{project_id}"]),
-        Operation::new("knowledge_propose", Post, "/projects/{project_id}/knowledge", "Proposes a lesson.", knowledge::propose).created(),
-        Operation::new("knowledge_accept", Post, "/projects/{project_id}/knowledge/{lesson_id}/accept", "Adds a lesson to the repository.", knowledge::accept),
-        Operation::new("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Leaves a proposed lesson out.", knowledge::dismiss),
+        fn table() -> Vec<Operation> {
+            vec![$(
+                Operation::new::<$call, _, _>($method, $path, $summary, $handler)$(.$more($($with)*))*
+            ),*]
+        }
 
-        Operation::new("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).cut(),
-        Operation::new("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created(),
-        Operation::new("agent_get", Get, "/agents/{agent_id}", "One agent profile.", agents::get).provides(&["agents"]),
-        Operation::new("agent_update", Patch, "/agents/{agent_id}", "Changes an agent profile.", agents::update),
-        Operation::new("agent_delete", Delete, "/agents/{agent_id}", "Removes an agent profile that nothing names.", agents::delete),
-        Operation::new("agent_pause", Post, "/agents/{agent_id}/pause", "Starts nothing new on an agent.", agents::pause),
-        Operation::new("agent_resume", Post, "/agents/{agent_id}/resume", "Starts things on it again.", agents::resume),
-        Operation::new("agent_known", Get, "/agents/detect", "The agent programs that Forge knows, and where they are on this machine.", agents::known).provides(&["agents"]).cut(),
-        Operation::new("agent_probe", Post, "/agents/probe", "Looks for the program of a profile that need not be stored.", agents::probe),
-        Operation::new("agent_models", Post, "/agents/models", "The models that a program offers.", agents::models),
-        Operation::new("agent_try", Post, "/agents/{agent_id}/try", "Lets the agent answer one word; costs what that costs.", agents::trial),
-        Operation::new("agent_check", Post, "/agents/{agent_id}/check", "Looks for the agent's program.", agents::check),
+        #[cfg(test)]
+        const CALLS: &[TypedCall] = &[$(
+            TypedCall {
+                type_name: stringify!($call),
+                name: $name,
+                input: again::<$input>,
+                output: again::<$output>,
+            }
+        ),*];
+    };
+}
 
-        Operation::new("task_list", Get, "/projects/{project_id}/tasks", "A page of tasks in board order.", tasks::list).provides(&["board:{project_id}"]),
-        Operation::new("task_create", Post, "/projects/{project_id}/tasks", "Makes a task.", tasks::create).created(),
-        Operation::new("task_find", Get, "/projects/{project_id}/tasks/by-number/{number}", "A task by its number.", tasks::find).provides(&["board:{project_id}"]),
-        Operation::new("task_get", Get, "/tasks/{task_id}", "One task.", tasks::get).provides(&["task:{task_id}"]),
-        Operation::new("task_update", Patch, "/tasks/{task_id}", "Changes what a task says.", tasks::update),
-        Operation::new("task_delete", Delete, "/tasks/{task_id}", "Removes a closed task with its history.", tasks::delete),
-        Operation::new("task_claim", Post, "/tasks/{task_id}/claim", "Gives a task to an agent or to the person and starts work.", tasks::claim),
-        Operation::new("task_transition", Post, "/tasks/{task_id}/transition", "Moves a task to another state.", tasks::transition),
-        Operation::new("task_move", Post, "/tasks/{task_id}/move", "Moves a card: state and place in one.", tasks::move_card),
-        Operation::new("task_undo", Post, "/tasks/{task_id}/undo", "Takes a drag back while its agent has not been started.", tasks::undo),
-        Operation::new("task_action", Post, "/tasks/{task_id}/actions/{verb}", "Performs an action on a task.", tasks::action),
-        Operation::new("task_assign", Put, "/tasks/{task_id}/roles/{role}", "Gives a role to an agent, to the person or to nobody.", tasks::assign),
-        Operation::new("task_dependency_add", Post, "/tasks/{task_id}/dependencies", "Lets a task wait for another.", tasks::add_dependency),
-        Operation::new("task_dependency_remove", Delete, "/tasks/{task_id}/dependencies/{depends_on}", "Takes a dependency away.", tasks::remove_dependency),
-        Operation::new("task_subtasks", Get, "/tasks/{task_id}/subtasks", "A task's parts, in their order.", tasks::subtasks).provides(&["task:{task_id}"]).cut(),
-        Operation::new("task_transitions", Get, "/tasks/{task_id}/transitions", "Every move with what ran after it.", tasks::transitions).provides(&["task:{task_id}"]).cut(),
-        Operation::new("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "What the next run of the agent would be told.", tasks::prompt_preview).provides(&["task:{task_id}"]),
-        Operation::new("task_plan", Get, "/tasks/{task_id}/plan", "The plan that was written for a task.", tasks::plan).provides(&["task:{task_id}"]),
-        Operation::new("task_plan_put", Put, "/tasks/{task_id}/plan", "Writes a task's plan by hand.", tasks::put_plan),
-        Operation::new("attention", Get, "/attention", "Tasks that need the person, oldest first.", tasks::attention).provides(&["attention"]),
+#[cfg(test)]
+type Again = fn(&serde_json::Value) -> serde_json::Result<serde_json::Value>;
 
-        Operation::new("task_reviews", Get, "/tasks/{task_id}/reviews", "Every attempt at passing a gate.", reviews::list).provides(&["task:{task_id}"]).cut(),
-        Operation::new("review_approve", Post, "/tasks/{task_id}/review/approve", "Passes the review that waits for a person.", reviews::approve),
-        Operation::new("review_reject", Post, "/tasks/{task_id}/review/reject", "Sends the work back with a reason.", reviews::reject),
-        Operation::new("gate_approve", Post, "/tasks/{task_id}/gates/{state}/approve", "Passes one gate.", reviews::approve_gate),
-        Operation::new("gate_reject", Post, "/tasks/{task_id}/gates/{state}/reject", "Sends the work back from one gate.", reviews::reject_gate),
-        Operation::new("review_cancel", Post, "/tasks/{task_id}/review/cancel", "Stops the checks or the auditor that run.", reviews::cancel),
-        Operation::new("task_comments", Get, "/tasks/{task_id}/comments", "What was said on lines of the diff, oldest first.", comments::list).provides(&["task:{task_id}", "diff:{task_id}"]).cut(),
-        Operation::new("comment_create", Post, "/tasks/{task_id}/comments", "Makes a draft of a comment.", comments::create).created(),
-        Operation::new("comment_update", Patch, "/comments/{comment_id}", "Rewrites a draft, or settles a comment.", comments::update),
-        Operation::new("comment_delete", Delete, "/comments/{comment_id}", "Removes a draft.", comments::delete),
+/// A row's types, for tests.
+#[cfg(test)]
+struct TypedCall {
+    type_name: &'static str,
+    name: &'static str,
+    input: Again,
+    output: Again,
+}
 
-        Operation::new("task_debrief", Get, "/tasks/{task_id}/debrief", "What a task left behind: the note of how it went, and its postmortems.", teaching::debrief).provides(&["task:{task_id}"]),
-        Operation::new("task_races", Get, "/tasks/{task_id}/races", "Every race of a task, with what is known of each entry.", races::list).provides(&["task:{task_id}"]).cut(),
-        Operation::new("task_race", Get, "/tasks/{task_id}/race", "The latest race of a task.", races::last).provides(&["task:{task_id}"]),
-        Operation::new("race_crown", Post, "/tasks/{task_id}/race/crown", "Says whose work is the task's.", races::crown),
-        Operation::new("race_estimate", Get, "/tasks/{task_id}/race-estimate", "What a race of a task is likely to cost.", costs::race_estimate).provides(&["task:{task_id}", "costs"]),
-        Operation::new("project_race_estimate", Post, "/projects/{project_id}/race-estimate", "What the race of a task to be made is likely to cost, with these strategies or the project's.", costs::new_race_estimate).provides(&["projects", "costs"]),
+/// Reads a value as a type and writes it.
+#[cfg(test)]
+fn again<T: serde::Serialize + serde::de::DeserializeOwned>(
+    value: &serde_json::Value,
+) -> serde_json::Result<serde_json::Value> {
+    serde_json::to_value(T::deserialize(value)?)
+}
 
-        Operation::new("cost_sums", Get, "/costs", "What runs cost by day, project, task, agent or model.", costs::sums).provides(&["costs"]).cut(),
-        Operation::new("cost_ledger", Get, "/costs/runs", "What every run cost, a page of lines, the latest end first.", costs::ledger).provides(&["costs"]),
-        Operation::new("cost_csv", Get, "/costs/runs/csv", "A page of that as comma-separated values.", costs::csv),
-        Operation::new("cost_totals", Get, "/costs/totals", "What runs cost by day, project, task, agent and model.", costs::totals).provides(&["costs"]),
-        Operation::new("cost_series", Get, "/costs/series", "The course of what coder runs cost, by model.", costs::series).provides(&["costs"]),
-        Operation::new("cost_anomalies", Get, "/costs/anomalies", "Runs that cost more than is usual, the latest first.", costs::anomalies).provides(&["costs"]),
+table! {
+    Meta(Empty) -> system::Meta = ("meta", Get, "/meta", "What this Forge is and where it keeps its data.", system::meta).provides(&["meta"]);
+    Doctor(Empty) -> system::Doctor = ("doctor", Get, "/doctor", "What is in order on this machine and what is not.", system::doctor).provides(&["agents", "projects"]);
+    DemoCreate(Empty) -> Project = ("demo_create", Post, "/demo", "Makes a sample repository with a project, an agent and tasks.", system::demo_create).created();
+    DoorsGet(Empty) -> access::Doors = ("doors_get", Get, "/doors", "How other programs reach this Forge, and what their configurations must say.", access::get).provides(&["meta"]);
+    DoorsUpdate(access::UpdateDoors) -> access::Doors = ("doors_update", Patch, "/doors", "Switches MCP on or off.", access::update);
+    DoorsToken(Empty) -> access::AccessToken = ("doors_token", Get, "/doors/token", "The token that other programs send.", access::token);
+    DoorsTokenRenew(Empty) -> access::AccessToken = ("doors_token_renew", Post, "/doors/token", "Makes the token anew; whoever has the old one is shut out.", access::renew_token);
 
-        Operation::new("task_fixes", Get, "/tasks/{task_id}/fixes", "The fixes that were drafted for a task, oldest first.", fixes::of_task).provides(&["task:{task_id}"]).cut(),
-        Operation::new("fix_list", Get, "/tasks/{task_id}/fixes/drafts", "What was drafted to mend a task's failed checks, and the attempts at drafting.", fixes::list).provides(&["task:{task_id}"]),
-        Operation::new("project_fixes", Get, "/projects/{project_id}/fixes", "The drafted fixes of a project.", fixes::of_project).provides(&["fixes"]).cut(),
-        Operation::new("fix_apply", Post, "/fixes/{fix_id}/apply", "Applies a drafted fix and runs the failing step again; what does not help is rolled back.", fixes::apply),
-        Operation::new("fix_rollback", Post, "/fixes/{fix_id}/rollback", "Takes an applied fix back.", fixes::rollback),
-        Operation::new("fix_reject", Post, "/fixes/{fix_id}/reject", "Puts a drafted fix aside.", fixes::reject),
+    ProjectList(Empty) -> Page<Project> = ("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]).cut();
+    ProjectCreate(projects::CreateProject) -> Project = ("project_create", Post, "/projects", "Adds a repository.", projects::create).created();
+    ProjectGet(projects::ProjectPath) -> Project = ("project_get", Get, "/projects/{project_id}", "One project, by id or name.", projects::get).provides(&["projects"]);
+    ProjectUpdate(projects::UpdateProject) -> Project = ("project_update", Patch, "/projects/{project_id}", "Renames a project or changes its default branch.", projects::update);
+    ProjectDelete(projects::DeleteProject) -> Done = ("project_delete", Delete, "/projects/{project_id}", "Removes a project and its worktrees, never the repository.", projects::delete);
+    ProjectPause(projects::ProjectPath) -> Project = ("project_pause", Post, "/projects/{project_id}/pause", "Starts nothing new in a project.", projects::pause);
+    ProjectResume(projects::ProjectPath) -> Project = ("project_resume", Post, "/projects/{project_id}/resume", "Starts things again.", projects::resume);
+    ProjectRepository(projects::ProjectPath) -> projects::RepositoryState = ("project_repository", Get, "/projects/{project_id}/repository", "How the repository's configuration differs from what was accepted.", projects::repository);
+    ProjectRepositoryAccept(projects::AcceptRepository) -> projects::RepositoryState = ("project_repository_accept", Post, "/projects/{project_id}/repository/accept", "Accepts the repository's configuration as it was shown.", projects::accept_repository);
+    ProjectRepositoryUndo(projects::ProjectPath) -> projects::RepositoryState = ("project_repository_undo", Post, "/projects/{project_id}/repository/undo", "Puts the accepted configuration of the repository back.", projects::undo_repository);
+    ProjectTrust(trust::TrustPath) -> TrustListing = ("project_trust", Get, "/projects/{project_id}/trust", "Files that programs run code from as soon as they start, and whether they are trusted.", trust::get).provides(&["projects", "board:{project_id}"]);
+    ProjectTrustAccept(trust::TrustFiles) -> TrustListing = ("project_trust_accept", Post, "/projects/{project_id}/trust", "Trusts such files as they were shown; tasks that wait for this go on.", trust::accept);
+    ProjectSettingsGet(projects::ProjectPath) -> projects::SettingsView = ("project_settings_get", Get, "/projects/{project_id}/settings", "Settings with what of them is the project's own.", projects::settings).provides(&["projects"]);
+    ProjectInnerLoop(projects::ProjectPath) -> InnerLoopState = ("project_inner_loop", Get, "/projects/{project_id}/inner-loop", "Configuration of the inner loop, and where each value comes from.", projects::inner_loop).provides(&["projects"]);
+    InnerLoopStatus(projects::ProjectPath) -> Page<SubsystemStatus> = ("inner_loop_status", Get, "/projects/{project_id}/inner-loop/status", "What each part of the inner loop did last, and what of it is open.", projects::inner_loop_status).provides(&["projects", "board:{project_id}", "knowledge:{project_id}", "costs"]).cut();
+    ProjectSettingsUpdate(projects::PatchSettings) -> projects::SettingsView = ("project_settings_update", Patch, "/projects/{project_id}/settings", "Changes settings by a JSON merge patch.", projects::patch_settings);
+    ProjectWorkflowGet(projects::ProjectPath) -> workflows::WorkflowView = ("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns and the moves a person may make.", workflows::get).provides(&["projects"]);
+    ProjectWorkflowPut(workflows::PutWorkflow) -> workflows::WorkflowView = ("project_workflow_put", Put, "/projects/{project_id}/workflow", "Puts a workflow in force.", workflows::put);
+    WorkflowCheck(workflows::CheckWorkflow) -> workflows::WorkflowReport = ("workflow_check", Post, "/workflow/check", "Looks a workflow over: everything wrong with it, each with its place.", workflows::check);
+    WorkflowPresets(Empty) -> Page<workflows::Preset> = ("workflow_presets", Get, "/workflow/presets", "The workflows that come with Forge.", workflows::preset_list).provides(&["meta"]).cut();
+    HookTest(hooks::TestHook) -> forge_model::hook::HookTest = ("hook_test", Post, "/projects/{project_id}/hooks/test", "Runs a lifecycle hook apart from any task run.", hooks::test);
+    HookTestLog(hooks::ReadHookTestLog) -> LogPage = ("hook_test_log", Get, "/projects/{project_id}/hooks/logs/{log_id}", "A stretch of the log of a hook that is tested in the repository itself.", hooks::test_log).provides(&["log:{log_id}"]);
+    ProjectImports(projects::ProjectPath) -> Page<ImportOffer> = ("project_imports", Get, "/projects/{project_id}/imports", "Settings that other tools' files in the repository ask for.", workspaces::imports).provides(&["projects"]).cut();
+    ProjectCheckOffers(projects::ProjectPath) -> Page<CheckOffer> = ("project_check_offers", Get, "/projects/{project_id}/checks/offers", "Checks that a project's files imply, where it has none and wants to be asked.", teaching::checks).provides(&["projects"]).cut();
+    ProjectChecksTake(teaching::TakeChecks) -> Done = ("project_checks_take", Post, "/projects/{project_id}/checks/take", "Makes offered checks the project's own.", teaching::take_checks);
+    CheckOffers(teaching::CheckFolder) -> Page<CheckOffer> = ("check_offers", Get, "/checks/offers", "Checks that the files of a repository imply which is no project yet.", teaching::checks_of_folder).cut();
+    ProjectBackups(projects::ProjectPath) -> Page<WorkspaceBackup> = ("project_backups", Get, "/projects/{project_id}/backups", "What was kept before worktrees went, of all tasks.", workspaces::project_backups).provides(&["workspaces"]).cut();
+    ProjectBoard(projects::ProjectPath) -> projects::Board = ("project_board", Get, "/projects/{project_id}/board", "How many tasks are in each column.", projects::board).provides(&["board:{project_id}"]);
 
-        Operation::new("task_merges", Get, "/tasks/{task_id}/merges", "Every attempt at merging.", merges::list).provides(&["task:{task_id}"]).cut(),
-        Operation::new("task_conflict", Get, "/tasks/{task_id}/conflict", "What the last merge conflicts in.", merges::conflict).provides(&["task:{task_id}"]),
-        Operation::new("task_conflict_file", Get, "/tasks/{task_id}/conflict/file", "One file in conflict with its three sides.", merges::conflict_file).provides(&["task:{task_id}"]),
-        Operation::new("task_delivery", Get, "/tasks/{task_id}/delivery", "What a closed task delivered.", merges::delivery).provides(&["task:{task_id}"]),
-        Operation::new("project_merge_queue", Get, "/projects/{project_id}/merge-queue", "Tasks that are being merged or stand in line.", merges::queue).provides(&["board:{project_id}"]).cut(),
-        Operation::new("task_pull_request", Get, "/tasks/{task_id}/pull-request", "A task's pull request as last seen.", merges::pull_request).provides(&["task:{task_id}"]),
-        Operation::new("pull_request_refresh", Post, "/tasks/{task_id}/pull-request/refresh", "Asks the code host now.", merges::refresh_pull_request),
-        Operation::new("pull_request_send", Post, "/tasks/{task_id}/pull-request/send", "Sends comments and failed checks to the agent.", merges::send_news),
-        Operation::new("project_code_host", Get, "/projects/{project_id}/code-host", "Whether the project's code host can be used.", merges::host).provides(&["projects"]),
-        Operation::new("code_host_token_put", Put, "/projects/{project_id}/code-host/token", "Keeps a token in the system's keychain.", merges::put_token),
-        Operation::new("code_host_token_forget", Delete, "/projects/{project_id}/code-host/token", "Takes the token out of the keychain.", merges::forget_token),
+    KnowledgeList(knowledge::ListKnowledge) -> Page<LessonView> = ("knowledge_list", Get, "/projects/{project_id}/knowledge", "What a project has learned: lessons that wait for a person, then those that the branch keeps.", knowledge::list).provides(&["knowledge:{project_id}"]);
+    KnowledgeSearch(knowledge::SearchKnowledge) -> Page<Lesson> = ("knowledge_search", Get, "/projects/{project_id}/knowledge/search", "The lessons that a text finds, the best first.", knowledge::search).provides(&["knowledge:{project_id}"]);
+    KnowledgePropose(knowledge::ProposeLesson) -> LessonView = ("knowledge_propose", Post, "/projects/{project_id}/knowledge", "Proposes a lesson.", knowledge::propose).created();
+    KnowledgeAccept(knowledge::AcceptLesson) -> LessonView = ("knowledge_accept", Post, "/projects/{project_id}/knowledge/{lesson_id}/accept", "Adds a lesson to the repository.", knowledge::accept);
+    KnowledgeDismiss(knowledge::LessonPath) -> LessonView = ("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Leaves a proposed lesson out.", knowledge::dismiss);
 
-        Operation::new("task_executions", Get, "/tasks/{task_id}/executions", "Every run of an agent.", executions::list).provides(&["task:{task_id}"]).cut(),
-        Operation::new("execution_get", Get, "/executions/{execution_id}", "One run of an agent.", executions::get).provides(&["executions"]),
-        Operation::new("execution_logs", Get, "/executions/{execution_id}/logs", "A stretch of a run's log.", executions::logs).provides(&["log:{execution_id}"]),
-        Operation::new("task_log", Get, "/tasks/{task_id}/logs/{log_id}", "A stretch of the log of a run, a check or a set-up.", executions::task_log).provides(&["log:{log_id}"]),
-        Operation::new("task_log_text", Get, "/tasks/{task_id}/logs/{log_id}/texts/{seq}", "A long text that a log keeps apart.", executions::log_text),
-        Operation::new("execution_stop", Post, "/executions/{execution_id}/stop", "Ends a run.", executions::stop),
-        Operation::new("run_list", Get, "/runs", "What runs on this machine for tasks, with its processes.", executions::runs).cut(),
-        Operation::new("approval_list", Get, "/approvals", "What agents ask, oldest first.", executions::approvals).provides(&["approvals"]).cut(),
-        Operation::new("approval_answer", Post, "/executions/{execution_id}/approvals/{approval_id}", "Answers what an agent asks.", executions::answer_approval),
-        Operation::new("attachment_list", Get, "/tasks/{task_id}/attachments", "Files that wait for the next message to the agent.", attachments::list).provides(&["task:{task_id}"]).cut(),
-        Operation::new("attachment_add", Post, "/tasks/{task_id}/attachments", "Keeps a file for the next message to the agent.", attachments::add).created().takes_up_to(attachments::MAX_BODY),
-        Operation::new("attachment_remove", Delete, "/attachments/{attachment_id}", "Takes a file back that waits for its message.", attachments::remove),
-        Operation::new("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Says something to the agent.", executions::follow_up),
+    AgentList(Empty) -> Page<Agent> = ("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).cut();
+    AgentCreate(agents::CreateAgent) -> Agent = ("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created();
+    AgentGet(agents::AgentPath) -> Agent = ("agent_get", Get, "/agents/{agent_id}", "One agent profile.", agents::get).provides(&["agents"]);
+    AgentUpdate(agents::UpdateAgent) -> Agent = ("agent_update", Patch, "/agents/{agent_id}", "Changes an agent profile.", agents::update);
+    AgentDelete(agents::AgentPath) -> Done = ("agent_delete", Delete, "/agents/{agent_id}", "Removes an agent profile that nothing names.", agents::delete);
+    AgentPause(agents::AgentPath) -> Agent = ("agent_pause", Post, "/agents/{agent_id}/pause", "Starts nothing new on an agent.", agents::pause);
+    AgentResume(agents::AgentPath) -> Agent = ("agent_resume", Post, "/agents/{agent_id}/resume", "Starts things on it again.", agents::resume);
+    AgentKnown(Empty) -> Page<agents::KnownAgent> = ("agent_known", Get, "/agents/detect", "The agent programs that Forge knows, and where they are on this machine.", agents::known).provides(&["agents"]).cut();
+    AgentProbe(agents::ProbeAgent) -> agents::AgentCheck = ("agent_probe", Post, "/agents/probe", "Looks for the program of a profile that need not be stored.", agents::probe);
+    AgentModels(agents::ProbeAgent) -> agents::AgentModels = ("agent_models", Post, "/agents/models", "The models that a program offers.", agents::models);
+    AgentTry(agents::AgentPath) -> agents::AgentTrial = ("agent_try", Post, "/agents/{agent_id}/try", "Lets the agent answer one word; costs what that costs.", agents::trial);
+    AgentCheck(agents::AgentPath) -> agents::AgentCheck = ("agent_check", Post, "/agents/{agent_id}/check", "Looks for the agent's program.", agents::check);
 
-        Operation::new("workspace_list", Get, "/workspaces", "Worktrees that exist.", workspaces::list).provides(&["workspaces"]).cut(),
-        Operation::new("workspace_disk", Get, "/workspaces/disk", "The disk space of each project's worktrees.", workspaces::disk).provides(&["workspaces"]).cut(),
-        Operation::new("workspace_measure", Post, "/workspaces/measure", "Measures all worktrees anew.", workspaces::measure),
-        Operation::new("workspace_orphans", Get, "/workspaces/orphans", "Folders under the workspace root that belong to no task.", workspaces::orphans).provides(&["workspaces"]).cut(),
-        Operation::new("orphan_reclaim", Post, "/workspaces/orphans/reclaim", "Removes such a folder, after a backup.", workspaces::reclaim),
-        Operation::new("orphan_adopt", Post, "/workspaces/orphans/adopt", "Makes such a worktree the one of a new task.", workspaces::adopt).created(),
-        Operation::new("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove),
-        Operation::new("workspace_keep", Post, "/tasks/{task_id}/workspace/keep", "Keeps a closed task's worktree until a person removes it.", workspaces::keep),
-        Operation::new("task_workspace", Get, "/tasks/{task_id}/workspace", "A task's latest worktree record.", workspaces::get).provides(&["task:{task_id}"]),
-        Operation::new("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "A fresh worktree; the old content is backed up.", workspaces::reset),
-        Operation::new("task_backups", Get, "/tasks/{task_id}/backups", "What was kept before worktrees went.", workspaces::backups).provides(&["task:{task_id}"]).cut(),
-        Operation::new("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Puts a backup back into the worktree.", workspaces::restore),
-        Operation::new("task_changes", Get, "/tasks/{task_id}/diff", "The changed files of a task with their lines.", changes::read).provides(&["diff:{task_id}"]),
-        Operation::new("task_diff", Get, "/tasks/{task_id}/diff/files", "The changed files of a task.", workspaces::diff).provides(&["diff:{task_id}"]),
-        Operation::new("task_diff_file", Get, "/tasks/{task_id}/diff/file", "A page of one changed file.", workspaces::diff_file).provides(&["diff:{task_id}"]),
-        Operation::new("task_diff_preview", Get, "/tasks/{task_id}/diff/preview", "One side of a changed file as a picture.", workspaces::preview).provides(&["diff:{task_id}"]),
+    TaskList(tasks::ListTasks) -> Page<Task> = ("task_list", Get, "/projects/{project_id}/tasks", "A page of tasks in board order.", tasks::list).provides(&["board:{project_id}"]);
+    TaskCreate(tasks::CreateTask) -> Task = ("task_create", Post, "/projects/{project_id}/tasks", "Makes a task.", tasks::create).created();
+    TaskFind(tasks::FindTask) -> Task = ("task_find", Get, "/projects/{project_id}/tasks/by-number/{number}", "A task by its number.", tasks::find).provides(&["board:{project_id}"]);
+    TaskGet(TaskPath) -> Task = ("task_get", Get, "/tasks/{task_id}", "One task.", tasks::get).provides(&["task:{task_id}"]);
+    TaskUpdate(tasks::UpdateTask) -> Task = ("task_update", Patch, "/tasks/{task_id}", "Changes what a task says.", tasks::update);
+    TaskDelete(tasks::DeleteTask) -> Done = ("task_delete", Delete, "/tasks/{task_id}", "Removes a closed task with its history.", tasks::delete);
+    TaskClaim(tasks::ClaimTask) -> Task = ("task_claim", Post, "/tasks/{task_id}/claim", "Gives a task to an agent or to the person and starts work.", tasks::claim);
+    TaskTransition(tasks::TransitionTask) -> TaskAndReview = ("task_transition", Post, "/tasks/{task_id}/transition", "Moves a task to another state.", tasks::transition);
+    TaskMove(tasks::MoveTask) -> TaskAndReview = ("task_move", Post, "/tasks/{task_id}/move", "Moves a card: state and place in one.", tasks::move_card);
+    TaskUndo(TaskPath) -> Task = ("task_undo", Post, "/tasks/{task_id}/undo", "Takes a drag back while its agent has not been started.", tasks::undo);
+    TaskAction(tasks::TakeOffer) -> TaskAndReview = ("task_action", Post, "/tasks/{task_id}/actions/{verb}", "Performs an action on a task.", tasks::action);
+    TaskAssign(tasks::AssignRole) -> Task = ("task_assign", Put, "/tasks/{task_id}/roles/{role}", "Gives a role to an agent, to the person or to nobody.", tasks::assign);
+    TaskDependencyAdd(tasks::Dependency) -> Task = ("task_dependency_add", Post, "/tasks/{task_id}/dependencies", "Lets a task wait for another.", tasks::add_dependency);
+    TaskDependencyRemove(tasks::Dependency) -> Task = ("task_dependency_remove", Delete, "/tasks/{task_id}/dependencies/{depends_on}", "Takes a dependency away.", tasks::remove_dependency);
+    TaskSubtasks(TaskPath) -> Page<Task> = ("task_subtasks", Get, "/tasks/{task_id}/subtasks", "A task's parts, in their order.", tasks::subtasks).provides(&["task:{task_id}"]).cut();
+    TaskTransitions(TaskPath) -> Page<Transition> = ("task_transitions", Get, "/tasks/{task_id}/transitions", "Every move with what ran after it.", tasks::transitions).provides(&["task:{task_id}"]).cut();
+    TaskPromptPreview(TaskPath) -> tasks::Prompt = ("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "What the next run of the agent would be told.", tasks::prompt_preview).provides(&["task:{task_id}"]);
+    TaskPlan(TaskPath) -> tasks::PlanView = ("task_plan", Get, "/tasks/{task_id}/plan", "The plan that was written for a task.", tasks::plan).provides(&["task:{task_id}"]);
+    TaskPlanPut(tasks::PutPlan) -> tasks::PlanView = ("task_plan_put", Put, "/tasks/{task_id}/plan", "Writes a task's plan by hand.", tasks::put_plan);
+    Attention(tasks::Limited) -> Page<Task> = ("attention", Get, "/attention", "Tasks that need the person, oldest first.", tasks::attention).provides(&["attention"]);
 
-        Operation::new("validate", Post, "/validate", "Checks a piece of work and counts the attempt.", validate::validate).ends_with_caller(),
-        Operation::new("validate_cancel", Post, "/validate/cancel", "Ends what is checked for a module; nothing is counted.", validate::cancel),
-        Operation::new("validate_state", Get, "/validate/state", "A module's attempts, what was checked last and what came of it.", validate::state).provides(&["validate"]),
-        Operation::new("validate_reset", Delete, "/validate/state", "Forgets a module's attempts.", validate::reset),
-        Operation::new("validate_log", Get, "/validate/log", "The latest calls and verdicts, oldest first.", validate::log).provides(&["validate"]),
+    TaskReviews(TaskPath) -> Page<Review> = ("task_reviews", Get, "/tasks/{task_id}/reviews", "Every attempt at passing a gate.", reviews::list).provides(&["task:{task_id}"]).cut();
+    ReviewApprove(reviews::DecideReview) -> TaskAndReview = ("review_approve", Post, "/tasks/{task_id}/review/approve", "Passes the review that waits for a person.", reviews::approve);
+    ReviewReject(reviews::DecideReview) -> TaskAndReview = ("review_reject", Post, "/tasks/{task_id}/review/reject", "Sends the work back with a reason.", reviews::reject);
+    GateApprove(reviews::DecideGate) -> TaskAndReview = ("gate_approve", Post, "/tasks/{task_id}/gates/{state}/approve", "Passes one gate.", reviews::approve_gate);
+    GateReject(reviews::DecideGate) -> TaskAndReview = ("gate_reject", Post, "/tasks/{task_id}/gates/{state}/reject", "Sends the work back from one gate.", reviews::reject_gate);
+    ReviewCancel(TaskPath) -> TaskAndReview = ("review_cancel", Post, "/tasks/{task_id}/review/cancel", "Stops the checks or the auditor that run.", reviews::cancel);
+    TaskComments(TaskPath) -> Page<Comment> = ("task_comments", Get, "/tasks/{task_id}/comments", "What was said on lines of the diff, oldest first.", comments::list).provides(&["task:{task_id}", "diff:{task_id}"]).cut();
+    CommentCreate(comments::CreateComment) -> Comment = ("comment_create", Post, "/tasks/{task_id}/comments", "Makes a draft of a comment.", comments::create).created();
+    CommentUpdate(comments::UpdateComment) -> Comment = ("comment_update", Patch, "/comments/{comment_id}", "Rewrites a draft, or settles a comment.", comments::update);
+    CommentDelete(comments::CommentPath) -> Done = ("comment_delete", Delete, "/comments/{comment_id}", "Removes a draft.", comments::delete);
 
-        Operation::new("storage_get", Get, "/storage", "The state of the database and its disk.", storage::get).provides(&["storage"]),
-        Operation::new("storage_usage", Get, "/storage/usage", "What Forge's own data takes on the disk.", storage::usage).provides(&["storage"]),
-        Operation::new("storage_update", Patch, "/storage", "Sets how long old data is kept.", storage::update),
-        Operation::new("storage_answer", Post, "/storage/questions/{kind}", "Says whether more than half of something is deleted.", storage::answer),
-        Operation::new("database_backups", Get, "/backups", "The copies of the database, newest first.", storage::backups).provides(&["storage"]).cut(),
-        Operation::new("database_backup_create", Post, "/backups", "Copies the database while work goes on.", storage::back_up).created().without_database(),
-        Operation::new("database_backup_restore", Post, "/backups/{name}/restore", "Restores a copy of the database when Forge is started again.", storage::restore).without_database(),
+    TaskDebrief(TaskPath) -> Debrief = ("task_debrief", Get, "/tasks/{task_id}/debrief", "What a task left behind: the note of how it went, and its postmortems.", teaching::debrief).provides(&["task:{task_id}"]);
+    TaskRaces(TaskPath) -> Page<Race> = ("task_races", Get, "/tasks/{task_id}/races", "Every race of a task, with what is known of each entry.", races::list).provides(&["task:{task_id}"]).cut();
+    TaskRace(TaskPath) -> Race = ("task_race", Get, "/tasks/{task_id}/race", "The latest race of a task.", races::last).provides(&["task:{task_id}"]);
+    RaceCrown(races::CrownEntry) -> Race = ("race_crown", Post, "/tasks/{task_id}/race/crown", "Says whose work is the task's.", races::crown);
+    RaceEstimate(costs::EstimateRace) -> forge_model::race::RaceEstimate = ("race_estimate", Get, "/tasks/{task_id}/race-estimate", "What a race of a task is likely to cost.", costs::race_estimate).provides(&["task:{task_id}", "costs"]);
+    ProjectRaceEstimate(costs::EstimateNewRace) -> forge_model::race::RaceEstimate = ("project_race_estimate", Post, "/projects/{project_id}/race-estimate", "What the race of a task to be made is likely to cost, with these strategies or the project's.", costs::new_race_estimate).provides(&["projects", "costs"]);
 
-        Operation::new("notification_list", Get, "/notifications", "What the person was told, newest first.", notifications::list).provides(&["notifications"]),
-        Operation::new("notification_read", Post, "/notifications/read", "Marks notifications as seen.", notifications::read),
-    ]
+    CostSums(costs::CostsBy) -> Page<CostSum> = ("cost_sums", Get, "/costs", "What runs cost by day, project, task, agent or model.", costs::sums).provides(&["costs"]).cut();
+    CostLedger(costs::ListCosts) -> Page<CostRow> = ("cost_ledger", Get, "/costs/runs", "What every run cost, a page of lines, the latest end first.", costs::ledger).provides(&["costs"]);
+    CostCsv(costs::ListCosts) -> costs::CsvPage = ("cost_csv", Get, "/costs/runs/csv", "A page of that as comma-separated values.", costs::csv);
+    CostTotals(costs::CostsOf) -> forge_model::cost::CostTotals = ("cost_totals", Get, "/costs/totals", "What runs cost by day, project, task, agent and model.", costs::totals).provides(&["costs"]);
+    CostSeries(costs::CostsOf) -> forge_model::cost::CostSeries = ("cost_series", Get, "/costs/series", "The course of what coder runs cost, by model.", costs::series).provides(&["costs"]);
+    CostAnomalies(costs::ListAnomalies) -> Page<CostAnomalyEntry> = ("cost_anomalies", Get, "/costs/anomalies", "Runs that cost more than is usual, the latest first.", costs::anomalies).provides(&["costs"]);
+
+    TaskFixes(TaskPath) -> Page<FixProposal> = ("task_fixes", Get, "/tasks/{task_id}/fixes", "The fixes that were drafted for a task, oldest first.", fixes::of_task).provides(&["task:{task_id}"]).cut();
+    FixList(TaskPath) -> Fixes = ("fix_list", Get, "/tasks/{task_id}/fixes/drafts", "What was drafted to mend a task's failed checks, and the attempts at drafting.", fixes::list).provides(&["task:{task_id}"]);
+    ProjectFixes(projects::ProjectPath) -> Page<FixProposal> = ("project_fixes", Get, "/projects/{project_id}/fixes", "The drafted fixes of a project.", fixes::of_project).provides(&["fixes"]).cut();
+    FixApply(fixes::FixPath) -> FixProposal = ("fix_apply", Post, "/fixes/{fix_id}/apply", "Applies a drafted fix and runs the failing step again; what does not help is rolled back.", fixes::apply);
+    FixRollback(fixes::FixPath) -> FixProposal = ("fix_rollback", Post, "/fixes/{fix_id}/rollback", "Takes an applied fix back.", fixes::rollback);
+    FixReject(fixes::FixPath) -> FixProposal = ("fix_reject", Post, "/fixes/{fix_id}/reject", "Puts a drafted fix aside.", fixes::reject);
+
+    TaskMerges(TaskPath) -> Page<Merge> = ("task_merges", Get, "/tasks/{task_id}/merges", "Every attempt at merging.", merges::list).provides(&["task:{task_id}"]).cut();
+    TaskConflict(TaskPath) -> merges::ConflictAnswer = ("task_conflict", Get, "/tasks/{task_id}/conflict", "What the last merge conflicts in.", merges::conflict).provides(&["task:{task_id}"]);
+    TaskConflictFile(merges::ConflictPathInput) -> ConflictFile = ("task_conflict_file", Get, "/tasks/{task_id}/conflict/file", "One file in conflict with its three sides.", merges::conflict_file).provides(&["task:{task_id}"]);
+    TaskDelivery(TaskPath) -> Delivery = ("task_delivery", Get, "/tasks/{task_id}/delivery", "What a closed task delivered.", merges::delivery).provides(&["task:{task_id}"]);
+    ProjectMergeQueue(projects::ProjectPath) -> Page<MergeQueueEntry> = ("project_merge_queue", Get, "/projects/{project_id}/merge-queue", "Tasks that are being merged or stand in line.", merges::queue).provides(&["board:{project_id}"]).cut();
+    TaskPullRequest(TaskPath) -> merges::PullRequestAnswer = ("task_pull_request", Get, "/tasks/{task_id}/pull-request", "A task's pull request as last seen.", merges::pull_request).provides(&["task:{task_id}"]);
+    PullRequestRefresh(TaskPath) -> merges::PullRequestAnswer = ("pull_request_refresh", Post, "/tasks/{task_id}/pull-request/refresh", "Asks the code host now.", merges::refresh_pull_request);
+    PullRequestSend(merges::SendNews) -> Task = ("pull_request_send", Post, "/tasks/{task_id}/pull-request/send", "Sends comments and failed checks to the agent.", merges::send_news);
+    ProjectCodeHost(projects::ProjectPath) -> HostStanding = ("project_code_host", Get, "/projects/{project_id}/code-host", "Whether the project's code host can be used.", merges::host).provides(&["projects"]);
+    CodeHostTokenPut(merges::PutToken) -> Done = ("code_host_token_put", Put, "/projects/{project_id}/code-host/token", "Keeps a token in the system's keychain.", merges::put_token);
+    CodeHostTokenForget(projects::ProjectPath) -> Done = ("code_host_token_forget", Delete, "/projects/{project_id}/code-host/token", "Takes the token out of the keychain.", merges::forget_token);
+
+    TaskExecutions(TaskPath) -> Page<Execution> = ("task_executions", Get, "/tasks/{task_id}/executions", "Every run of an agent.", executions::list).provides(&["task:{task_id}"]).cut();
+    ExecutionGet(executions::ExecutionPath) -> Execution = ("execution_get", Get, "/executions/{execution_id}", "One run of an agent.", executions::get).provides(&["executions"]);
+    ExecutionLogs(executions::ReadLog) -> LogPage = ("execution_logs", Get, "/executions/{execution_id}/logs", "A stretch of a run's log.", executions::logs).provides(&["log:{execution_id}"]);
+    TaskLog(executions::ReadTaskLog) -> LogPage = ("task_log", Get, "/tasks/{task_id}/logs/{log_id}", "A stretch of the log of a run, a check or a set-up.", executions::task_log).provides(&["log:{log_id}"]);
+    TaskLogText(executions::ReadLogText) -> executions::LogText = ("task_log_text", Get, "/tasks/{task_id}/logs/{log_id}/texts/{seq}", "A long text that a log keeps apart.", executions::log_text);
+    ExecutionStop(executions::ExecutionPath) -> Task = ("execution_stop", Post, "/executions/{execution_id}/stop", "Ends a run.", executions::stop);
+    RunList(Empty) -> Page<RunInfo> = ("run_list", Get, "/runs", "What runs on this machine for tasks, with its processes.", executions::runs).cut();
+    ApprovalList(executions::ListApprovals) -> Page<Approval> = ("approval_list", Get, "/approvals", "What agents ask, oldest first.", executions::approvals).provides(&["approvals"]).cut();
+    ApprovalAnswer(executions::AnswerApproval) -> Approval = ("approval_answer", Post, "/executions/{execution_id}/approvals/{approval_id}", "Answers what an agent asks.", executions::answer_approval);
+    AttachmentList(TaskPath) -> Page<Attachment> = ("attachment_list", Get, "/tasks/{task_id}/attachments", "Files that wait for the next message to the agent.", attachments::list).provides(&["task:{task_id}"]).cut();
+    AttachmentAdd(attachments::AddAttachment) -> Attachment = ("attachment_add", Post, "/tasks/{task_id}/attachments", "Keeps a file for the next message to the agent.", attachments::add).created().takes_up_to(attachments::MAX_BODY);
+    AttachmentRemove(attachments::AttachmentPath) -> Done = ("attachment_remove", Delete, "/attachments/{attachment_id}", "Takes a file back that waits for its message.", attachments::remove);
+    ExecutionFollowUp(executions::FollowUp) -> Task = ("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Says something to the agent.", executions::follow_up);
+
+    WorkspaceList(Empty) -> Page<WorkspaceView> = ("workspace_list", Get, "/workspaces", "Worktrees that exist.", workspaces::list).provides(&["workspaces"]).cut();
+    WorkspaceDisk(Empty) -> Page<ProjectDisk> = ("workspace_disk", Get, "/workspaces/disk", "The disk space of each project's worktrees.", workspaces::disk).provides(&["workspaces"]).cut();
+    WorkspaceMeasure(Empty) -> Done = ("workspace_measure", Post, "/workspaces/measure", "Measures all worktrees anew.", workspaces::measure);
+    WorkspaceOrphans(Empty) -> Page<OrphanFolder> = ("workspace_orphans", Get, "/workspaces/orphans", "Folders under the workspace root that belong to no task.", workspaces::orphans).provides(&["workspaces"]).cut();
+    OrphanReclaim(workspaces::OrphanPath) -> Done = ("orphan_reclaim", Post, "/workspaces/orphans/reclaim", "Removes such a folder, after a backup.", workspaces::reclaim);
+    OrphanAdopt(workspaces::AdoptOrphan) -> Task = ("orphan_adopt", Post, "/workspaces/orphans/adopt", "Makes such a worktree the one of a new task.", workspaces::adopt).created();
+    WorkspaceRemove(TaskPath) -> Workspace = ("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove);
+    WorkspaceKeep(TaskPath) -> Workspace = ("workspace_keep", Post, "/tasks/{task_id}/workspace/keep", "Keeps a closed task's worktree until a person removes it.", workspaces::keep);
+    TaskWorkspace(TaskPath) -> Workspace = ("task_workspace", Get, "/tasks/{task_id}/workspace", "A task's latest worktree record.", workspaces::get).provides(&["task:{task_id}"]);
+    WorkspaceReset(TaskPath) -> Workspace = ("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "A fresh worktree; the old content is backed up.", workspaces::reset);
+    TaskBackups(TaskPath) -> Page<WorkspaceBackup> = ("task_backups", Get, "/tasks/{task_id}/backups", "What was kept before worktrees went.", workspaces::backups).provides(&["task:{task_id}"]).cut();
+    BackupRestore(workspaces::RestoreBackup) -> Done = ("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Puts a backup back into the worktree.", workspaces::restore);
+    TaskChanges(changes::ReadChanges) -> changes::Changes = ("task_changes", Get, "/tasks/{task_id}/diff", "The changed files of a task with their lines.", changes::read).provides(&["diff:{task_id}"]);
+    TaskDiff(workspaces::ReadDiff) -> DiffSummary = ("task_diff", Get, "/tasks/{task_id}/diff/files", "The changed files of a task.", workspaces::diff).provides(&["diff:{task_id}"]);
+    TaskDiffFile(workspaces::ReadFileDiff) -> FileDiff = ("task_diff_file", Get, "/tasks/{task_id}/diff/file", "A page of one changed file.", workspaces::diff_file).provides(&["diff:{task_id}"]);
+    TaskDiffPreview(workspaces::ReadPreview) -> FilePreview = ("task_diff_preview", Get, "/tasks/{task_id}/diff/preview", "One side of a changed file as a picture.", workspaces::preview).provides(&["diff:{task_id}"]);
+
+    Validate(ValidateInput) -> ValidateReport = ("validate", Post, "/validate", "Checks a piece of work and counts the attempt.", validate::validate).ends_with_caller();
+    ValidateCancel(validate::IterationsOf) -> Done = ("validate_cancel", Post, "/validate/cancel", "Ends what is checked for a module; nothing is counted.", validate::cancel);
+    ValidateState(validate::IterationsOf) -> IterationState = ("validate_state", Get, "/validate/state", "A module's attempts, what was checked last and what came of it.", validate::state).provides(&["validate"]);
+    ValidateReset(validate::IterationsOf) -> IterationState = ("validate_reset", Delete, "/validate/state", "Forgets a module's attempts.", validate::reset);
+    ValidateLog(validate::LogOf) -> LogEvents = ("validate_log", Get, "/validate/log", "The latest calls and verdicts, oldest first.", validate::log).provides(&["validate"]);
+
+    StorageGet(Empty) -> storage::StorageStatus = ("storage_get", Get, "/storage", "The state of the database and its disk.", storage::get).provides(&["storage"]);
+    StorageUsage(Empty) -> storage::StorageUsage = ("storage_usage", Get, "/storage/usage", "What Forge's own data takes on the disk.", storage::usage).provides(&["storage"]);
+    StorageUpdate(storage::UpdateStorage) -> storage::StorageStatus = ("storage_update", Patch, "/storage", "Sets how long old data is kept.", storage::update);
+    StorageAnswer(storage::AnswerQuestion) -> storage::StorageStatus = ("storage_answer", Post, "/storage/questions/{kind}", "Says whether more than half of something is deleted.", storage::answer);
+    DatabaseBackups(Empty) -> Page<Backup> = ("database_backups", Get, "/backups", "The copies of the database, newest first.", storage::backups).provides(&["storage"]).cut();
+    DatabaseBackupCreate(Empty) -> Backup = ("database_backup_create", Post, "/backups", "Copies the database while work goes on.", storage::back_up).created().without_database();
+    DatabaseBackupRestore(storage::BackupPath) -> storage::BackupRestore = ("database_backup_restore", Post, "/backups/{name}/restore", "Restores a copy of the database when Forge is started again.", storage::restore).without_database();
+
+    NotificationList(tasks::Limited) -> Page<Notification> = ("notification_list", Get, "/notifications", "What the person was told, newest first.", notifications::list).provides(&["notifications"]);
+    NotificationRead(notifications::MarkRead) -> Done = ("notification_read", Post, "/notifications/read", "Marks notifications as seen.", notifications::read);
 }

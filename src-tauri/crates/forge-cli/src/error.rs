@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use forge_api::{ApiError, TokenError};
+use forge_api::{ApiError, MisfitError, TokenError};
 use forge_engine::{BackupError, EngineAddress, InstanceError, OpenError, StartError, needs_restore};
 use forge_mcp::StdioError;
 use forge_server::ServeError;
@@ -41,6 +41,9 @@ pub(crate) enum CliError {
     /// What it answers is not of this contract.
     #[error("failed to understand the answer of the engine at {url}: {detail}")]
     Strange { url: String, detail: String },
+    /// What it answers is not of the operation's type.
+    #[error(transparent)]
+    Misfit(#[from] MisfitError),
     /// The token cannot be read.
     #[error(transparent)]
     Token(TokenError),
@@ -91,7 +94,7 @@ impl CliError {
             Self::Start { source, .. } if needs_restore(source) => "database_damaged",
             Self::Start { .. } => "start_failed",
             Self::Unreachable { .. } => "unreachable",
-            Self::Strange { .. } => "strange_answer",
+            Self::Strange { .. } | Self::Misfit(_) => "strange_answer",
             Self::Token(_) => "token",
             Self::Serve(_) => "serve_failed",
             Self::Mcp(_) => "mcp_failed",
@@ -128,7 +131,7 @@ impl CliError {
                 None => one("Report it with the text above."),
             },
             Self::Unreachable { .. } => one("If it is just starting or stopping, try again in a moment."),
-            Self::Strange { .. } => one("Is it another version of Forge?"),
+            Self::Strange { .. } | Self::Misfit(_) => one("Is it another version of Forge?"),
             Self::Token(_) => one("The token is made by the engine's first start, for its own user alone."),
             Self::Serve(_) => one("Choose another port with --port, or 0 for any."),
             Self::Mcp(_) => {
@@ -156,6 +159,7 @@ impl CliError {
             Self::Start { .. }
             | Self::Unreachable { .. }
             | Self::Strange { .. }
+            | Self::Misfit(_)
             | Self::Token(_)
             | Self::Serve(_)
             | Self::Mcp(_)

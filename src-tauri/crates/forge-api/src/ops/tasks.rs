@@ -95,7 +95,7 @@ input! {
         #[serde(default)]
         pub title: Option<String>,
         /// Markdown; null takes it away.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<String>)]
         #[schemars(with = "Option<String>")]
         pub description: Option<Option<String>>,
@@ -103,22 +103,22 @@ input! {
         #[serde(default)]
         pub priority: Option<i32>,
         /// Checks; null leaves them to the project.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<ReviewConfig>)]
         #[schemars(with = "Option<ReviewConfig>")]
         pub review_config: Option<Option<ReviewConfig>>,
         /// Merging; null leaves it to the project.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<MergeConfig>)]
         #[schemars(with = "Option<MergeConfig>")]
         pub merge_config: Option<Option<MergeConfig>>,
         /// Its own limits; null leaves them to the workflow.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<TaskStateConfig>)]
         #[schemars(with = "Option<TaskStateConfig>")]
         pub task_state_config: Option<Option<TaskStateConfig>>,
         /// Its race; null takes it back.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<TaskRace>)]
         #[schemars(with = "Option<TaskRace>")]
         pub race: Option<Option<TaskRace>>,

@@ -2,15 +2,23 @@
 
 use std::{io, path::Path, time::Duration};
 
+use forge_api::{
+    Client as _,
+    operations::{TaskExecutions, TaskGet, TaskRaces, TaskReviews},
+    ops::TaskPath,
+};
 use forge_demo::{sample_repo::BRANCH, scenario::Story};
 use forge_exec::{Caps, Collected, Command, Exit, collect};
-use serde_json::{Value, json};
+use forge_model::{
+    election::ElectionRule,
+    execution::Execution,
+    race::{Race, RaceStatus},
+    review::Review,
+    task::{AnnotationType, Task},
+};
 
 use super::stage::{Part, Stage};
-use crate::{
-    error::CliError,
-    shown::{items, string},
-};
+use crate::error::CliError;
 
 /// How long git may take, and how much it may print.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,13 +39,13 @@ const fn work(story: Story) -> Option<(&'static str, &'static str)> {
 
 /// How a task's end differs from its story's.
 pub(super) async fn differences(stage: &Stage<'_>, part: &Part) -> Result<Vec<String>, CliError> {
-    let id = json!({ "task_id": part.id });
-    let task = stage.connection.call("task_get", id.clone()).await?;
-    let reviews = stage.connection.call("task_reviews", id.clone()).await?;
-    let runs = stage.connection.call("task_executions", id.clone()).await?;
-    let mut found = in_records(part.story, &task, &reviews, &runs);
+    let path = || TaskPath { task_id: part.id.clone() };
+    let task = stage.connection.call(TaskGet, path()).await?;
+    let reviews = stage.connection.call(TaskReviews, path()).await?;
+    let runs = stage.connection.call(TaskExecutions, path()).await?;
+    let mut found = in_records(part.story, &task, &reviews.items, &runs.items);
     if part.story == Story::Race {
-        found.extend(of_race(&stage.connection.call("task_races", id).await?));
+        found.extend(of_race(&stage.connection.call(TaskRaces, path()).await?.items));
     }
     if part.took.is_none() {
         found.push("it was neither closed nor stuck in time".to_owned());
@@ -54,30 +62,31 @@ pub(super) async fn repository(stage: &Stage<'_>) -> Result<Vec<String>, CliErro
     Ok(if clean { Vec::new() } else { vec![format!("the repository's checkout is not clean:\n{left}")] })
 }
 
-fn in_records(story: Story, task: &Value, reviews: &Value, runs: &Value) -> Vec<String> {
+fn in_records(story: Story, task: &Task, reviews: &[Review], runs: &[Execution]) -> Vec<String> {
     let mut found = Vec::new();
     let mut must = |is_so: bool, otherwise: String| {
         if !is_so {
             found.push(otherwise);
         }
     };
-    let closed = task["offers"].as_array().is_some_and(Vec::is_empty);
-    let state = string(task, "status");
-    let verdicts: Vec<&str> = items(reviews).iter().filter_map(|review| review["verdict"].as_str()).collect();
-    let attempts = items(runs).len();
+    let closed = task.offers.is_empty();
+    let state = &task.status;
+    let verdicts: Vec<&str> = reviews.iter().filter_map(|review| Some(review.verdict?.as_str())).collect();
+    let attempts = runs.len();
     if story == Story::Blocked {
-        let kind = task["error_annotation"]["type"].as_str().unwrap_or("none");
+        let kind = task.error_annotation.as_ref().map(|trouble| trouble.kind);
+        let said = kind.map_or("none", AnnotationType::as_str);
         must(
-            kind == "review_budget_exhausted",
-            format!("its trouble is {kind}, not review_budget_exhausted"),
+            kind == Some(AnnotationType::ReviewBudgetExhausted),
+            format!("its trouble is {said}, not review_budget_exhausted"),
         );
         must(!closed, format!("it is closed, in {state}"));
         must(verdicts.iter().all(|verdict| *verdict == "fail"), "one of its reviews passed".to_owned());
         return found;
     }
     must(closed && state != "cancelled", format!("it is in {state}, not done"));
-    if let Some(message) = task["error_annotation"]["message"].as_str() {
-        must(false, message.to_owned());
+    if let Some(trouble) = &task.error_annotation {
+        must(false, trouble.message.clone());
     }
     let last = verdicts.last().copied().unwrap_or("none");
     must(last.starts_with("pass"), format!("its last review's verdict is {last}"));
@@ -87,7 +96,7 @@ fn in_records(story: Story, task: &Value, reviews: &Value, runs: &Value) -> Vec<
             must(attempts == 2, format!("its agent ran {attempts} times, not 2"));
         }
         Story::Conflict => {
-            let conflicted = items(runs).iter().any(|run| !run["conflict"].is_null());
+            let conflicted = runs.iter().any(|run| run.conflict.is_some());
             must(conflicted, "its merge did not conflict".to_owned());
             must(attempts == 2, format!("its agent ran {attempts} times, not 2"));
         }
@@ -102,11 +111,13 @@ fn in_records(story: Story, task: &Value, reviews: &Value, runs: &Value) -> Vec<
 }
 
 /// How a race ended otherwise than it should.
-fn of_race(races: &Value) -> Vec<String> {
-    let [race] = items(races) else { return vec![format!("it was raced {} times", items(races).len())] };
-    let (winner, rule) = (string(race, "winner"), string(race, "decidedBy"));
-    let good = winner == "quick" && rule == "cost" && race["status"] == "promoted";
-    let told = format!("{winner} won by {rule}, its race is {}", string(race, "status"));
+fn of_race(races: &[Race]) -> Vec<String> {
+    let [race] = races else { return vec![format!("it was raced {} times", races.len())] };
+    let winner = race.winner.as_deref().unwrap_or_default();
+    let rule = race.decided_by;
+    let good = winner == "quick" && rule == Some(ElectionRule::Cost) && race.status == RaceStatus::Promoted;
+    let rule = rule.map_or("", ElectionRule::as_str);
+    let told = format!("{winner} won by {rule}, its race is {}", race.status);
     if good { Vec::new() } else { vec![told] }
 }
 
@@ -132,27 +143,32 @@ async fn git(repo: &Path, args: &[&str]) -> Result<Collected, CliError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    fn check(story: Story, task: &Value, verdicts: &[&str], runs: &[Value]) -> Vec<String> {
-        let reviews: Vec<Value> = verdicts.iter().map(|verdict| json!({ "verdict": verdict })).collect();
-        in_records(story, task, &json!({ "items": reviews }), &json!({ "items": runs }))
+    use super::*;
+    use crate::sample;
+
+    fn check(story: Story, task: &Task, verdicts: &[&str], runs: &[Execution]) -> Vec<String> {
+        let reviews: Vec<Review> = verdicts.iter().map(|verdict| sample::review(verdict)).collect();
+        in_records(story, task, &reviews, runs)
     }
 
-    fn done() -> Value {
-        json!({ "status": "done", "offers": [], "error_annotation": null })
+    fn done() -> Task {
+        sample::task(json!({ "status": "done", "offers": [] }))
     }
 
     #[test]
     fn a_story_that_ends_as_it_should_differs_in_nothing() {
-        let run = json!({ "conflict": null });
-        let conflict = json!({ "conflict": { "paths": [] } });
-        let stuck = json!({ "status": "blocked", "offers": [1], "error_annotation": { "type": "review_budget_exhausted", "message": "x" } });
+        let run = sample::run(json!({}));
+        let conflict = json!({ "target": "main", "target_commit": "c", "paths": [] });
+        let conflicted = sample::run(json!({ "conflict": conflict }));
+        let trouble = sample::trouble("review_budget_exhausted");
+        let stuck = sample::task(json!({ "status": "blocked", "error_annotation": trouble }));
         assert_eq!(check(Story::Done, &done(), &["pass"], std::slice::from_ref(&run)), [] as [String; 0]);
         let twice = [run.clone(), run.clone()];
         assert_eq!(check(Story::FailThenFix, &done(), &["fail", "pass"], &twice), [] as [String; 0]);
         assert_eq!(
-            check(Story::Conflict, &done(), &["pass", "pass_ci_only"], &[conflict, run.clone()]),
+            check(Story::Conflict, &done(), &["pass", "pass_ci_only"], &[conflicted, run.clone()]),
             [] as [String; 0]
         );
         assert_eq!(check(Story::Blocked, &stuck, &["fail", "fail"], &[run]), [] as [String; 0]);
@@ -160,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_other_end_is_told() {
-        let run = json!({ "conflict": null });
+        let run = sample::run(json!({}));
         let twice = [run.clone(), run.clone()];
         assert_eq!(check(Story::Done, &done(), &["pass"], &twice), ["its agent ran 2 times, not once"]);
         assert_eq!(check(Story::FailThenFix, &done(), &["pass"], &twice), ["its first attempt did not fail"]);
