@@ -19,5 +19,9 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     css: { modules: { classNameStrategy: "non-scoped" } },
     restoreMocks: true,
+    unstubGlobals: true,
+    // Importing the window and making a page cost more than most tests; `setup.ts` cleans up instead.
+    isolate: false,
+    maxWorkers: "100%",
   },
 });

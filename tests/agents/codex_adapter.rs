@@ -10,11 +10,12 @@ use forge_agents::{
 use forge_model::{
     agent::PermissionMode,
     approval::ApprovalKind,
+    audit::AuditVerdict,
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
     usage::UsageSample,
-    verdict::{AuditVerdict, audit, spoken},
 };
+use forge_reading::{speech::spoken, verdict::audit};
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Tokens, Turn};
 use forge_tests::patience;
 use serde_json::json;

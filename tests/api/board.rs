@@ -3,7 +3,22 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Context as _, Result};
+use forge_api::{
+    ApiError, Call, Client as _,
+    operations::{ProjectRepository, ProjectRepositoryAccept, TaskCreate, TaskGet},
+    ops::{
+        TaskPath,
+        projects::{AcceptRepository, ProjectPath},
+        tasks::CreateTask,
+    },
+    read_input,
+};
+use forge_model::{
+    ids::{ProjectId, TaskId},
+    task::Task,
+};
 use forge_testkit::Repository;
+use forge_tests::patience::until_within;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -62,6 +77,49 @@ impl Board {
     pub async fn task(&self, lines: &[&str], more: Value) -> Result<Value> {
         let new = json!({ "title": "Do it", "description": script(lines), "roles": { "coder": self.agent } });
         self.server.task(&self.project, with(new, &more)).await
+    }
+
+    /// Does one operation.
+    pub async fn call<C: Call>(&self, call: C, input: C::Input) -> Result<C::Output> {
+        Ok(self.server.api.call(call, input).await?.value)
+    }
+
+    /// Does one operation about a task at its present version.
+    pub async fn call_at_version<C: Call + Copy>(
+        &self,
+        call: C,
+        task: &TaskId,
+        input: impl Fn(u32) -> C::Input,
+    ) -> Result<C::Output> {
+        for _ in 0..20 {
+            let version = self.see(task).await?.version;
+            let called = self.call(call, input(version)).await;
+            let refused = called.as_ref().err().and_then(|error| error.downcast_ref::<ApiError>());
+            if refused.is_none_or(|refused| refused.code != "version_conflict") {
+                return called;
+            }
+        }
+        anyhow::bail!("its version never stood still")
+    }
+
+    /// Makes a task that the agent works on by this description; `more` has further fields of the operation.
+    pub async fn make(&self, description: &str, more: Value) -> Result<Task> {
+        let new = json!({
+            "project_id": self.project, "title": "Do it", "description": description,
+            "roles": { "coder": self.agent },
+        });
+        let new: CreateTask = read_input(with(new, &more))?;
+        self.call(TaskCreate, new).await
+    }
+
+    /// A task as it is now.
+    pub async fn see(&self, task: &TaskId) -> Result<Task> {
+        self.call(TaskGet, TaskPath { task_id: task.clone() }).await
+    }
+
+    /// Waits until a task is as wanted.
+    pub async fn until(&self, task: &TaskId, what: &str, wanted: impl Fn(&Task) -> bool) -> Result<Task> {
+        until_within(PATIENCE, what, async || Ok(Some(self.see(task).await?).filter(&wanted))).await
     }
 
     pub async fn get(&self, task: &Value) -> Result<Value> {
@@ -171,10 +229,11 @@ impl Board {
 
     /// Accepts the repository's configuration as it is now, as a person does who has changed it.
     pub async fn accept_configuration(&self) -> Result<()> {
-        let path = format!("/projects/{}/repository", self.project);
-        let now = self.server.get(&path).await?;
-        if let Some(digest) = now["difference"]["digest"].as_str() {
-            self.server.post(&format!("{path}/accept"), json!({ "digest": digest })).await?;
+        let project_id = ProjectId::from(self.project.as_str());
+        let now = self.call(ProjectRepository, ProjectPath { project_id: project_id.clone() }).await?;
+        if let Some(difference) = now.difference {
+            let seen = AcceptRepository { project_id, digest: difference.digest };
+            self.call(ProjectRepositoryAccept, seen).await?;
         }
         Ok(())
     }

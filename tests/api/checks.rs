@@ -7,10 +7,7 @@ use forge_model::{
     ids::{ProjectId, TaskId},
     review::ReviewConfig,
 };
-use forge_store::{
-    Store,
-    table::{projects, tasks},
-};
+use forge_store::Store;
 use forge_tests::{
     patience::{until, until_there},
     serve::marked_processes,
@@ -264,11 +261,10 @@ async fn broken_checks_in_the_store_let_nothing_pass() -> Result<()> {
         board.server.terminate().await?;
         let store = Store::open(&board.sandbox.data_dir()).await?;
         let mut tx = store.write().await?;
-        let mut row =
-            projects::get(&mut tx, &ProjectId(board.project.clone())).await?.context("no project")?;
+        let mut row = tx.projects().get(&ProjectId(board.project.clone())).await?.context("no project")?;
         row.settings["review_config"] = broken.clone();
         let now = row.project.updated_at;
-        projects::update(&mut tx, &mut row, now).await?;
+        tx.projects_mut().update(&mut row, now).await?;
         tx.commit().await?;
         store.close().await;
         board.server = board.sandbox.serve()?;
@@ -304,11 +300,11 @@ async fn a_blank_check_of_a_task_lets_nothing_pass() -> Result<()> {
     board.server.terminate().await?;
     let store = Store::open(&board.sandbox.data_dir()).await?;
     let mut tx = store.write().await?;
-    let mut row = tasks::get(&mut tx, &TaskId(text(&task, "id"))).await?.context("no task")?;
+    let mut row = tx.tasks().get(&TaskId(text(&task, "id"))).await?.context("no task")?;
     row.review_config =
         Some(ReviewConfig { ci_steps: Some(vec![" ".to_owned()]), ..ReviewConfig::default() });
     let now = row.updated_at;
-    tasks::update(&mut tx, &mut row, now).await?;
+    tx.tasks_mut().update(&mut row, now).await?;
     tx.commit().await?;
     store.close().await;
     board.server = board.sandbox.serve()?;

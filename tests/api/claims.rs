@@ -1,55 +1,112 @@
 //! Claims: whose role a claim fills, whom it never replaces, and which tasks can be claimed.
 
 use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
-
-use crate::{
-    board::{Board, is},
-    forge::text,
+use forge_api::{
+    operations::{
+        AgentCreate, AgentGet, TaskAssign, TaskClaim, TaskTransition, TaskTransitions, WorkflowPresets,
+    },
+    ops::{
+        Empty, TaskPath, Wait,
+        agents::{AgentPath, CreateAgent},
+        tasks::{AssignRole, ClaimTask, TransitionTask},
+    },
 };
+use forge_model::{
+    agent::AdapterKind,
+    ids::{AgentId, TaskId},
+    task::{HolderKind, Task},
+};
+use forge_testkit::script;
+use forge_tests::client::refusal;
+use serde_json::json;
+
+use crate::board::Board;
 
 /// Another agent that does what tasks say.
 async fn second_agent(board: &Board) -> Result<String> {
-    let config = board.server.get(&format!("/agents/{}", board.agent)).await?["config"].clone();
-    let new = json!({ "name": "Second", "adapter": "shell", "config": config });
-    Ok(text(&board.server.post("/agents", new).await?, "id"))
+    let first = AgentPath { agent_id: AgentId::from(board.agent.as_str()) };
+    let config = board.call(AgentGet, first).await?.config;
+    let new = CreateAgent {
+        name: "Second".to_owned(),
+        adapter: AdapterKind::Shell,
+        config,
+        model: None,
+        max_concurrent: None,
+    };
+    Ok(board.call(AgentCreate, new).await?.id.0)
 }
 
 /// A project of the preset that plans first.
 async fn planned(board: &Board) -> Result<String> {
-    let presets = board.server.get("/workflow/presets").await?;
-    let found = presets["items"].as_array().context("a list")?.iter().find(|one| one["name"] == "planned");
-    let workflow = found.context("no preset")?["workflow"].clone();
-    board.project("Planned", json!({}), json!({ "workflow": workflow })).await
+    let presets = board.call(WorkflowPresets, Empty {}).await?.items;
+    let planned = presets.into_iter().find(|one| one.name == "planned").context("no preset")?;
+    board.project("Planned", json!({}), json!({ "workflow": planned.workflow })).await
+}
+
+async fn claim(board: &Board, task: &TaskId, agent: &str) -> Result<Task> {
+    let claim = |version| ClaimTask {
+        task_id: task.clone(),
+        agent_id: agent.to_owned(),
+        version,
+        queue: None,
+        if_locked: None,
+    };
+    board.call_at_version(TaskClaim, task, claim).await
+}
+
+async fn move_to(board: &Board, task: &TaskId, to: &str) -> Result<()> {
+    let transition = |version| TransitionTask {
+        task_id: task.clone(),
+        to: to.to_owned(),
+        version,
+        reason: None,
+        wait: Some(Wait::None),
+        if_locked: None,
+    };
+    board.call_at_version(TaskTransition, task, transition).await.map(drop)
+}
+
+/// The agent that holds a role of a task.
+fn holder<'a>(task: &'a Task, role: &str) -> Option<&'a str> {
+    task.roles.get(role)?.as_ref()?.id.as_ref().map(AgentId::as_str)
+}
+
+fn is_done(task: &Task) -> bool {
+    task.status == "done"
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claim_by_another_agent_is_a_role_conflict_and_changes_nothing() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let other = second_agent(&board).await?;
-    let task = board.task(&["edit a <<< \"x\""], json!({})).await?;
-    let before = board.get(&task).await?;
-    let (status, body) = board.refused(&task, "claim", json!({ "agent_id": other })).await?;
-    assert_eq!((status, text(&body, "code").as_str()), (409, "role_conflict"), "{body:#}");
-    assert_eq!(body["details"]["role"], "coder");
-    assert_eq!(body["details"]["holder"]["id"], board.agent.as_str());
-    assert_eq!(board.get(&task).await?, before);
+    let task = board.make(&script(&["edit a <<< \"x\""]), json!({})).await?.id;
+    let before = board.see(&task).await?;
+    let refused = refusal(claim(&board, &task, &other).await)?;
+    assert_eq!((refused.status, refused.code.as_str()), (409, "role_conflict"), "{refused}");
+    assert_eq!(refused.details["role"], "coder");
+    assert_eq!(refused.details["holder"]["id"], board.agent.as_str());
+    assert_eq!(board.see(&task).await?, before);
     // Once the role is given to the other agent, the claim is its own.
-    let path = format!("/tasks/{}/roles/coder", text(&task, "id"));
-    let body = json!({ "holder": other, "version": before["version"] });
-    crate::forge::good(board.server.request(reqwest::Method::PUT, &path).json(&body).send().await?).await?;
-    board.act(&task, "claim", json!({ "agent_id": other })).await?;
-    let done = board.server.until(&task, is("done")).await?;
-    assert_eq!(done["roles"]["coder"]["id"], other.as_str());
+    let given = AssignRole {
+        task_id: task.clone(),
+        role: "coder".to_owned(),
+        holder: Some(other.clone()),
+        version: Some(before.version),
+    };
+    board.call(TaskAssign, given).await?;
+    claim(&board, &task, &other).await?;
+    let done = board.until(&task, "done", is_done).await?;
+    assert_eq!(holder(&done, "coder"), Some(other.as_str()));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn claim_by_a_person_takes_a_task_over_and_says_so() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let task = board.task(&[], json!({})).await?;
-    let claimed = board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
-    assert_eq!(claimed["roles"]["coder"]["type"], "user");
+    let task = board.make(&script(&[]), json!({})).await?.id;
+    let claimed = claim(&board, &task, "user").await?;
+    let kind = claimed.roles["coder"].as_ref().map(|holder| holder.kind);
+    assert_eq!(kind, Some(HolderKind::User));
     let told = board.events("task.assigned", 1).await?;
     assert_eq!(told[0]["data"]["role"], "coder", "{told:#?}");
     Ok(())
@@ -59,41 +116,37 @@ async fn claim_by_a_person_takes_a_task_over_and_says_so() -> Result<()> {
 async fn claim_never_makes_the_coder_the_planner() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let (project, planner) = (planned(&board).await?, second_agent(&board).await?);
-    let new = |roles: Value| json!({ "title": "Plan it", "description": "```forge-script\nedit a <<< \"x\"\n```", "roles": roles });
+    let described = script(&["edit a <<< \"x\""]);
     // Somebody else plans: the claim is theirs.
-    let task = board.server.task(&project, new(json!({ "coder": board.agent, "planner": planner }))).await?;
-    let (status, body) = board.refused(&task, "claim", json!({ "agent_id": board.agent })).await?;
-    assert_eq!((status, text(&body, "code").as_str()), (409, "role_conflict"), "{body:#}");
-    assert_eq!(
-        (&body["details"]["role"], &body["details"]["holder"]["id"]),
-        (&json!("planner"), &json!(planner))
-    );
-    assert_eq!(board.get(&task).await?["roles"]["planner"]["id"], planner.as_str());
+    let roles = json!({ "coder": board.agent, "planner": planner });
+    let task = board.make(&described, json!({ "project_id": project, "roles": roles })).await?.id;
+    let refused = refusal(claim(&board, &task, &board.agent).await)?;
+    assert_eq!((refused.status, refused.code.as_str()), (409, "role_conflict"), "{refused}");
+    let (role, named) = (&refused.details["role"], &refused.details["holder"]["id"]);
+    assert_eq!((role, named), (&json!("planner"), &json!(planner)));
+    assert_eq!(holder(&board.see(&task).await?, "planner"), Some(planner.as_str()));
     // Nobody plans: work begins at once.
-    let task = board.server.task(&project, new(json!({ "coder": board.agent }))).await?;
-    board.claim(&task).await?;
-    let worked =
-        board.server.until(&task, |task| task["status"] != "todo" && task["status"] != "planning").await?;
-    assert!(worked["roles"]["planner"].is_null(), "{worked:#}");
-    assert!(
-        board
-            .moves(&task)
-            .await?
-            .starts_with(&["todo>planning".to_owned(), "planning>in_progress".to_owned()])
-    );
+    let task = board.make(&described, json!({ "project_id": project })).await?.id;
+    claim(&board, &task, &board.agent).await?;
+    let begun = |task: &Task| task.status != "todo" && task.status != "planning";
+    let worked = board.until(&task, "past planning", begun).await?;
+    assert_eq!(holder(&worked, "planner"), None, "{worked:#?}");
+    let moves = board.call(TaskTransitions, TaskPath { task_id: task }).await?.items;
+    let moves: Vec<_> = moves.iter().take(2).map(|it| (it.from.as_str(), it.to.as_str())).collect();
+    assert_eq!(moves, [("todo", "planning"), ("planning", "in_progress")]);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn task_in_the_backlog_cannot_be_claimed() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let task = board.task(&["edit a <<< \"x\""], json!({})).await?;
-    board.move_to(&task, "backlog").await?;
-    let (status, body) = board.refused(&task, "claim", json!({ "agent_id": board.agent })).await?;
-    assert_eq!((status, text(&body, "code").as_str()), (409, "not_claimable"), "{body:#}");
-    assert!(text(&body, "message").contains("move it to Todo first"), "{body:#}");
-    assert_eq!(board.get(&task).await?["status"], "backlog");
-    board.move_to(&task, "todo").await?;
-    board.claim(&task).await?;
-    board.server.until(&task, is("done")).await.map(drop)
+    let task = board.make(&script(&["edit a <<< \"x\""]), json!({})).await?.id;
+    move_to(&board, &task, "backlog").await?;
+    let refused = refusal(claim(&board, &task, &board.agent).await)?;
+    assert_eq!((refused.status, refused.code.as_str()), (409, "not_claimable"), "{refused}");
+    assert!(refused.message.contains("move it to Todo first"), "{refused}");
+    assert_eq!(board.see(&task).await?.status, "backlog");
+    move_to(&board, &task, "todo").await?;
+    claim(&board, &task, &board.agent).await?;
+    board.until(&task, "done", is_done).await.map(drop)
 }

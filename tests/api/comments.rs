@@ -1,137 +1,198 @@
 //! Comments on lines of the diff: drafts, batches that the agent is told, and lines that move or go.
 
 use anyhow::{Context as _, Result};
-use forge_tests::patience::until_there;
-use reqwest::Method;
-use serde_json::{Value, json};
-
-use crate::{
-    board::{Board, is},
-    forge::{good, refused, text},
+use forge_api::{
+    operations::{
+        CommentCreate, CommentDelete, CommentUpdate, ReviewApprove, ReviewReject, TaskClaim, TaskComments,
+        TaskExecutions, TaskLog, TaskPromptPreview,
+    },
+    ops::{
+        TaskPath, Wait,
+        comments::{CommentPath, CreateComment, UpdateComment},
+        executions::ReadTaskLog,
+        reviews::DecideReview,
+        tasks::ClaimTask,
+    },
 };
+use forge_model::{
+    comment::{Comment, CommentStatus, DiffSide, NewComment},
+    execution::Execution,
+    ids::{CommentId, TaskId},
+    review::ReviewStatus,
+    task::Task,
+};
+use forge_tests::{client::refusal, patience::until_there};
+use serde_json::json;
+
+use crate::board::Board;
 
 const FIRST: &str =
     "edit a.txt <<< \"one\\ntwo\\nthree\\nfour\\nfive\\nsix\\nseven\\neight\\nnine\\nten\\n\"";
 const SECOND: &str =
     "edit a.txt <<< \"zero\\none\\ntwo\\nthree\\nfour\\nfive\\nsix\\nseven\\neight\\nneun\\nzehn\\n\"";
 
-async fn waiting(board: &Board) -> Result<Value> {
-    let told = format!("```forge-script\n{FIRST}\n```\n```forge-script attempt=2\n{SECOND}\n```");
-    let new = json!({ "title": "Do it", "description": told, "roles": { "coder": board.agent } });
-    let task = board.server.task(&board.project, new).await?;
-    board.claim(&task).await?;
+/// A task by this description, whose first attempt waits for a person.
+async fn reviewed(board: &Board, description: &str) -> Result<TaskId> {
+    let task = board.make(description, json!({})).await?.id;
+    let claim = |version| ClaimTask {
+        task_id: task.clone(),
+        agent_id: board.agent.clone(),
+        version,
+        queue: None,
+        if_locked: None,
+    };
+    board.call_at_version(TaskClaim, &task, claim).await?;
     awaits(board, &task, 1).await?;
     Ok(task)
 }
 
-async fn awaits(board: &Board, task: &Value, attempt: u64) -> Result<Value> {
-    let there = |task: &Value| {
-        task["review"]["status"] == "awaiting_human" && task["review"]["attempt_number"] == attempt
+async fn waiting(board: &Board) -> Result<TaskId> {
+    let told = format!("```forge-script\n{FIRST}\n```\n```forge-script attempt=2\n{SECOND}\n```");
+    reviewed(board, &told).await
+}
+
+async fn awaits(board: &Board, task: &TaskId, attempt: u32) -> Result<Task> {
+    let there = |task: &Task| {
+        let review = task.review.as_ref();
+        review.is_some_and(|it| it.status == ReviewStatus::AwaitingHuman && it.attempt_number == attempt)
     };
-    board.server.until(task, there).await
+    board.until(task, "ready for review", there).await
 }
 
-async fn comment(board: &Board, task: &Value, body: Value) -> Result<Value> {
-    board.server.post(&format!("/tasks/{}/comments", text(task, "id")), body).await
+/// A comment on a file, on these lines of it.
+fn on(path: &str, line: Option<u32>, last_line: Option<u32>, text: &str) -> NewComment {
+    NewComment { path: path.to_owned(), side: DiffSide::New, line, last_line, text: text.to_owned() }
 }
 
-async fn all(board: &Board, task: &Value) -> Result<Vec<Value>> {
-    board.items(&format!("/tasks/{}/comments", text(task, "id"))).await
+async fn comment(board: &Board, task: &TaskId, new: NewComment) -> Result<Comment> {
+    let NewComment { path, side, line, last_line, text } = new;
+    let new = CreateComment { task_id: task.clone(), path, side: Some(side), line, last_line, text };
+    board.call(CommentCreate, new).await
+}
+
+async fn all(board: &Board, task: &TaskId) -> Result<Vec<Comment>> {
+    Ok(board.call(TaskComments, TaskPath { task_id: task.clone() }).await?.items)
+}
+
+async fn delete(board: &Board, comment: &CommentId) -> Result<()> {
+    board.call(CommentDelete, CommentPath { comment_id: comment.clone() }).await.map(drop)
+}
+
+async fn reword(board: &Board, comment: &CommentId, text: &str) -> Result<Comment> {
+    let change = UpdateComment { comment_id: comment.clone(), text: Some(text.to_owned()), resolved: None };
+    board.call(CommentUpdate, change).await
+}
+
+async fn resolve(board: &Board, comment: &CommentId, resolved: bool) -> Result<Comment> {
+    let change = UpdateComment { comment_id: comment.clone(), text: None, resolved: Some(resolved) };
+    board.call(CommentUpdate, change).await
+}
+
+fn decision(task: &TaskId, version: u32) -> DecideReview {
+    DecideReview {
+        task_id: task.clone(),
+        reason: None,
+        commit: None,
+        comments: Vec::new(),
+        version: Some(version),
+        wait: Some(Wait::None),
+    }
+}
+
+async fn reject(board: &Board, task: &TaskId, reason: Option<&str>, comments: &[NewComment]) -> Result<()> {
+    let rejection = |version| DecideReview {
+        reason: reason.map(str::to_owned),
+        comments: comments.to_vec(),
+        ..decision(task, version)
+    };
+    board.call_at_version(ReviewReject, task, rejection).await.map(drop)
+}
+
+async fn last_run(board: &Board, task: &TaskId) -> Result<Execution> {
+    let runs = board.call(TaskExecutions, TaskPath { task_id: task.clone() }).await?.items;
+    runs.into_iter().next_back().context("no run")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rejection_tells_the_agent_what_was_said_on_lines() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = waiting(&board).await?;
-    let id = text(&task, "id");
-    let draft = comment(&board, &task, json!({ "path": "a.txt", "line": 2, "text": "say zwei" })).await?;
+    let draft = comment(&board, &task, on("a.txt", Some(2), None, "say zwei")).await?;
     assert_eq!(
-        (&draft["status"], &draft["excerpt"], &draft["now_line"]),
-        (&json!("draft"), &json!(["two"]), &json!(2))
+        (draft.status, draft.excerpt, draft.now_line),
+        (CommentStatus::Draft, vec!["two".to_owned()], Some(2))
     );
-    let gone = comment(&board, &task, json!({ "path": "a.txt", "text": "never mind" })).await?;
-    let removed =
-        board.server.request(Method::DELETE, &format!("/comments/{}", text(&gone, "id"))).send().await?;
-    assert!(removed.status().is_success());
-    let path = format!("/comments/{}", text(&draft, "id"));
-    board.patch(&path, json!({ "text": "say deux" })).await?;
-    let more = json!({ "path": "a.txt", "line": 9, "last_line": 10, "text": "in German" });
-    board.act(&task, "review/reject?wait=none", json!({ "comments": [more] })).await?;
+    let gone = comment(&board, &task, on("a.txt", None, None, "never mind")).await?;
+    delete(&board, &gone.id).await?;
+    reword(&board, &draft.id, "say deux").await?;
+    reject(&board, &task, None, &[on("a.txt", Some(9), Some(10), "in German")]).await?;
     awaits(&board, &task, 2).await?;
-    let run = board.runs(&task).await?.pop().context("no run")?;
-    let log = board.server.get(&format!("/tasks/{id}/logs/{}", text(&run, "log_id"))).await?.to_string();
-    let preview = board.server.get(&format!("/tasks/{id}/prompt-preview")).await?.to_string();
+    let log_id = last_run(&board, &task).await?.log_id;
+    let log = ReadTaskLog { task_id: task.clone(), log_id, after: None, before: None, limit: None };
+    let log = serde_json::to_string(&board.call(TaskLog, log).await?)?;
+    let preview = board.call(TaskPromptPreview, TaskPath { task_id: task.clone() }).await?.text;
     for part in ["`a.txt` line 2", "say deux", "`a.txt` lines 9-10", "in German"] {
         assert!(log.contains(part) || preview.contains(part), "{part}:\n{preview}");
     }
     assert!(!preview.contains("never mind"), "{preview}");
     // The agent's second version has another first line, and no ninth and tenth any more.
     let shown = all(&board, &task).await?;
-    let places: Vec<_> =
-        shown.iter().map(|c| (text(c, "status"), c["now_line"].clone(), c["outdated"].clone())).collect();
-    assert_eq!(places, [("sent".into(), json!(3), json!(false)), ("sent".into(), Value::Null, json!(true))]);
-    assert_eq!(shown[1]["excerpt"], json!(["nine", "ten"]), "what it was about can still be read");
-    assert!(shown.iter().all(|comment| comment["review_id"].is_string()));
+    let places: Vec<_> = shown.iter().map(|it| (it.status, it.now_line, it.outdated)).collect();
+    assert_eq!(places, [(CommentStatus::Sent, Some(3), false), (CommentStatus::Sent, None, true)]);
+    assert_eq!(shown[1].excerpt, ["nine", "ten"], "what it was about can still be read");
+    assert!(shown.iter().all(|comment| comment.review_id.is_some()));
     // Sent is sent, but can be settled.
-    for (method, body) in [(Method::PATCH, json!({ "text": "other" })), (Method::DELETE, Value::Null)] {
-        let request = board.server.request(method.clone(), &path);
-        let request = if body.is_null() { request } else { request.json(&body) };
-        let (status, refusal) = refused(request).await?;
-        assert_eq!((status, &refusal["code"]), (409, &json!("already_sent")), "{method}");
+    for refused in
+        [refusal(reword(&board, &draft.id, "other").await)?, refusal(delete(&board, &draft.id).await)?]
+    {
+        assert_eq!((refused.status, refused.code.as_str()), (409, "already_sent"));
     }
-    let settled = board.patch(&path, json!({ "resolved": true })).await?;
-    assert_eq!(settled["status"], "resolved");
-    let again = board.patch(&path, json!({ "resolved": false })).await?;
-    assert_eq!(again["status"], "sent");
-    board.act(&task, "review/approve?wait=none", json!({})).await?;
-    board.server.until(&task, is("done")).await?;
+    assert_eq!(resolve(&board, &draft.id, true).await?.status, CommentStatus::Resolved);
+    assert_eq!(resolve(&board, &draft.id, false).await?.status, CommentStatus::Sent);
+    board.call_at_version(ReviewApprove, &task, |version| decision(&task, version)).await?;
+    board.until(&task, "done", |task| task.status == "done").await?;
     Ok(())
-}
-
-/// The field that a refusal names first.
-fn named(refusal: &Value) -> String {
-    text(&refusal["details"]["findings"][0], "path")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_that_are_not_there_are_refused() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = waiting(&board).await?;
-    let path = format!("/tasks/{}/comments", text(&task, "id"));
+    let old = NewComment { side: DiffSide::Old, ..on("a.txt", Some(1), None, "x") };
     let cases = [
-        (json!({ "path": "a.txt", "line": 11, "text": "x" }), "line"),
-        (json!({ "path": "a.txt", "line": 0, "text": "x" }), "line"),
-        (json!({ "path": "a.txt", "line": 3, "last_line": 2, "text": "x" }), "last_line"),
-        (json!({ "path": "a.txt", "last_line": 2, "text": "x" }), "line"),
-        (json!({ "path": "none.txt", "line": 1, "text": "x" }), "path"),
-        (json!({ "path": "a.txt", "side": "old", "line": 1, "text": "x" }), "path"),
-        (json!({ "path": "../../etc/passwd", "line": 1, "text": "x" }), "path"),
-        (json!({ "path": "/etc/passwd", "text": "x" }), "path"),
-        (json!({ "path": "a.txt", "line": 1, "text": "  " }), "text"),
+        (on("a.txt", Some(11), None, "x"), "line"),
+        (on("a.txt", Some(0), None, "x"), "line"),
+        (on("a.txt", Some(3), Some(2), "x"), "last_line"),
+        (on("a.txt", None, Some(2), "x"), "line"),
+        (on("none.txt", Some(1), None, "x"), "path"),
+        (old, "path"),
+        (on("../../etc/passwd", Some(1), None, "x"), "path"),
+        (on("/etc/passwd", None, None, "x"), "path"),
+        (on("a.txt", Some(1), None, "  "), "text"),
+        (on("a.txt", None, None, &"x".repeat(16 * 1024 + 1)), "text"),
+        (on("a.txt", Some(1), Some(501), "x"), "last_line"),
     ];
-    let long = json!({ "path": "a.txt", "text": "x".repeat(16 * 1024 + 1) });
-    let wide = json!({ "path": "a.txt", "line": 1, "last_line": 501, "text": "x" });
-    for (body, field) in cases.into_iter().chain([(long, "text"), (wide, "last_line")]) {
-        let (status, refusal) = board.refuse(&path, body.clone()).await?;
-        assert_eq!((status, named(&refusal).as_str()), (400, field), "{body}: {refusal:#}");
+    for (new, field) in cases {
+        let refused = refusal(comment(&board, &task, new.clone()).await)?;
+        let named = &refused.details["findings"][0]["path"];
+        assert_eq!((refused.status, named), (400, &json!(field)), "{new:?}: {refused}");
     }
-    assert_eq!(all(&board, &task).await?, Vec::<Value>::new());
+    assert_eq!(all(&board, &task).await?, Vec::<Comment>::new());
     // A batch with one that is refused changes nothing.
-    let batch = json!([{ "path": "a.txt", "line": 1, "text": "good" }, { "path": "a.txt", "line": 99, "text": "bad" }]);
-    let (status, refusal) = board.refused(&task, "review/reject", json!({ "comments": batch })).await?;
-    assert_eq!((status, named(&refusal).as_str()), (400, "comments[1].line"), "{refusal:#}");
-    for outside in ["../../etc/passwd", "/etc/passwd"] {
-        let batch =
-            json!([{ "path": "a.txt", "text": "good" }, { "path": outside, "line": 1, "text": "bad" }]);
-        let (status, refusal) = board.refused(&task, "review/reject", json!({ "comments": batch })).await?;
-        assert_eq!((status, text(&refusal, "code")), (400, "path_escape".to_owned()), "{refusal:#}");
-        assert_eq!(named(&refusal), "comments[1].path", "{refusal:#}");
+    let good = || on("a.txt", Some(1), None, "good");
+    for (bad, code, field) in [
+        (on("a.txt", Some(99), None, "bad"), "invalid", "comments[1].line"),
+        (on("../../etc/passwd", Some(1), None, "bad"), "path_escape", "comments[1].path"),
+        (on("/etc/passwd", Some(1), None, "bad"), "path_escape", "comments[1].path"),
+    ] {
+        let refused = refusal(reject(&board, &task, None, &[good(), bad]).await)?;
+        let named = &refused.details["findings"][0]["path"];
+        assert_eq!((refused.status, refused.code.as_str(), named), (400, code, &json!(field)), "{refused}");
     }
-    let now = board.get(&task).await?;
-    assert_eq!((&now["status"], &now["review"]["status"]), (&json!("review"), &json!("awaiting_human")));
-    assert_eq!(all(&board, &task).await?, Vec::<Value>::new());
-    let kept = good(board.server.request(Method::GET, &path).send().await?).await?;
-    assert_eq!(kept["items"], json!([]));
+    let now = board.see(&task).await?;
+    assert_eq!(now.status, "review");
+    assert_eq!(now.review.map(|review| review.status), Some(ReviewStatus::AwaitingHuman));
+    assert_eq!(all(&board, &task).await?, Vec::<Comment>::new());
     Ok(())
 }
 
@@ -143,23 +204,19 @@ async fn a_draft_stays_one_and_lines_that_went_are_told_by_what_they_said() -> R
     board.sandbox.repo.commit("what was there")?;
     let told =
         "```forge-script\nedit old.txt <<< \"first\\nthird\\n\"\n```\n```forge-script attempt=2\nhang\n```";
-    let new = json!({ "title": "Do it", "description": told, "roles": { "coder": board.agent } });
-    let task = board.server.task(&board.project, new).await?;
-    board.claim(&task).await?;
-    awaits(&board, &task, 1).await?;
-    let draft =
-        comment(&board, &task, json!({ "path": "old.txt", "side": "old", "line": 2, "text": "keep it" }))
-            .await?;
-    assert_eq!((&draft["excerpt"], &draft["now_line"]), (&json!(["second line of old"]), &json!(2)));
-    let path = format!("/comments/{}", text(&draft, "id"));
-    assert_eq!(board.patch(&path, json!({ "resolved": true })).await?["status"], "resolved");
-    assert_eq!(board.patch(&path, json!({ "resolved": false })).await?["status"], "draft");
-    board.act(&task, "review/reject?wait=none", json!({ "reason": "no" })).await?;
-    let back = board.server.until(&task, |task| task["live"].is_object() && is("in_progress")(task)).await?;
-    let run = board.runs(&task).await?.pop().context("no run")?;
-    let tree = text(&back["workspace"], "path");
+    let task = reviewed(&board, told).await?;
+    let old = NewComment { side: DiffSide::Old, ..on("old.txt", Some(2), None, "keep it") };
+    let draft = comment(&board, &task, old).await?;
+    assert_eq!((draft.excerpt, draft.now_line), (vec!["second line of old".to_owned()], Some(2)));
+    assert_eq!(resolve(&board, &draft.id, true).await?.status, CommentStatus::Resolved);
+    assert_eq!(resolve(&board, &draft.id, false).await?.status, CommentStatus::Draft);
+    reject(&board, &task, Some("no"), &[]).await?;
+    let at_work = |task: &Task| task.live.is_some() && task.status == "in_progress";
+    let back = board.until(&task, "at work again", at_work).await?;
+    let run = last_run(&board, &task).await?;
+    let tree = back.workspace.context("no worktree")?.path;
     let folder = std::path::Path::new(&tree).parent().context("no folder")?;
-    let file = folder.join(format!("prompt-{}.md", text(&run, "id")));
+    let file = folder.join(format!("prompt-{}.md", run.id));
     until_there(&file).await?;
     let prompt = std::fs::read_to_string(file)?;
     for part in ["`old.txt`", "second line of old", "keep it"] {

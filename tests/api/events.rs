@@ -1,7 +1,7 @@
 //! Server-sent events: what is replayed, what follows, and what is not kept.
 
 use anyhow::{Context as _, Result, bail};
-use forge_store::{Store, table::events};
+use forge_store::Store;
 use forge_tests::patience::until;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -158,7 +158,7 @@ async fn a_number_that_is_no_longer_kept_is_told_to_read_again() -> Result<()> {
     server.terminate().await?;
     let store = Store::open(&sandbox.data_dir()).await?;
     let mut tx = store.write().await?;
-    events::prune(&mut tx, 2).await?;
+    tx.events_mut().prune(2).await?;
     tx.commit().await?;
     store.close().await;
 

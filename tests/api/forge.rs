@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail, ensure};
 use forge_testkit::{HERMETIC_GIT, Repository, program};
+use forge_tests::client::HttpClient;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -103,7 +104,9 @@ impl Sandbox {
             Some(file) => Some(std::fs::read_to_string(file)?),
             None => None,
         };
-        Ok(Server { child, stdout, line, url, token, client: Client::builder().no_proxy().build()? })
+        let client = Client::builder().no_proxy().build()?;
+        let api = HttpClient::new(client.clone(), url.clone(), token.clone());
+        Ok(Server { child, stdout, line, url, token, client, api })
     }
 }
 
@@ -116,6 +119,8 @@ pub struct Server {
     pub url: String,
     pub token: Option<String>,
     pub client: Client,
+    /// Its operations, by their types.
+    pub api: HttpClient,
 }
 
 impl Drop for Server {

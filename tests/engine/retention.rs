@@ -14,7 +14,7 @@ use forge_engine::Clock;
 use forge_model::ids::TaskId;
 use forge_model::task::ExecutionMode;
 use forge_model::time::Timestamp;
-use forge_store::table::tasks::{self, TaskRow};
+use forge_store::table::tasks::TaskRow;
 use forge_testkit::Sandbox;
 use forge_tests::patience::until;
 use futures::future::BoxFuture;
@@ -123,7 +123,7 @@ async fn logs_of_closed_tasks_expire_by_observed_days_not_by_clock_jumps() -> Re
 /// An entry of a race of the task, with a log; the folder of its log.
 async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
     let mut tx = sandbox.api.engine().store().write().await?;
-    let raced = tasks::get(&mut tx, &TaskId(task.to_owned())).await?.context("no task")?;
+    let raced = tx.tasks().get(&TaskId(task.to_owned())).await?.context("no task")?;
     let entry = TaskRow {
         id: TaskId(format!("{task}-entry")),
         status: "todo".to_owned(),
@@ -133,7 +133,7 @@ async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
         race: None,
         ..raced
     };
-    tasks::insert(&mut tx, &entry).await?;
+    tx.tasks_mut().insert(&entry).await?;
     tx.commit().await?;
     let folder = sandbox.dir.path().join("data/logs").join(&sandbox.project).join(entry.id.as_str());
     std::fs::create_dir_all(&folder)?;

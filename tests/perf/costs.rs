@@ -13,10 +13,7 @@ use forge_model::{
     time::Timestamp,
     usage::UsageSample,
 };
-use forge_store::table::{
-    costs::{self, CostSample},
-    executions::{self, ExecutionRow},
-};
+use forge_store::table::{costs::CostSample, executions::ExecutionRow};
 use forge_tests::{display::Display, patience::until, window::Window};
 use serde_json::{Value, json};
 
@@ -165,12 +162,12 @@ async fn spend(api: &Api, project: &str, agent: &str, runs: u32) -> Result<()> {
         let rare = number % RARE == RARE / 2;
         let cost = (100_000 + u64::from(number) * 7_919 % 90_000) * if rare { 5 } else { 1 };
         let run = run(&format!("{project}-{number}"), task, agent, at, cost)?;
-        executions::insert(&mut tx, &run).await?;
-        executions::update(&mut tx, &run.execution).await?;
+        tx.executions_mut().insert(&run).await?;
+        tx.executions_mut().update(&run.execution).await?;
         let sample = sample(&run.execution, project, rare);
-        costs::insert(&mut tx, &sample).await?;
+        tx.costs_mut().insert(&sample).await?;
         if rare {
-            costs::insert_anomaly(&mut tx, &sample.project_id, &record(&sample, cost)).await?;
+            tx.costs_mut().insert_anomaly(&sample.project_id, &record(&sample, cost)).await?;
         }
     }
     tx.commit().await?;

@@ -3,6 +3,7 @@
 //! Whatever a test starts dies with the test, and what it writes is below a folder of its own.
 
 pub mod children;
+pub mod client;
 pub mod display;
 pub mod drafter;
 pub mod notifications;

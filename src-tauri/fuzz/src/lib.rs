@@ -1,10 +1,8 @@
 //! What is fed with arbitrary bytes, by the fuzzer and by the ordinary test that plays the corpora. Each panics when
 //! an invariant breaks.
 
-use forge_model::{
-    verdict::{AuditReader, audit},
-    workflow,
-};
+use forge_model::workflow;
+use forge_reading::verdict::{AuditReader, audit};
 
 pub use forge_agents::{
     acp::fuzz_lines as acp_lines, claude::fuzz_lines as claude_lines, codex::fuzz_lines as codex_lines,

@@ -5,10 +5,8 @@ use std::os::unix::process::CommandExt as _;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_exec::ProcessIdentity;
-use forge_store::{
-    Store,
-    table::processes::{self, ProcessRow},
-};
+use forge_store::Store;
+use forge_store::table::processes::ProcessRow;
 use forge_testkit::models::{AgentProgram, Request, Scenario, Tokens, Turn};
 use nix::{
     sys::signal::{Signal, kill},
@@ -229,7 +227,7 @@ async fn a_machine_that_went_down_is_gone_on_from(program: AgentProgram) -> Resu
     let now = ProcessIdentity::of(stranger.0.id()).context("no process")?;
     let store = Store::open(&floor.path("data")).await?;
     let mut tx = store.write().await?;
-    let rows = processes::list(&mut tx).await?;
+    let rows = tx.processes().list().await?;
     ensure!(!rows.is_empty(), "no process was recorded");
     let elsewhere = ProcessRow {
         pid: now.pid,
@@ -239,8 +237,8 @@ async fn a_machine_that_went_down_is_gone_on_from(program: AgentProgram) -> Resu
     };
     let earlier =
         ProcessRow { start_time: now.start_time - 1, boot_id: now.boot_id.clone(), ..elsewhere.clone() };
-    processes::insert(&mut tx, &elsewhere).await?;
-    processes::insert(&mut tx, &ProcessRow { marker: "execution-another".to_owned(), ..earlier }).await?;
+    tx.processes_mut().insert(&elsewhere).await?;
+    tx.processes_mut().insert(&ProcessRow { marker: "execution-another".to_owned(), ..earlier }).await?;
     tx.commit().await?;
     store.close().await;
     // The worktree's lock names it as well.

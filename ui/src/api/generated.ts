@@ -4071,7 +4071,7 @@ export type SearchKnowledge = {
 };
 
 /**  The winner of a race. */
-export type SelectWinner = {
+export type CrownEntry = {
 	/**  The task. */
 	task_id: TaskId,
 	/**  Name of the winning entry's strategy. */
@@ -5366,7 +5366,7 @@ export interface Operations {
   /** The latest race of a task. */
   task_race: { input: TaskPath; output: Race };
   /** Picks the winner of a race. */
-  race_crown: { input: SelectWinner; output: Race };
+  race_crown: { input: CrownEntry; output: Race };
   /** Estimated cost of racing a task. */
   race_estimate: { input: EstimateRace; output: RaceEstimate };
   /** Estimated cost of racing a new task, with the given strategies or the project's. */

@@ -19,6 +19,7 @@ import { useFileDrops } from "./fileDrops.ts";
 import { usePaletteFinds } from "./usePaletteFinds.tsx";
 import { useCurrentProject, useProjects } from "./useProjects.ts";
 import { useShellCommands } from "./useShellCommands.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AppShell.module.css";
 
 function commandGroups(commands: readonly Command[]): PaletteGroup[] {
@@ -109,7 +110,7 @@ export function AppShell() {
         current={project}
         onAddProject={() => showOverlay("addProject")}
       />
-      <div className={styles.place}>
+      <div className={layout.frame}>
         <StorageBanner />
         <CurrentScreen />
       </div>

@@ -6,6 +6,7 @@ import { NotificationBell } from "#ui/features/notifications/NotificationBell.ts
 import { SplitPane } from "#ui/components/SplitPane.tsx";
 import { showOverlay } from "#ui/store/overlays.ts";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
+import shared from "#ui/components/layout.module.css";
 import styles from "./Screen.module.css";
 
 export interface ScreenProps {
@@ -31,7 +32,7 @@ export function Screen({ title, filters, actions, panel, layout = "full", childr
     </main>
   );
   return (
-    <div className={styles.screen}>
+    <div className={shared.frame}>
       <header className={styles.bar}>
         <h1 className={styles.title}>{title}</h1>
         <div className={styles.filters}>{filters}</div>

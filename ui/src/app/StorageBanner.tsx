@@ -4,7 +4,7 @@ import { useOp } from "#ui/api/client.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { navigate } from "./router.ts";
-import { bytes } from "./size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import styles from "./AppShell.module.css";
 
 export function StorageBanner() {

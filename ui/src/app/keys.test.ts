@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { keyParts, matches, parseKeys } from "./combo.ts";
+import { keyParts, matches, parseKeys } from "#ui/components/combo.ts";
 import { commandStore, createKeyListener, registerCommands, type Command } from "./keys.ts";
 
 let ran: string[] = [];

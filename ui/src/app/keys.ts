@@ -9,7 +9,7 @@
 import { useEffect } from "react";
 import { createStore } from "zustand/vanilla";
 import { useStore } from "zustand";
-import { matches, parseKeys, type Strokes } from "./combo.ts";
+import { matches, parseKeys, type Strokes } from "#ui/components/combo.ts";
 
 export interface Command {
   readonly id: string;

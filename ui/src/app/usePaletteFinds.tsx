@@ -9,8 +9,8 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { useOverlay } from "#ui/store/overlays.ts";
 import type { ProjectEntry } from "./Sidebar.tsx";
 import { navigate } from "./router.ts";
-import { glyphOf } from "./stateKinds.ts";
-import { useStates } from "./useStates.ts";
+import { glyphOf } from "#ui/domain/stateKinds.ts";
+import { useStates } from "#ui/domain/useStates.ts";
 
 const shownTasks = 12;
 

@@ -1,6 +1,7 @@
 import { Checkbox as Base } from "@base-ui/react/checkbox";
 import { Check, Minus } from "lucide-react";
 import { useId, type ReactNode } from "react";
+import layout from "./layout.module.css";
 import styles from "./Checkbox.module.css";
 
 export interface CheckboxProps {
@@ -38,9 +39,9 @@ export function Checkbox({
         <Base.Indicator className={styles.mark}>{mixed ? <Minus /> : <Check />}</Base.Indicator>
       </Base.Root>
       {!hideLabel && (
-        <label htmlFor={id} className={styles.text}>
+        <label htmlFor={id} className={layout.stack}>
           {label}
-          {hint && <span className={styles.hint}>{hint}</span>}
+          {hint && <span className={layout.note}>{hint}</span>}
         </label>
       )}
     </div>

@@ -2,6 +2,7 @@ import { Combobox as Base } from "@base-ui/react/combobox";
 import { Check, ChevronsUpDown } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { SelectOption } from "./Select.tsx";
+import layout from "./layout.module.css";
 import styles from "./Select.module.css";
 
 export interface ComboboxProps<Value extends string> {
@@ -72,7 +73,7 @@ export function Combobox<Value extends string>({
                     {option.icon}
                     <span className={styles.text}>
                       {option.label}
-                      {option.note && <span className={styles.note}>{option.note}</span>}
+                      {option.note && <span className={layout.noteSmall}>{option.note}</span>}
                     </span>
                     <Base.ItemIndicator className={styles.check}>
                       <Check />

@@ -4,6 +4,7 @@ import { ApiError } from "#ui/api/error.ts";
 import { Button } from "./Button.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import { Said } from "./Said.tsx";
+import layout from "./layout.module.css";
 import styles from "./ErrorState.module.css";
 
 export interface ErrorStateProps {
@@ -35,7 +36,7 @@ export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
       </span>
       <div className={styles.content}>
         <h2 className={styles.title}>{title}</h2>
-        <p className={styles.message}>
+        <p className={layout.prose}>
           <Said text={known.message} />
         </p>
         {known.hints.length > 0 && (

@@ -1,4 +1,4 @@
-import { keyParts } from "#ui/app/combo.ts";
+import { keyParts } from "./combo.ts";
 import styles from "./Kbd.module.css";
 
 export function Kbd({ children }: { children: string }) {

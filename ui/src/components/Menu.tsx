@@ -3,6 +3,7 @@ import { Menu as Base } from "@base-ui/react/menu";
 import { Check, ChevronRight } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { KeyHint } from "./Kbd.tsx";
+import layout from "./layout.module.css";
 import styles from "./Menu.module.css";
 
 /** A menu is data: what it offers can be tested without opening it. */
@@ -50,7 +51,7 @@ function ActionEntry({ entry }: { entry: ActionItem }) {
       <span className={styles.icon}>{entry.icon}</span>
       <span className={styles.text}>
         {entry.label}
-        {entry.note && <span className={styles.note}>{entry.note}</span>}
+        {entry.note && <span className={layout.noteSmall}>{entry.note}</span>}
       </span>
       {entry.keys && <KeyHint keys={entry.keys} />}
     </Base.Item>

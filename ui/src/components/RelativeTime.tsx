@@ -20,6 +20,12 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
+/** Between ticks all texts count from one moment; while none is shown, no tick moves it. */
+function moment(): number {
+  if (timer === undefined) now = Date.now();
+  return now;
+}
+
 export interface RelativeTimeProps {
   /** RFC 3339, or milliseconds since 1970. */
   readonly at: string | number;
@@ -29,7 +35,7 @@ export function RelativeTime({ at }: RelativeTimeProps) {
   // The snapshot is the text itself: a tick that changes nothing renders nothing.
   const instant = new Date(at);
   const text = useSyncExternalStore(subscribe, () =>
-    relativeTime(instant.getTime(), now, navigator.language),
+    relativeTime(instant.getTime(), moment(), navigator.language),
   );
   const full = instant.toLocaleString(navigator.language, {
     dateStyle: "medium",

@@ -1,6 +1,7 @@
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronsUpDown } from "lucide-react";
 import { useId, type ReactNode } from "react";
+import layout from "./layout.module.css";
 import styles from "./Select.module.css";
 
 export interface SelectOption<Value extends string> {
@@ -82,7 +83,7 @@ export function Select<Value extends string>({
                   {option.icon}
                   <span className={styles.text}>
                     <Base.ItemText>{option.label}</Base.ItemText>
-                    {option.note && <span className={styles.note}>{option.note}</span>}
+                    {option.note && <span className={layout.noteSmall}>{option.note}</span>}
                   </span>
                   <Base.ItemIndicator className={styles.check}>
                     <Check />
@@ -94,12 +95,12 @@ export function Select<Value extends string>({
         </Base.Portal>
       </Base.Root>
       {hint && (
-        <span id={`${id}-hint`} className={styles.hint}>
+        <span id={`${id}-hint`} className={layout.note}>
           {hint}
         </span>
       )}
       {error && (
-        <span id={`${id}-error`} className={styles.error}>
+        <span id={`${id}-error`} className={layout.error}>
           {error}
         </span>
       )}

@@ -1,4 +1,5 @@
 import { cx } from "./cx.ts";
+import layout from "./layout.module.css";
 import styles from "./Skeleton.module.css";
 
 export interface SkeletonProps {
@@ -24,7 +25,7 @@ export function Skeleton({ width = "100%", height = 12, round = false }: Skeleto
 /** A paragraph's worth of lines, the last one shorter. */
 export function SkeletonText({ lines = 3 }: { lines?: number }) {
   return (
-    <span className={styles.text} aria-hidden>
+    <span className={layout.stack3} aria-hidden>
       {Array.from({ length: lines }, (_, index) => (
         <Skeleton key={index} width={index === lines - 1 ? "62%" : "100%"} />
       ))}

@@ -1,4 +1,5 @@
 import { useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
+import layout from "./layout.module.css";
 import styles from "./SplitPane.module.css";
 
 export interface SplitPaneProps {
@@ -66,7 +67,7 @@ export function SplitPane({
   return (
     <div className={styles.split} data-resizing={draft !== null || undefined}>
       {side === "start" && kept}
-      {side === "end" && <div className={styles.rest}>{children}</div>}
+      {side === "end" && <div className={layout.frame}>{children}</div>}
       {/* A focusable separator is a window splitter: a widget by the ARIA specification. */}
       {/* oxlint-disable jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/no-noninteractive-tabindex */}
       <div
@@ -85,7 +86,7 @@ export function SplitPane({
         onKeyDown={onKeyDown}
       />
       {/* oxlint-enable */}
-      {side === "start" && <div className={styles.rest}>{children}</div>}
+      {side === "start" && <div className={layout.frame}>{children}</div>}
       {side === "end" && kept}
     </div>
   );

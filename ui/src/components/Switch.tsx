@@ -1,5 +1,6 @@
 import { Switch as Base } from "@base-ui/react/switch";
 import { useId, type ReactNode } from "react";
+import layout from "./layout.module.css";
 import styles from "./Switch.module.css";
 
 export interface SwitchProps {
@@ -18,7 +19,7 @@ export function Switch({ label, hint, checked, onChange, disabled = false }: Swi
       <div className={styles.text}>
         <span id={`${id}-label`}>{label}</span>
         {hint && (
-          <span id={`${id}-hint`} className={styles.hint}>
+          <span id={`${id}-hint`} className={layout.note}>
             {hint}
           </span>
         )}

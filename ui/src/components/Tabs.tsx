@@ -1,6 +1,7 @@
 import { Tabs as Base } from "@base-ui/react/tabs";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Badge, type Tone } from "./Badge.tsx";
+import layout from "./layout.module.css";
 import styles from "./Tabs.module.css";
 
 export interface Tab<Id extends string> {
@@ -52,7 +53,7 @@ function useMore(value: string) {
 export function Tabs<Id extends string>({ label, tabs, value, onChange }: TabsProps<Id>) {
   const { list, more } = useMore(value);
   return (
-    <Base.Root className={styles.root} value={value} onValueChange={(next: Id) => onChange(next)}>
+    <Base.Root className={layout.column} value={value} onValueChange={(next: Id) => onChange(next)}>
       <Base.List
         ref={list}
         className={styles.list}

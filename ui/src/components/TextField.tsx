@@ -1,6 +1,7 @@
 import { Field } from "@base-ui/react/field";
 import type { ComponentProps, ReactNode } from "react";
 import { cx } from "./cx.ts";
+import layout from "./layout.module.css";
 import styles from "./TextField.module.css";
 
 interface FieldProps {
@@ -26,9 +27,9 @@ function FieldFrame({
         {label}
       </Field.Label>
       {children}
-      {hint && <Field.Description className={styles.hint}>{hint}</Field.Description>}
+      {hint && <Field.Description className={layout.note}>{hint}</Field.Description>}
       {error && (
-        <Field.Error className={styles.error} match>
+        <Field.Error className={layout.error} match>
           {error}
         </Field.Error>
       )}

@@ -1,9 +1,14 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
-// Loaded before the tests: as a chunk it may take longer than a test has.
-import "#ui/features/board/BoardScreen.tsx";
 // Loaded before the tests: as chunks they may take longer than a test has.
+import "#ui/features/agents/AgentsScreen.tsx";
+import "#ui/features/attention/AttentionScreen.tsx";
+import "#ui/features/board/BoardScreen.tsx";
+import "#ui/features/newTask/NewTaskDialog.tsx";
+import "#ui/features/projects/AddProjectDialog.tsx";
+import "#ui/features/projects/ProjectSettingsScreen.tsx";
+import "#ui/features/settings/SettingsScreen.tsx";
 import "#ui/features/workflow/WorkflowEditor.tsx";
 import "#ui/features/workflow/GraphView.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";

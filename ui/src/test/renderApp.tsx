@@ -1,12 +1,13 @@
 /** The whole window over a sample host, as a test looks at it. */
 import { act, render } from "@testing-library/react";
-import axe from "axe-core";
 import { vi } from "vitest";
 import { createQueryClient } from "#ui/api/operations.tsx";
 import { App } from "#ui/app/App.tsx";
 import { preferences } from "#ui/store/preferences.ts";
 import { showOverlay } from "#ui/store/overlays.ts";
 import type { SampleHost } from "./sampleHost.ts";
+
+export { violationsIn } from "./violations.ts";
 
 /** jsdom lays nothing out: without a height a windowed list shows no row. */
 export function giveHeight(height = 720): void {
@@ -26,14 +27,4 @@ export function openApp(host: SampleHost, hash: string) {
 
 export function inputsOf(host: SampleHost, op: string): unknown[] {
   return host.calls.filter((call) => call.op === op).map(({ input }) => input);
-}
-
-/** What axe finds, as text; contrast is measured on the tokens, since it needs layout. */
-export async function violationsIn(container: Element): Promise<string[]> {
-  const { violations } = await axe.run(container, {
-    rules: { "color-contrast": { enabled: false } },
-  });
-  return violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 300)).join("\n")}`,
-  );
 }

@@ -1,12 +1,46 @@
-import { cleanup, configure } from "@testing-library/react";
+import { cleanup, configure, getConfig } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
 import "#ui/i18n/index.ts";
+import { quickComputedStyle } from "./computedStyle.ts";
+import { forgetState } from "./forget.ts";
 
-afterEach(cleanup);
+declare global {
+  interface Window {
+    /** What jsdom itself computes. */
+    jsdomComputedStyle?: typeof getComputedStyle;
+  }
+}
+
+// Files share a process and its page: each test leaves them as it found them.
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+  forgetState();
+});
 
 // The first visit of a screen loads its chunk, which is slow on a busy machine.
-configure({ asyncUtilTimeout: 10_000 });
 vi.setConfig({ testTimeout: 20_000 });
+configure({ asyncUtilTimeout: 10_000 });
+// Each element that React makes keeps a stack: of the hundred frames nobody reads more than these.
+Error.stackTraceLimit = 20;
+
+if (!window.jsdomComputedStyle) {
+  window.jsdomComputedStyle = window.getComputedStyle.bind(window);
+  window.getComputedStyle = quickComputedStyle(window.jsdomComputedStyle);
+
+  // A query that is tried again draws the page into its error each time; only the last one is read.
+  const { getElementError } = getConfig();
+  type Diagnostics = { readonly _disableExpensiveErrorDiagnostics?: boolean };
+  const mayCost = () => !(getConfig() as Diagnostics)._disableExpensiveErrorDiagnostics;
+  configure({
+    getElementError: (message, container) => {
+      if (mayCost()) return getElementError(message, container);
+      const error = new Error(message ?? "");
+      error.name = "TestingLibraryElementError";
+      return error;
+    },
+  });
+}
 
 // jsdom lays nothing out: what the primitives measure is answered with "nothing to see".
 class NoResizes implements ResizeObserver {

@@ -12,7 +12,7 @@ use crate::{AgentError, Launch, LogWriter, NewEntry, RunOutcome};
 pub(crate) fn not_run(error: ExecError) -> AgentError {
     let detail = error_chain(&error);
     match error {
-        ExecError::NoProgram { program }
+        ExecError::NoProgram { program, .. }
         | ExecError::NoFolder { program, .. }
         | ExecError::Start { program, .. } => {
             AgentError::Unavailable { program: program.to_string_lossy().into_owned(), detail }

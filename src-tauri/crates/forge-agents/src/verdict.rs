@@ -1,16 +1,9 @@
 //! A reviewer's verdict, for programs that give it among their words: asked for once when it is missing.
 
-use forge_model::{execution::ExecutionRole, verdict::AuditReader};
+use forge_model::execution::ExecutionRole;
+use forge_reading::verdict::AuditReader;
 
 use crate::DialogueContext;
-
-/// What a reviewer is told that gave no verdict.
-pub(crate) const VERDICT_MISSING: &str = "\
-Your review has no verdict yet. Answer with one of these markers, alone on its line, outside of quotes and code:
-
-===REVIEW: PASS===
-===REVIEW: FAIL: the reason in one sentence===
-";
 
 /// Follows what a reviewer says; nothing for other roles, and once it was asked.
 #[derive(Debug)]

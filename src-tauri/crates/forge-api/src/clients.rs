@@ -13,7 +13,17 @@ pub const TOKEN_VARIABLE: &str = "FORGE_TOKEN";
 const SERVER: &str = "forge";
 
 /// A program that uses MCP servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, specta::Type, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    specta::Type,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum McpClient {
     /// Codex.
@@ -27,7 +37,17 @@ pub enum McpClient {
 }
 
 /// How a client talks to Forge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, specta::Type, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    specta::Type,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum McpTransport {
     /// It starts `forge mcp` and talks to it by its pipes. Needs no token, and no Forge that runs.
@@ -37,7 +57,17 @@ pub enum McpTransport {
 }
 
 /// The language of a configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, specta::Type, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    specta::Type,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfigLanguage {
     /// JSON.

@@ -2,13 +2,15 @@
 
 use forge_engine::{ConflictCode, EngineError, Panic};
 use forge_model::storage::StorageTrouble;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::TokenError;
+use crate::{MisfitError, TokenError};
 
 /// Why an operation did not do what it was asked.
-#[derive(Debug, Clone, PartialEq, Serialize, specta::Type, schemars::JsonSchema, thiserror::Error)]
+#[derive(
+    Debug, Clone, PartialEq, Serialize, Deserialize, specta::Type, schemars::JsonSchema, thiserror::Error,
+)]
 #[error("{code}: {message}")]
 pub struct ApiError {
     /// What callers branch on.
@@ -155,6 +157,12 @@ impl From<EngineError> for ApiError {
             | EngineError::Io { .. }
             | EngineError::Stored { .. } => Self::new(500, "internal", message).hint("See the engine's log."),
         }
+    }
+}
+
+impl From<MisfitError> for ApiError {
+    fn from(error: MisfitError) -> Self {
+        Self::internal(error.to_string())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Answers that are files: what an operation gives in pages, in one piece.
 
+use crate::{Call as _, operations::CostCsv};
+
 /// The fields by which an operation is asked for one page; a file is whole.
 pub const PAGING: [&str; 2] = ["limit", "cursor"];
 
@@ -21,7 +23,7 @@ pub struct FileRoute {
 /// The cost ledger.
 pub const COSTS_CSV: FileRoute = FileRoute {
     path: "/costs.csv",
-    operation: "cost_csv",
+    operation: CostCsv::NAME,
     summary: "What every run cost, as comma-separated values.",
     media_type: "text/csv; charset=utf-8",
     name: "forge-costs.csv",

@@ -1,12 +1,13 @@
 //! The contract: what every interface (window, CLI, HTTP, MCP) can ask, and what it is answered.
 //!
-//! [`operations`] is the one table: name, method, path, cache tags, handler. HTTP routes, the TypeScript
-//! client, the OpenAPI document and the window's calls are made from it, so nothing is declared twice. A
-//! handler is a thin function over the engine; it holds no rule of its own.
+//! [`operations()`] is the one table: types, name, method, path, cache tags, handler. HTTP routes, the TypeScript
+//! client, the Rust client ([`Client`]), the OpenAPI document and the window's calls are made from it, so nothing is
+//! declared twice. A handler is a thin function over the engine; it holds no rule of its own.
 //!
 //! Deliberately absent: transports, windows, and anything about how an answer is shown.
 
 mod access;
+mod call;
 mod clients;
 mod error;
 mod feed;
@@ -16,9 +17,10 @@ mod limits;
 mod notices;
 mod openapi;
 mod operation;
-mod operations;
+pub mod operations;
 pub mod ops;
 mod paging;
+mod request;
 mod schema;
 mod scope;
 mod tags;
@@ -32,6 +34,7 @@ use forge_model::{actor::Actor, notification::Notification};
 use serde_json::Value;
 
 pub use access::{Access, MCP_PATH, OpenError, Opening};
+pub use call::{Call, Client, MisfitError, Reply};
 pub use clients::{ClientConfig, ConfigLanguage, McpClient, McpTransport, TOKEN_VARIABLE};
 pub use error::ApiError;
 pub use feed::{Change, ChangeBatch, Feed};
@@ -42,6 +45,7 @@ pub use limits::{DEFAULT_LIMIT, MAX_LIMIT};
 pub use openapi::document as openapi_document;
 pub use operation::{Method, Operation};
 pub use operations::operations;
+pub use request::HttpRequest;
 pub use schema::{input_schema, output_schema};
 pub use scope::is_open_to_runs;
 pub use token::{TokenError, read as read_token};

@@ -31,7 +31,7 @@ pub fn document() -> Value {
         let fields = fields_of(&generator, whole);
         let entry = describe(operation, &fields, takes_more(whole), output.as_value());
         let path = paths.entry(operation.path.to_owned()).or_insert_with(|| json!({}));
-        path[method_name(operation.method)] = entry;
+        path[operation.method.as_str().to_ascii_lowercase()] = entry;
         for file in FILE_ROUTES.iter().filter(|file| file.operation == operation.name) {
             paths.insert(file.path.to_owned(), json!({ "get": describe_file(file, &fields) }));
         }
@@ -209,14 +209,4 @@ fn describe_file(file: &FileRoute, fields: &[Field]) -> Value {
         "parameters": parameters,
         "responses": responses,
     })
-}
-
-const fn method_name(method: Method) -> &'static str {
-    match method {
-        Method::Get => "get",
-        Method::Post => "post",
-        Method::Patch => "patch",
-        Method::Put => "put",
-        Method::Delete => "delete",
-    }
 }

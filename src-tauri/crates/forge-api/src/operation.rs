@@ -8,13 +8,13 @@ use std::{
 
 use forge_engine::guarded;
 use forge_model::actor::Actor;
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
-use serde::{Serialize, de::DeserializeOwned};
+use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 use specta::{Type, Types, datatype::DataType};
 
 use crate::{
     Api, ApiError,
+    call::Call,
     input::{
         self,
         shape::{refuse_lists, resolve},
@@ -36,6 +36,20 @@ pub enum Method {
     Put,
     /// Removes.
     Delete,
+}
+
+impl Method {
+    /// Its name in a request.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+        }
+    }
 }
 
 /// The largest body of a request that carries no file.
@@ -74,21 +88,19 @@ pub struct Operation {
 }
 
 impl Operation {
-    pub(crate) fn new<I, O, F, Fut>(
-        name: &'static str,
+    pub(crate) fn new<C, F, Fut>(
         method: Method,
         path: &'static str,
         summary: &'static str,
         handler: F,
     ) -> Self
     where
-        I: DeserializeOwned + JsonSchema + Type + Send + 'static,
-        O: Serialize + JsonSchema + Type + 'static,
-        F: Fn(Api, Actor, I) -> Fut + Clone + Send + Sync + 'static,
-        Fut: Future<Output = Result<O, ApiError>> + Send + 'static,
+        C: Call,
+        F: Fn(Api, Actor, C::Input) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<C::Output, ApiError>> + Send + 'static,
     {
         Self {
-            name,
+            name: C::NAME,
             method,
             path,
             status: 200,
@@ -107,8 +119,10 @@ impl Operation {
                 })
             }),
             input: Arc::default(),
-            schemas: |generator| (generator.subschema_for::<I>(), generator.subschema_for::<O>()),
-            types: |types| (I::definition(types), O::definition(types)),
+            schemas: |generator| {
+                (generator.subschema_for::<C::Input>(), generator.subschema_for::<C::Output>())
+            },
+            types: |types| (C::Input::definition(types), C::Output::definition(types)),
         }
     }
 

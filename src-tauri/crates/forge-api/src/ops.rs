@@ -32,19 +32,19 @@ use forge_model::task::{HolderKind, RoleHolder, Task};
 pub(crate) use crate::limits::limit;
 use crate::{Api, ApiError};
 
-/// The derives that inputs share: unknown fields are refused.
+/// The derives that inputs share: the engine reads them and refuses unknown fields, clients write them.
 macro_rules! input {
     ($($item:item)*) => {$(
-        #[derive(Debug, Clone, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+        #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, specta::Type, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         $item
     )*};
 }
 
-/// The derives that answers share.
+/// The derives that answers share: the engine writes them, clients read them.
 macro_rules! answer {
     ($($item:item)*) => {$(
-        #[derive(Debug, Clone, serde::Serialize, specta::Type, schemars::JsonSchema)]
+        #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, specta::Type, schemars::JsonSchema)]
         $item
     )*};
 }
@@ -104,7 +104,16 @@ impl Done {
 
 /// Whether an answer waits for what follows.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, specta::Type, schemars::JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    specta::Type,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -117,7 +126,16 @@ pub enum Wait {
 
 /// What becomes of a call that needs a worktree which somebody else changes now.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, specta::Type, schemars::JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    specta::Type,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum OnLock {

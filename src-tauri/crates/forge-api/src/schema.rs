@@ -1,6 +1,8 @@
 //! JSON schemas that stand by themselves, for those who take one type at a time.
 
 pub(crate) mod outline;
+#[cfg(test)]
+pub(crate) mod sample;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};

@@ -15,7 +15,14 @@ use forge_model::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Api, ApiError};
+use crate::{
+    Api, ApiError, Call as _,
+    operations::{
+        ExecutionFollowUp, FixApply, FixList, FixRollback, KnowledgeSearch, TaskAction, TaskCreate,
+        TaskDependencyAdd, TaskDependencyRemove, TaskDiff, TaskDiffFile, TaskExecutions, TaskGet,
+        TaskTransition, TaskUpdate, Validate, ValidateLog, ValidateState,
+    },
+};
 
 /// When a run may use an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,27 +70,27 @@ impl Rule {
 }
 
 const RULES: &[(&str, Rule)] = &[
-    ("task_get", Rule::Task),
-    ("task_diff", Rule::Task),
-    ("task_diff_file", Rule::Task),
-    ("task_executions", Rule::Task),
-    ("fix_list", Rule::Task),
+    (TaskGet::NAME, Rule::Task),
+    (TaskDiff::NAME, Rule::Task),
+    (TaskDiffFile::NAME, Rule::Task),
+    (TaskExecutions::NAME, Rule::Task),
+    (FixList::NAME, Rule::Task),
     (
-        "task_create",
+        TaskCreate::NAME,
         Rule::NewPart(&["title", "description", "priority", "execution_mode", "subtask_order", "depends_on"]),
     ),
-    ("task_update", Rule::Part(&["version", "title", "description", "priority", "subtask_order"])),
-    ("task_action", Rule::CancelPart),
-    ("task_transition", Rule::Move),
-    ("task_dependency_add", Rule::Dependency),
-    ("task_dependency_remove", Rule::Dependency),
-    ("execution_follow_up", Rule::RunOfPart),
-    ("knowledge_search", Rule::Project),
-    ("validate", Rule::Validate),
-    ("validate_state", Rule::Attempts),
-    ("validate_log", Rule::Attempts),
-    ("fix_apply", Rule::Fix),
-    ("fix_rollback", Rule::Fix),
+    (TaskUpdate::NAME, Rule::Part(&["version", "title", "description", "priority", "subtask_order"])),
+    (TaskAction::NAME, Rule::CancelPart),
+    (TaskTransition::NAME, Rule::Move),
+    (TaskDependencyAdd::NAME, Rule::Dependency),
+    (TaskDependencyRemove::NAME, Rule::Dependency),
+    (ExecutionFollowUp::NAME, Rule::RunOfPart),
+    (KnowledgeSearch::NAME, Rule::Project),
+    (Validate::NAME, Rule::Validate),
+    (ValidateState::NAME, Rule::Attempts),
+    (ValidateLog::NAME, Rule::Attempts),
+    (FixApply::NAME, Rule::Fix),
+    (FixRollback::NAME, Rule::Fix),
 ];
 
 fn rule_of(op: &str) -> Option<Rule> {

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use forge_api::{
+    Call, Client as _, Reply,
+    operations::{AgentList, ProjectGet, ProjectList},
+    ops::{Empty, projects::ProjectPath},
+};
 use forge_engine::{Observer, Work};
-use serde_json::{Value, json};
+use forge_model::ids::ProjectId;
 
 use crate::{
-    answer::Answer,
-    args::Common,
-    connection::Connection,
-    error::CliError,
-    place,
-    shown::{items, string},
-    signals::interruptible,
+    answer::Answer, args::Common, connection::Connection, error::CliError, place, signals::interruptible,
 };
 
 /// What commands work with.
@@ -25,18 +24,24 @@ pub(crate) struct At {
 
 impl At {
     /// Does one operation.
-    pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, CliError> {
-        self.connection.call(op, input).await
+    pub(crate) async fn call<C: Call>(&self, call: C, input: C::Input) -> Result<Reply<C::Output>, CliError> {
+        self.connection.call(call, input).await
+    }
+
+    /// A project by its id or name: only where one is read is a name understood.
+    pub(crate) async fn project_named(&self, named: &str) -> Result<ProjectId, CliError> {
+        let path = ProjectPath { project_id: ProjectId::from(named) };
+        Ok(self.call(ProjectGet, path).await?.value.id)
     }
 
     /// The project that was named, else the only one.
-    pub(crate) async fn project(&self) -> Result<String, CliError> {
+    pub(crate) async fn project(&self) -> Result<ProjectId, CliError> {
         if let Some(named) = &self.project {
-            return Ok(string(&self.call("project_get", json!({ "project_id": named })).await?, "id"));
+            return self.project_named(named).await;
         }
-        let projects = self.call("project_list", json!({})).await?;
-        match items(&projects) {
-            [only] => Ok(string(only, "id")),
+        let projects = self.call(ProjectList, Empty {}).await?;
+        match projects.items.as_slice() {
+            [only] => Ok(only.id.clone()),
             [] => Err(CliError::NotFound {
                 message: "there are no projects".to_owned(),
                 hint: "Add one with `forge project add PATH`.",
@@ -53,9 +58,9 @@ impl At {
         if named == "user" {
             return Ok(named.to_owned());
         }
-        let agents = self.call("agent_list", json!({})).await?;
-        let found = items(&agents).iter().find(|agent| agent["id"] == named || agent["name"] == named);
-        found.map(|agent| string(agent, "id")).ok_or_else(|| CliError::NotFound {
+        let agents = self.call(AgentList, Empty {}).await?;
+        let found = agents.items.iter().find(|agent| agent.id.as_str() == named || agent.name == named);
+        found.map(|agent| agent.id.0.clone()).ok_or_else(|| CliError::NotFound {
             message: format!("no agent `{named}`"),
             hint: "List them with `forge agent list`.",
         })

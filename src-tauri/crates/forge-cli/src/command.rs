@@ -14,8 +14,12 @@ mod validate;
 
 use std::{path::PathBuf, sync::Arc};
 
+use forge_api::{
+    Call as _,
+    operations::{Doctor, Validate},
+    ops::Empty,
+};
 use forge_engine::{Observer, Work};
-use serde_json::json;
 
 use crate::{
     answer::Answer,
@@ -24,7 +28,6 @@ use crate::{
     demo,
     error::CliError,
     place,
-    shown::string,
     signals::interruptible,
 };
 
@@ -72,7 +75,7 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         }
         Command::Api(ApiCall { operation: None, .. }) => Ok(Some(api::list())),
         Command::Api(ApiCall { operation: Some(operation), input, task }) => {
-            let checks = operation == "validate";
+            let checks = operation == Validate::NAME;
             let call = api::Call { operation, input, task };
             let called = through(common, observer, work, async |at| api::run(at, call).await).await;
             called.map_err(|error| if checks { error.of_checks() } else { error })
@@ -83,15 +86,14 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
 }
 
 async fn doctor(at: &At) -> Result<Answer, CliError> {
-    let report = at.call("doctor", json!({})).await?;
+    let report = at.call(Doctor, Empty {}).await?;
     let mut lines = Vec::new();
-    for finding in report["findings"].as_array().into_iter().flatten() {
-        let mark = if finding["ok"] == true { "ok  " } else { "BAD " };
-        lines.push(format!("{mark} {}: {}", string(finding, "subject"), string(finding, "detail")));
-        if let Some(remedy) = finding["remedy"].as_str() {
+    for finding in &report.findings {
+        let mark = if finding.ok { "ok  " } else { "BAD " };
+        lines.push(format!("{mark} {}: {}", finding.subject, finding.detail));
+        if let Some(remedy) = &finding.remedy {
             lines.push(format!("     {remedy}"));
         }
     }
-    let good = report["ok"] == true;
-    Ok(Answer { good, ..Answer::new(report, lines.join("\n")) })
+    Ok(Answer { good: report.ok, ..Answer::new(report.json, lines.join("\n")) })
 }

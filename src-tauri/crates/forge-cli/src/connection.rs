@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use forge_api::Api;
+use forge_api::{Api, Client};
 use forge_engine::{Engine, Observer, StartError, Work};
 use forge_model::{actor::Via, ids::TaskId};
 use serde_json::Value;
@@ -83,15 +83,10 @@ impl Connection {
     }
 
     /// Sees to it that what is pending for a task is done: an engine that stays does it by itself.
-    pub(crate) fn work_on(&self, task: &str) {
+    pub(crate) fn work_on(&self, task: &TaskId) {
         if let Self::Own(api) = self {
-            api.engine().work_on(&TaskId(task.to_owned()));
+            api.engine().work_on(task);
         }
-    }
-
-    /// Does one operation.
-    pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, CliError> {
-        self.call_via(Via::Cli, op, input).await
     }
 
     /// Does one operation for a caller that reached this program another way, such as over MCP.
@@ -115,5 +110,13 @@ impl Connection {
         if let Self::Own(api) = self {
             stop_engine(api).await;
         }
+    }
+}
+
+impl Client for Connection {
+    type Error = CliError;
+
+    async fn send(&self, operation: &str, input: Value) -> Result<Value, CliError> {
+        self.call_via(Via::Cli, operation, input).await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use forge_api::{ApiError, TokenError};
+use forge_api::{ApiError, MisfitError, TokenError};
 use forge_engine::{BackupError, EngineAddress, InstanceError, OpenError, StartError, needs_restore};
 use forge_mcp::StdioError;
 use forge_server::ServeError;
@@ -41,6 +41,9 @@ pub(crate) enum CliError {
     /// The engine's answer does not follow the contract.
     #[error("Could not read the engine's answer at {url}: {detail}")]
     Strange { url: String, detail: String },
+    /// What it answers is not of the operation's type.
+    #[error(transparent)]
+    Misfit(#[from] MisfitError),
     /// The token is not readable.
     #[error(transparent)]
     Token(TokenError),
@@ -91,7 +94,7 @@ impl CliError {
             Self::Start { source, .. } if needs_restore(source) => "database_damaged",
             Self::Start { .. } => "start_failed",
             Self::Unreachable { .. } => "unreachable",
-            Self::Strange { .. } => "strange_answer",
+            Self::Strange { .. } | Self::Misfit(_) => "strange_answer",
             Self::Token(_) => "token",
             Self::Serve(_) => "serve_failed",
             Self::Mcp(_) => "mcp_failed",
@@ -128,7 +131,7 @@ impl CliError {
                 None => one("Report the text above."),
             },
             Self::Unreachable { .. } => one("If the engine is starting or stopping, try again in a moment."),
-            Self::Strange { .. } => {
+            Self::Strange { .. } | Self::Misfit(_) => {
                 one("Make sure that the engine and this program are of the same version.")
             }
             Self::Token(_) => {
@@ -160,6 +163,7 @@ impl CliError {
             Self::Start { .. }
             | Self::Unreachable { .. }
             | Self::Strange { .. }
+            | Self::Misfit(_)
             | Self::Token(_)
             | Self::Serve(_)
             | Self::Mcp(_)

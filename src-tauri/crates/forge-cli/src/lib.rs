@@ -15,6 +15,8 @@ mod demo;
 mod error;
 mod place;
 mod remote;
+#[cfg(test)]
+mod sample;
 mod shown;
 mod signals;
 mod story;

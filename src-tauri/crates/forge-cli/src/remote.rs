@@ -77,27 +77,23 @@ impl Remote {
         &self,
         via: Via,
         operation: &Operation,
-        mut input: Map<String, Value>,
+        input: Map<String, Value>,
     ) -> Result<Value, CliError> {
-        let mut url = self.at(operation.path, &mut input)?;
-        let reads = matches!(operation.method, Method::Get | Method::Delete);
-        if reads {
-            let given = input.iter().filter(|(_, value)| !value.is_null());
-            let pairs: Vec<(&String, String)> = given.map(|(name, value)| (name, text(value))).collect();
-            if !pairs.is_empty() {
-                url.query_pairs_mut().extend_pairs(pairs);
-            }
-        }
-        let method = match operation.method {
+        let asked = operation.request(input).map_err(CliError::Refused)?;
+        let method = match asked.method {
             Method::Get => reqwest::Method::GET,
             Method::Post => reqwest::Method::POST,
             Method::Patch => reqwest::Method::PATCH,
             Method::Put => reqwest::Method::PUT,
             Method::Delete => reqwest::Method::DELETE,
         };
+        let mut url = self.at(&asked.path)?;
+        if !asked.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(asked.query);
+        }
         let mut request = self.client.request(method, url);
-        if !reads {
-            request = request.json(&input);
+        if let Some(body) = asked.body {
+            request = request.json(&body);
         }
         let response = self.send(via, request).await?;
         response.json().await.map_err(|source| self.unreachable(source))
@@ -105,7 +101,7 @@ impl Remote {
 
     /// The stream of events, from now on.
     pub(crate) async fn events(&self) -> Result<Response, CliError> {
-        let url = self.at("/events", &mut Map::new())?;
+        let url = self.at(&["api", "v1", "events"])?;
         self.send(Via::Cli, self.client.get(url)).await
     }
 
@@ -117,18 +113,12 @@ impl Remote {
         CliError::Strange { url: self.url.clone(), detail }
     }
 
-    fn at(&self, path: &str, input: &mut Map<String, Value>) -> Result<Url, CliError> {
+    fn at(&self, path: &[impl AsRef<str>]) -> Result<Url, CliError> {
         let mut url = Url::parse(&self.url).map_err(|error| self.strange(error.to_string()))?;
-        let parts = path.split('/').filter(|part| !part.is_empty()).map(|part| {
-            let field = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
-            field.map_or_else(|| Ok(part.to_owned()), |field| in_path(field, input.remove(field)))
-        });
-        let parts = parts.collect::<Result<Vec<String>, CliError>>()?;
         url.path_segments_mut()
             .map_err(|()| self.strange("its address has no path".to_owned()))?
             .clear()
-            .extend(["api", "v1"])
-            .extend(parts);
+            .extend(path);
         Ok(url)
     }
 
@@ -147,7 +137,7 @@ impl Remote {
             (Some(code), Some(message)) => Err(CliError::Refused(ApiError {
                 code: code.to_owned(),
                 message: message.to_owned(),
-                hints: body["hints"].as_array().into_iter().flatten().map(text).collect(),
+                hints: hints(&body["hints"]),
                 details: body["details"].clone(),
                 status,
             })),
@@ -156,26 +146,6 @@ impl Remote {
     }
 }
 
-/// A field as a part of the address. Without it, the address would be another one.
-fn in_path(field: &str, given: Option<Value>) -> Result<String, CliError> {
-    let wrong = |message: &str| Err(CliError::Refused(ApiError::invalid(field, message)));
-    match given.unwrap_or_default() {
-        Value::Null => wrong(&format!("missing field `{field}`")),
-        Value::Array(_) | Value::Object(_) => wrong("must be text"),
-        given => match text(&given) {
-            empty if empty.is_empty() => wrong("must not be empty"),
-            // As parts of an address these mean other places.
-            dots if dots == "." || dots == ".." => wrong("must be a name"),
-            text => Ok(text),
-        },
-    }
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(","),
-        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
-    }
+fn hints(said: &Value) -> Vec<String> {
+    said.as_array().into_iter().flatten().filter_map(|hint| hint.as_str().map(str::to_owned)).collect()
 }

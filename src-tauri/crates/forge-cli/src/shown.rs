@@ -1,16 +1,4 @@
-//! Answers as people read them.
-
-use serde_json::Value;
-
-/// The items of a page.
-pub(crate) fn items(page: &Value) -> &[Value] {
-    page["items"].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// A text of an answer; empty when there is none.
-pub(crate) fn string(value: &Value, key: &str) -> String {
-    value[key].as_str().unwrap_or_default().to_owned()
-}
+//! Tables, as people read them.
 
 /// Rows as a table with columns as wide as needed.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {

@@ -1,5 +1,10 @@
 //! Events as sentences, for people who watch.
 
+use forge_model::{
+    review::ReviewStatus,
+    task::{Task, WaitReason},
+    transition::{StepStatus, Transition},
+};
 use serde_json::Value;
 
 /// What an event tells, when it is worth telling.
@@ -65,31 +70,29 @@ pub(crate) enum Rest {
 }
 
 /// Where a task came to rest; none while something runs or is pending.
-pub(crate) fn rest(task: &Value, transitions: &Value) -> Option<Rest> {
-    let closed = task["offers"].as_array().is_some_and(Vec::is_empty);
-    if !task["live"].is_null() {
+pub(crate) fn rest(task: &Task, transitions: &[Transition]) -> Option<Rest> {
+    let closed = task.offers.is_empty();
+    if task.live.is_some() {
         return None;
     }
-    match task["waiting"]["reason"].as_str() {
+    match task.waiting.as_ref().map(|waiting| waiting.reason) {
         // Agents of its own are at work, so nothing rests.
-        Some("race_running") => return None,
+        Some(WaitReason::RaceRunning) => return None,
         Some(_) => return Some(if closed { Rest::Closed } else { Rest::Waiting }),
         None => {}
     }
-    let moves = transitions["items"].as_array().into_iter().flatten();
-    let pending = moves
-        .flat_map(|one| one["steps"].as_array().into_iter().flatten())
-        .any(|step| step["status"] != "done");
-    if pending {
+    let mut steps = transitions.iter().flat_map(|one| &one.steps);
+    if steps.any(|step| step.status != StepStatus::Done) {
         return None;
     }
     if closed {
         return Some(Rest::Closed);
     }
-    if !task["error_annotation"].is_null() {
+    if task.error_annotation.is_some() {
         return Some(Rest::Trouble);
     }
-    Some(if task["review"]["status"] == "awaiting_human" { Rest::Decide } else { Rest::Idle })
+    let awaited = task.review.as_ref().is_some_and(|it| it.status == ReviewStatus::AwaitingHuman);
+    Some(if awaited { Rest::Decide } else { Rest::Idle })
 }
 
 #[cfg(test)]
@@ -97,27 +100,31 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::sample;
 
     #[test]
     fn where_a_task_rests() {
-        let done = json!({ "items": [{ "steps": [{ "status": "done" }] }] });
-        let pending = json!({ "items": [{ "steps": [{ "status": "done" }, { "status": "pending" }] }] });
-        let with = |changes: Value, moves: &Value| {
-            let mut task = json!({ "offers": [1], "live": null, "waiting": null, "error_annotation": null, "review": null });
-            for (key, value) in changes.as_object().unwrap() {
-                task[key] = value.clone();
-            }
-            rest(&task, moves)
+        let step = |status: &str| json!({ "phase": "enter", "action": "capture", "status": status });
+        let moved = |statuses: &[&str]| {
+            let steps: Vec<Value> = statuses.iter().map(|status| step(status)).collect();
+            vec![sample::transition(json!({ "steps": steps }))]
         };
+        let (done, pending) = (moved(&["done"]), moved(&["done", "pending"]));
+        let with = |changes: Value, moves: &[Transition]| rest(&sample::task(changes), moves);
+        let waits = |reason: &str| json!({ "waiting": { "reason": reason, "files": [], "message": "" } });
+        let review = |status: &str| json!({ "review": { "attempt_number": 1, "status": status } });
         assert_eq!(with(json!({}), &pending), None);
         assert_eq!(with(json!({}), &done), Some(Rest::Idle));
-        assert_eq!(with(json!({ "live": {} }), &done), None);
+        assert_eq!(with(json!({ "live": sample::live("") }), &done), None);
         assert_eq!(with(json!({ "offers": [] }), &pending), None, "it is tidied up");
         assert_eq!(with(json!({ "offers": [] }), &done), Some(Rest::Closed));
-        assert_eq!(with(json!({ "waiting": { "reason": "held" } }), &pending), Some(Rest::Waiting));
-        assert_eq!(with(json!({ "waiting": { "reason": "race_running" } }), &pending), None);
-        assert_eq!(with(json!({ "error_annotation": {} }), &done), Some(Rest::Trouble));
-        assert_eq!(with(json!({ "review": { "status": "awaiting_human" } }), &done), Some(Rest::Decide));
-        assert_eq!(with(json!({ "review": { "status": "passed" } }), &done), Some(Rest::Idle));
+        assert_eq!(with(waits("held"), &pending), Some(Rest::Waiting));
+        assert_eq!(with(waits("race_running"), &pending), None);
+        assert_eq!(
+            with(json!({ "error_annotation": sample::trouble("manual") }), &done),
+            Some(Rest::Trouble)
+        );
+        assert_eq!(with(review("awaiting_human"), &done), Some(Rest::Decide));
+        assert_eq!(with(review("passed"), &done), Some(Rest::Idle));
     }
 }

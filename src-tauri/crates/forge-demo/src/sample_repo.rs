@@ -5,8 +5,10 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    time::Duration,
 };
+
+use forge_exec::{Caps, CollectError, Command, Exit, collect};
 
 /// The check that the repository passes.
 pub const CHECK: &str = "sh test.sh";
@@ -31,11 +33,11 @@ pub enum SampleError {
         /// Why.
         source: io::Error,
     },
-    /// The git program could not be started.
-    #[error("failed to start git")]
+    /// The git program did not come to its end.
+    #[error("failed to make the sample repository: {source}")]
     NoGit {
         /// Why.
-        source: io::Error,
+        source: CollectError,
     },
     /// The git program refused.
     #[error("failed to make the sample repository: git {command} said: {stderr}")]
@@ -76,6 +78,10 @@ const COMMITS: [Commit; 3] = [
     },
 ];
 
+/// How long git may take for one command, and how much it may print.
+const PATIENCE: Duration = Duration::from_secs(60);
+const CAPS: Caps = Caps { stdout: 64 << 10, stderr: 64 << 10 };
+
 /// Variables by which git could be led to another repository, or to other settings.
 const NOT_PASSED_ON: [&str; 6] = [
     "GIT_DIR",
@@ -90,20 +96,21 @@ const NOT_PASSED_ON: [&str; 6] = [
 ///
 /// # Errors
 /// When something is there, files cannot be written, or git is missing or refuses.
-pub fn create(dir: &Path) -> Result<String, SampleError> {
+pub async fn create(dir: &Path) -> Result<String, SampleError> {
     if fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(SampleError::NotEmpty { dir: dir.to_owned() });
     }
     fs::create_dir_all(dir).map_err(|source| SampleError::Write { path: dir.to_owned(), source })?;
-    git(dir, None, &["init", "--quiet", "--initial-branch", BRANCH])?;
+    git(dir, None, &["init", "--quiet", "--initial-branch", BRANCH]).await?;
     for commit in &COMMITS {
         for (path, content) in commit.files {
             write(&dir.join(path), content)?;
         }
-        git(dir, None, &["add", "--all"])?;
-        git(dir, Some(commit.date), &["commit", "--quiet", "--no-verify", "--message", commit.message])?;
+        git(dir, None, &["add", "--all"]).await?;
+        let commit_now = ["commit", "--quiet", "--no-verify", "--message", commit.message];
+        git(dir, Some(commit.date), &commit_now).await?;
     }
-    git(dir, None, &["rev-parse", "HEAD"])
+    git(dir, None, &["rev-parse", "HEAD"]).await
 }
 
 fn write(path: &Path, content: &str) -> Result<(), SampleError> {
@@ -114,25 +121,24 @@ fn write(path: &Path, content: &str) -> Result<(), SampleError> {
 }
 
 /// Runs git with the settings that decide about bytes, hooks and signatures fixed.
-fn git(dir: &Path, date: Option<&str>, args: &[&str]) -> Result<String, SampleError> {
-    let mut command = Command::new("git");
-    command.current_dir(dir).stdin(Stdio::null());
+async fn git(dir: &Path, date: Option<&str>, args: &[&str]) -> Result<String, SampleError> {
+    let mut command = Command::tool("git", dir).timeout(PATIENCE);
     for setting in ["commit.gpgSign=false", "core.autocrlf=false", "core.hooksPath=/dev/null", "gc.auto=0"] {
-        command.args(["-c", setting]);
+        command = command.args(["-c", setting]);
     }
-    command.args(args);
+    command = command.args(args);
     for name in NOT_PASSED_ON {
-        command.env_remove(name);
+        command = command.env_remove(name);
     }
     for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "Greeter Team");
-        command.env(format!("GIT_{who}_EMAIL"), "greeter@localhost");
+        command = command.env(format!("GIT_{who}_NAME"), "Greeter Team");
+        command = command.env(format!("GIT_{who}_EMAIL"), "greeter@localhost");
         if let Some(date) = date {
-            command.env(format!("GIT_{who}_DATE"), date);
+            command = command.env(format!("GIT_{who}_DATE"), date);
         }
     }
-    let output = command.output().map_err(|source| SampleError::NoGit { source })?;
-    if output.status.success() {
+    let output = collect(command, CAPS).await.map_err(|source| SampleError::NoGit { source })?;
+    if output.exit == Exit::Code(0) {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
     Err(SampleError::Git {
@@ -145,12 +151,16 @@ fn git(dir: &Path, date: Option<&str>, args: &[&str]) -> Result<String, SampleEr
 mod tests {
     use super::*;
 
-    #[test]
-    fn makes_three_commits_that_pass_their_own_tests() {
+    #[tokio::test]
+    async fn makes_three_commits_that_pass_their_own_tests() {
         let dir = tempfile::tempdir().expect("a folder");
-        let head = create(dir.path()).expect("a repository");
+        let head = create(dir.path()).await.expect("a repository");
         let run = |program: &str, args: &[&str]| {
-            let output = Command::new(program).args(args).current_dir(dir.path()).output().expect("it runs");
+            let output = std::process::Command::new(program)
+                .args(args)
+                .current_dir(dir.path())
+                .output()
+                .expect("it runs");
             assert!(output.status.success(), "{program} {args:?}: {output:?}");
             String::from_utf8(output.stdout).expect("text")
         };
@@ -161,18 +171,18 @@ mod tests {
         assert_eq!(run("sh", &["-c", CHECK]), "ok    tests/greet.sh\n");
     }
 
-    #[test]
-    fn is_the_same_each_time() {
+    #[tokio::test]
+    async fn is_the_same_each_time() {
         let (one, two) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let below = two.path().join("not/there/yet");
-        assert_eq!(create(one.path()).expect("one"), create(&below).expect("two"));
+        assert_eq!(create(one.path()).await.expect("one"), create(&below).await.expect("two"));
     }
 
-    #[test]
-    fn leaves_a_folder_alone_that_is_not_empty() {
+    #[tokio::test]
+    async fn leaves_a_folder_alone_that_is_not_empty() {
         let dir = tempfile::tempdir().expect("a folder");
         fs::write(dir.path().join("mine"), "x").expect("written");
-        assert!(matches!(create(dir.path()), Err(SampleError::NotEmpty { .. })));
+        assert!(matches!(create(dir.path()).await, Err(SampleError::NotEmpty { .. })));
         assert!(!dir.path().join(".git").exists());
     }
 }

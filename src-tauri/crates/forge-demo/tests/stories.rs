@@ -30,7 +30,8 @@ impl Sandbox {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let (repo, prompt) = (dir.path().join("repo"), dir.path().join("prompt.md"));
-        sample_repo::create(&repo).expect("a repository");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(sample_repo::create(&repo)).expect("a repository");
         Self { _dir: dir, repo, prompt }
     }
 

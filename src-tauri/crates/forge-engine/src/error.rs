@@ -283,7 +283,7 @@ impl EngineError {
     }
 }
 
-/// Lets sqlx errors of a transaction flow through `?` without naming the store each time.
+/// What the functions of the engine return.
 pub(crate) type Result<T, E = EngineError> = std::result::Result<T, E>;
 
 /// An error with everything that it came from, as one sentence.

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use forge_exec::{Marker, sweep};
 use forge_git::Trash;
-use forge_store::table::{executions, limits, processes, steps, tasks, workspaces};
 
 use crate::{
     Engine, Work,
@@ -30,11 +29,11 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     end_orphans(engine, |_| true).await?;
     return_withdrawn(engine);
     let mut tx = engine.store().write().await?;
-    for workspace in workspaces::present(&mut tx).await? {
+    for workspace in tx.workspaces().present().await? {
         core::worktree_lock::release_stale_lock(&workspace);
     }
-    for row in executions::open(&mut tx, None).await? {
-        let Some(task) = tasks::get(&mut tx, &row.execution.task_id).await? else { continue };
+    for row in tx.executions().open(None).await? {
+        let Some(task) = tx.tasks().get(&row.execution.task_id).await? else { continue };
         tracing::info!(execution = %row.execution.id, task = %task.id, "a run was cut short by the end of an earlier process");
         run::lost::lose_run(engine, &mut tx, &task, row.execution).await?;
     }
@@ -48,11 +47,11 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
         export::keep_exporting(engine);
         return Ok(());
     }
-    let open = steps::tasks_with_open(&mut *engine.store().read().await?).await?;
+    let open = engine.store().read().await?.steps().tasks_with_open().await?;
     for task in open {
         engine.kick(&task);
     }
-    for (_, until) in limits::list(&mut *engine.store().read().await?).await? {
+    for (_, until) in engine.store().read().await?.limits().list().await? {
         if until > engine.now() {
             core::scheduler::wake_at(engine, until);
         }
@@ -78,14 +77,14 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
 /// Ends every process that an earlier engine recorded and that is meant, by the mark that it and its descendants
 /// carry.
 async fn end_orphans(engine: &Engine, is_meant: impl Fn(&str) -> bool) -> Result<()> {
-    let left = processes::list(&mut *engine.store().read().await?).await?;
+    let left = engine.store().read().await?.processes().list().await?;
     for process in left.into_iter().filter(|process| is_meant(&process.marker)) {
         let ended = sweep(&Marker(process.marker.clone()), ORPHAN_GRACE).await;
         if ended > 0 {
             tracing::warn!(marker = %process.marker, ended, "ended processes that an earlier engine left running");
         }
         let mut tx = engine.store().write().await?;
-        processes::delete(&mut tx, &process.marker).await?;
+        tx.processes_mut().delete(&process.marker).await?;
         tx.commit().await?;
     }
     Ok(())

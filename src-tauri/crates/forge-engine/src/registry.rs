@@ -5,7 +5,7 @@ use forge_model::project::WorkMode;
 use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, StateKind};
-use forge_store::table::{steps::StepRow, tasks};
+use forge_store::table::steps::StepRow;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -213,7 +213,7 @@ fn spec_of(step: &StepRow) -> StepSpec {
         StepKind::ClearBarrier => instant(|engine, tx, s, _| {
             Box::pin(async move {
                 s.task.entry_barrier = None;
-                tasks::update(tx, &mut s.task, engine.now()).await?;
+                tx.tasks_mut().update(&mut s.task, engine.now()).await?;
                 Ok(End::ok())
             })
         }),

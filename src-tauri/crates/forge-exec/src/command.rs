@@ -1,7 +1,9 @@
 //! What is to be started: a description without effects.
 
 use std::{
+    any::Any,
     ffi::{OsStr, OsString},
+    io::PipeWriter,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -27,9 +29,26 @@ pub enum Stdin {
     Stream(mpsc::Receiver<Vec<u8>>),
 }
 
-/// A program to start. Its environment is `base`, less `env_remove`, plus `env` and the marker.
+/// Where what the child prints goes.
+#[derive(Debug, Default)]
+pub enum Stdout {
+    /// To whoever runs it.
+    #[default]
+    Read,
+    /// Into a pipe that somebody else reads.
+    Pipe(PipeWriter),
+}
+
+/// Says that a program carries no [`Marker`].
 #[derive(Debug)]
-pub struct Command {
+pub struct Unmarked;
+
+/// A program to start. Its environment is `base`, less `env_remove`, plus `env` and the marker.
+///
+/// `M` says whether its descendants are recognised wherever they are: programs of a task carry a [`Marker`] and are for
+/// [`run`](crate::run()), short tools are [`Unmarked`] and for [`collect`](crate::collect()).
+#[derive(Debug)]
+pub struct Command<M = Marker> {
     /// Name, looked up on the `PATH` that the child will have, or path.
     pub program: OsString,
     /// Arguments, without the program.
@@ -44,29 +63,24 @@ pub struct Command {
     pub env_remove: Vec<OsString>,
     /// What it reads.
     pub stdin: Stdin,
+    /// Where what it prints goes.
+    pub stdout: Stdout,
+    /// Whether it leads a session of its own, without a terminal that anybody could be asked on.
+    pub own_session: bool,
     /// How long it may run before it is stopped.
     pub timeout: Option<Duration>,
     /// From the gentle signal to the kill.
     pub grace: Duration,
+    /// What is kept until the process is gone, also when nobody waits for that any more: locks, for example.
+    pub kept: Vec<Arc<dyn Any + Send + Sync>>,
     /// How its descendants are recognised.
-    pub marker: Marker,
+    pub marker: M,
 }
 
 impl Command {
     /// A program with no arguments, closed stdin and no timeout.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>, marker: Marker) -> Self {
-        Self {
-            program: program.into(),
-            args: Vec::new(),
-            cwd: cwd.into(),
-            base: None,
-            env: Vec::new(),
-            env_remove: Vec::new(),
-            stdin: Stdin::Null,
-            timeout: None,
-            grace: DEFAULT_GRACE,
-            marker,
-        }
+        Self::bare(program.into(), cwd.into(), marker)
     }
 
     /// `script` run by `shell`, which is a program with its arguments (`["bash", "-lc"]`).
@@ -77,6 +91,33 @@ impl Command {
             None => ("", shell),
         };
         Self::new(program, cwd, marker).args(args).arg(script)
+    }
+}
+
+impl Command<Unmarked> {
+    /// A tool with no arguments, closed stdin and no timeout.
+    pub fn tool(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
+        Self::bare(program.into(), cwd.into(), Unmarked)
+    }
+}
+
+impl<M> Command<M> {
+    const fn bare(program: OsString, cwd: PathBuf, marker: M) -> Self {
+        Self {
+            program,
+            args: Vec::new(),
+            cwd,
+            base: None,
+            env: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Stdin::Null,
+            stdout: Stdout::Read,
+            own_session: false,
+            timeout: None,
+            grace: DEFAULT_GRACE,
+            kept: Vec::new(),
+            marker,
+        }
     }
 
     /// Adds one argument.
@@ -129,6 +170,27 @@ impl Command {
     #[must_use]
     pub fn stdin(mut self, stdin: Stdin) -> Self {
         self.stdin = stdin;
+        self
+    }
+
+    /// Has what it prints go into a pipe that somebody else reads.
+    #[must_use]
+    pub fn stdout_to(mut self, pipe: PipeWriter) -> Self {
+        self.stdout = Stdout::Pipe(pipe);
+        self
+    }
+
+    /// Has it lead a session of its own, without a terminal.
+    #[must_use]
+    pub const fn in_own_session(mut self) -> Self {
+        self.own_session = true;
+        self
+    }
+
+    /// Keeps a value until the process is gone.
+    #[must_use]
+    pub fn keep(mut self, value: Arc<dyn Any + Send + Sync>) -> Self {
+        self.kept.push(value);
         self
     }
 

@@ -1,18 +1,29 @@
 //! Processes: groups, timeouts, kill escalation, output caps, orphan reaping.
 //!
-//! Every program that Forge starts on a task's behalf is a [`Command`] given to [`run`]. Invariants:
+//! Every program that Forge starts is a [`Command`]. What a task or a person has it run, such as agents, checks and hooks,
+//! is given to [`run`]:
 //!
 //! - a child leads a process group of its own and carries a [`Marker`] in its environment, so that
 //!   whatever it starts is found again, in whatever group or session, also by a later engine;
 //! - when `run` returns, or is dropped, no descendant of the child is left alive;
 //! - memory stays flat whatever the child prints: the sink is awaited before more is read.
 //!
-//! What is platform's own lives in [`process`] alone. Deliberately absent: terminals (children get
+//! A tool that answers a question, such as git, is given to [`collect`], which costs no more than the start of a process:
+//!
+//! - a child leads a process group of its own; when `collect` fails or is dropped, the group is asked to end, and
+//!   killed when it does not;
+//! - time and output are bounded.
+//!
+//! What is platform's own lives in [`process`] and `group`. Deliberately absent: terminals (children get
 //! pipes), and any knowledge of agents, tasks or git.
 
 pub mod capture;
+mod child;
+pub mod collect;
 pub mod command;
+pub mod error;
 pub mod exit;
+mod group;
 pub mod login;
 pub mod look;
 pub mod marker;
@@ -24,7 +35,9 @@ pub mod run;
 pub mod variables;
 
 pub use capture::{Captured, HeadTail};
-pub use command::{Command, Stdin};
+pub use collect::{Caps, CollectError, Collected, collect};
+pub use command::{Command, Stdin, Stdout, Unmarked};
+pub use error::ExecError;
 pub use exit::Exit;
 pub use login::{LoginEnvironments, LoginError, LoginShell};
 pub use look::{SeenProcess, look};
@@ -36,5 +49,5 @@ pub use process::{
     NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, survive_file_limit, sweep, usage,
     working_in,
 };
-pub use run::{ExecError, Finished, run};
+pub use run::{Finished, run};
 pub use variables::{Variables, variables_of};

@@ -20,14 +20,15 @@ use std::{
 use nix::{
     errno::Errno,
     sys::{
-        signal::{Signal, kill, killpg},
+        signal::{Signal, kill},
         wait::{WaitPidFlag, waitpid},
     },
-    unistd::{AccessFlags, Pid, access},
+    unistd::{AccessFlags, access},
 };
 use serde::{Deserialize, Serialize};
 use tokio::io::{Interest, unix::AsyncFd};
 
+use crate::group::{Group, pid_of};
 use crate::{Exit, MARKER_VARIABLE, Marker};
 
 /// Clock ticks a second in `/proc`, fixed by the kernel's interface (`USER_HZ`), whatever it ticks at.
@@ -181,11 +182,6 @@ pub fn usage(marker: &Marker) -> ProcessUsage {
     usage
 }
 
-/// Makes the child that `builder` will start the leader of a group of its own.
-pub(crate) fn lead_group(builder: &mut tokio::process::Command) {
-    builder.process_group(0);
-}
-
 /// How a process ended.
 pub(crate) fn exit_of(status: ExitStatus) -> Exit {
     match status.code() {
@@ -212,29 +208,9 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// Asks the leader's whole group at once to end. A stopped member is woken to hear it.
-    pub(crate) fn ask_group(&self) {
-        self.signal_group(Signal::SIGTERM);
-        self.signal_group(Signal::SIGCONT);
-    }
-
-    /// Kills the leader's whole group at once.
-    pub(crate) fn kill_group(&self) {
-        self.signal_group(Signal::SIGKILL);
-    }
-
-    fn signal_group(&self, signal: Signal) {
-        if let Some(group) = self.leader.and_then(pid_of)
-            && let Err(error) = killpg(group, signal)
-            && error != Errno::ESRCH
-        {
-            tracing::warn!(%group, %signal, %error, "failed to signal a process group");
-        }
-    }
-
     /// Kills whoever is there now, without waiting. For the moment when nothing can be awaited.
     pub(crate) fn kill_now(&self) {
-        self.kill_group();
+        Group::led_by(self.leader).kill();
         for (pid, stat) in self.members() {
             signal(pid, stat.start_time, Signal::SIGKILL);
         }
@@ -356,11 +332,6 @@ fn signal(pid: u32, start_time: u64, signal: Signal) {
     {
         tracing::warn!(pid, %signal, %error, "failed to signal a process");
     }
-}
-
-/// A number that is safe to signal: 0 and negative ones would mean whole groups, 1 is the machine's.
-fn pid_of(pid: u32) -> Option<Pid> {
-    i32::try_from(pid).ok().filter(|pid| *pid > 1).map(Pid::from_raw)
 }
 
 /// The part of `/proc/<pid>/stat` that is needed here.

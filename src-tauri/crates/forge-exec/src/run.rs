@@ -5,22 +5,23 @@
 //! descendant holds open past the leader's end does not hold up the end: after the sweep, what is in
 //! the pipe is taken and the rest given up.
 
-use std::{convert::Infallible, ffi::OsString, io, path::PathBuf, pin::pin, process::Stdio, time::Duration};
+use std::{convert::Infallible, io, pin::pin, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
-    process::{Child, ChildStdin},
+    io::{AsyncRead, AsyncReadExt},
+    process::Child,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::child::{escalate, feed, spawn};
+use crate::error::ExecError;
 use crate::exit::Exit;
+use crate::group::Group;
 use crate::output::{OutputSink, Stream};
-use crate::{
-    Command, MARKER_VARIABLE, Marker, ProcessIdentity, Stdin,
-    process::{Family, exit_of, lead_group, sweep_family},
-};
+use crate::process::{Family, exit_of, sweep_family};
+use crate::{Command, Marker, ProcessIdentity};
 
 /// How much is read at once from a pipe; what a pipe holds by default.
 const READ_BYTES: usize = 64 * 1024;
@@ -55,49 +56,6 @@ impl Finished {
     }
 }
 
-/// Why a program could not be run to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum ExecError {
-    /// The folder to run in is not there.
-    #[error("could not run `{}`: the folder {} does not exist", program.display(), cwd.display())]
-    NoFolder {
-        /// What was to run.
-        program: OsString,
-        /// The missing folder.
-        cwd: PathBuf,
-    },
-    /// The program is not there.
-    #[error("could not run `{}`: no such program", program.display())]
-    NoProgram {
-        /// What was to run.
-        program: OsString,
-    },
-    /// The program is there but did not start.
-    #[error("could not start `{}`", program.display())]
-    Start {
-        /// What was to run.
-        program: OsString,
-        /// Why.
-        source: io::Error,
-    },
-    /// Its end could not be waited for.
-    #[error("could not wait for `{}`", program.display())]
-    Wait {
-        /// What ran.
-        program: OsString,
-        /// Why.
-        source: io::Error,
-    },
-    /// Its output could not be read or handed on; it was stopped.
-    #[error("could not read the output of `{}`", program.display())]
-    Output {
-        /// What ran.
-        program: OsString,
-        /// Why.
-        source: io::Error,
-    },
-}
-
 /// Runs a program to its end and ends whatever it left behind.
 ///
 /// `started` gets the leader's identity as soon as there is one, to be recorded for the case that this
@@ -114,13 +72,19 @@ pub async fn run(
 ) -> Result<Finished, ExecError> {
     let begun = Instant::now();
     let program = command.program.clone();
-    let mut child = spawn(&command)?;
-    let mut guard = KillOnDrop::of(&child, &command.marker);
+    let marker = command.marker.clone();
+    let mut child = spawn(&mut command, Some(&marker))?;
+    let mut guard = KillOnDrop::of(&child, marker);
     if let Some(identity) = child.id().and_then(ProcessIdentity::of) {
         started(identity);
     }
     let stdin = std::mem::take(&mut command.stdin);
-    let feed = feed(child.stdin.take(), stdin);
+    let input = child.stdin.take();
+    // The end of the child ends it.
+    let fed = async {
+        feed(input, stdin).await;
+        std::future::pending::<Infallible>().await
+    };
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let family_gone = CancellationToken::new();
     let stop = cancel.child_token();
@@ -135,7 +99,7 @@ pub async fn run(
     let supervise = async {
         let ended = tokio::select! {
             ended = supervise(&mut child, &command, &guard.family, &stop) => ended,
-            never = feed => match never {},
+            never = fed => match never {},
         };
         family_gone.cancel();
         ended
@@ -146,37 +110,6 @@ pub async fn run(
         ended.map_err(|source| ExecError::Wait { program: program.clone(), source })?;
     pumped.map_err(|source| ExecError::Output { program, source })?;
     Ok(Finished { exit, timed_out, cancelled: stopped, duration: begun.elapsed(), left_behind })
-}
-
-fn spawn(command: &Command) -> Result<Child, ExecError> {
-    let mut builder = tokio::process::Command::new(&command.program);
-    builder.args(&command.args).current_dir(&command.cwd);
-    if let Some(base) = &command.base {
-        builder.env_clear().envs(base.iter());
-    }
-    for name in &command.env_remove {
-        builder.env_remove(name);
-    }
-    builder.envs(command.env.iter().map(|(name, value)| (name, value)));
-    builder.env(MARKER_VARIABLE, &command.marker.0);
-    let stdin = match &command.stdin {
-        Stdin::Null => Stdio::null(),
-        Stdin::Bytes(_) | Stdin::Stream(_) => Stdio::piped(),
-    };
-    builder.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    builder.kill_on_drop(true);
-    lead_group(&mut builder);
-    builder.spawn().map_err(|source| {
-        let program = command.program.clone();
-        // The system gives one error for a missing folder and a missing program.
-        if !command.cwd.is_dir() {
-            ExecError::NoFolder { program, cwd: command.cwd.clone() }
-        } else if source.kind() == io::ErrorKind::NotFound {
-            ExecError::NoProgram { program }
-        } else {
-            ExecError::Start { program, source }
-        }
-    })
 }
 
 /// Waits for both. A sink that takes nothing is waited for as long as nobody asks to stop, then a while.
@@ -205,27 +138,6 @@ where
             }
         }
     }
-}
-
-/// Writes the child's input. Never returns: the end of the child ends it. A child that does not read
-/// what it is given is no error.
-async fn feed(pipe: Option<ChildStdin>, stdin: Stdin) -> Infallible {
-    if let Some(mut pipe) = pipe {
-        match stdin {
-            Stdin::Null => {}
-            Stdin::Bytes(bytes) => {
-                let _ = pipe.write_all(&bytes).await;
-            }
-            Stdin::Stream(mut chunks) => {
-                while let Some(chunk) = chunks.recv().await {
-                    if pipe.write_all(&chunk).await.is_err() {
-                        break;
-                    }
-                }
-            }
-        }
-    }
-    std::future::pending().await
 }
 
 async fn pump(
@@ -303,27 +215,14 @@ async fn supervise(
     };
     let (status, grace) = match by_itself {
         Some(status) => (status, command.grace),
-        None => escalate(child, family, command.grace).await?,
+        None => {
+            let (status, left) = escalate(child, Group::led_by(family.leader), command.grace).await?;
+            // Descendants outside the group were not asked yet.
+            (status, left.max(command.grace / 4))
+        }
     };
     let left_behind = sweep_family(family.clone(), grace).await;
     Ok(Ended { exit: exit_of(status), timed_out, stopped, left_behind })
-}
-
-/// Asks the whole group to end, then kills it. Returns what is left of the grace for descendants that
-/// are outside the group and were not asked yet.
-async fn escalate(
-    child: &mut Child,
-    family: &Family,
-    grace: Duration,
-) -> io::Result<(std::process::ExitStatus, Duration)> {
-    let asked = Instant::now();
-    family.ask_group();
-    if let Ok(status) = tokio::time::timeout(grace, child.wait()).await {
-        let left = grace.saturating_sub(asked.elapsed());
-        return Ok((status?, left.max(grace / 4)));
-    }
-    family.kill_group();
-    Ok((child.wait().await?, grace / 4))
 }
 
 /// Kills the family when a run is dropped before its end.
@@ -333,8 +232,8 @@ struct KillOnDrop {
 }
 
 impl KillOnDrop {
-    fn of(child: &Child, marker: &Marker) -> Self {
-        Self { family: Family { marker: marker.clone(), leader: child.id() }, armed: true }
+    fn of(child: &Child, marker: Marker) -> Self {
+        Self { family: Family { marker, leader: child.id() }, armed: true }
     }
 }
 

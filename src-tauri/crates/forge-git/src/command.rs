@@ -1,110 +1,43 @@
-//! The one place where git is started.
+//! The one place where git is started: its options, its environment, what it must not do, and what its failures mean.
 //!
-//! Every command has its own process group, a time limit, a limit on what it may print, no standard input
-//! unless bytes are given, and an environment without secrets and without whatever would lead it to another
-//! repository. It runs in a session of its own without a terminal, so nothing it starts can ask anybody a question: what
-//! would ask fails.
+//! Every command has a time limit, a limit on what it may print, no standard input unless bytes are given, and an
+//! environment without secrets and without whatever would lead it to another repository. It runs in a session of its own
+//! without a terminal, so nothing it starts can ask anybody a question: what would ask fails.
 //! A command on a worktree is told its git directory and its common directory by [`GitCommand::placed`]; git
 //! discovers neither, so a `.git` that somebody put there counts for nothing.
-//! When the caller loses interest (drops the future) the whole group is asked to end, so that git can
-//! remove its lock files, and is killed when it does not.
+//! When the caller loses interest (drops the future) git is asked to end, so that it can remove its lock files.
+//! How that is done, and all else about processes, is `forge_exec::collect`'s.
 
 use std::ffi::{OsStr, OsString};
 use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
-use std::pin::{Pin, pin};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use forge_exec::{Caps, CollectError, Command, ExecError, Exit, Stdin, Unmarked, collect};
 
 use crate::accepted::Guard;
 use crate::bytes;
 use crate::error::GitError;
+use crate::location::Location;
 use crate::lock::{self, Turn};
 use crate::program::Git;
+pub use environment::REPOSITORY_VARIABLES;
+use environment::{COMMON_OPTIONS, SCREENS, SILENCE};
+use inside::Inside;
+pub(crate) use inside::read_settings;
+
+mod environment;
+mod inside;
 
 /// Time for an ordinary command.
 const ORDINARY: Duration = Duration::from_secs(120);
 /// Time for a command that runs the user's hooks or filters, or checks out a tree.
 const LONG: Duration = Duration::from_secs(30 * 60);
-/// Between asking a group to end and killing it; also how long a hook's leftover children may keep the pipes.
+/// Between asking git to end and killing it; also how long a hook's leftover children may keep the pipes.
 const GRACE: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const STDOUT_CAP: usize = 256 << 20;
 const STDERR_CAP: usize = 64 << 10;
-
-/// Variables that would lead git to another repository, index or object store, or change what paths mean.
-/// They are set when Forge is started from a hook or an alias. The user's own configuration by environment
-/// (`GIT_CONFIG_COUNT`, `GIT_CONFIG_GLOBAL`, identities, SSH) stays.
-///
-/// Whoever starts a program that may call git in a worktree keeps them from it, too.
-pub const REPOSITORY_VARIABLES: [&str; 21] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_QUARANTINE_PATH",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_GRAFT_FILE",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_ATTR_SOURCE",
-];
-
-/// The program that is asked for passwords and passphrases: it answers nothing and fails.
-const REFUSING_HELPER: &str = "false";
-
-/// Keeps git and whatever it starts from asking anybody: nobody sits at a terminal, and a question would hang
-/// until the time limit. And has it say what libgit2 says.
-const SILENCE: [(&str, &str); 10] = [
-    ("GIT_TERMINAL_PROMPT", "0"),
-    // Empty, so that `core.askPass` is not used either.
-    ("GIT_ASKPASS", ""),
-    ("SSH_ASKPASS", REFUSING_HELPER),
-    ("SSH_ASKPASS_REQUIRE", "force"),
-    ("GCM_INTERACTIVE", "never"),
-    ("GIT_EDITOR", ":"),
-    ("GIT_SEQUENCE_EDITOR", ":"),
-    ("GIT_MERGE_AUTOEDIT", "no"),
-    ("GIT_PAGER", "cat"),
-    // Whoever can write refs could have other objects shown than those that are merged; libgit2 knows no replacements.
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-];
-
-/// Variables that name a terminal or a display on which a passphrase could be asked for.
-const SCREENS: [&str; 3] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY"];
-
-/// Options every command gets.
-const COMMON_OPTIONS: [&str; 7] = [
-    // The file system monitor would start a daemon per worktree that outlives the command.
-    "core.fsmonitor=false",
-    // Background maintenance would hold locks and files in worktrees that are about to be removed.
-    "gc.auto=0",
-    "maintenance.auto=false",
-    // Commands in a submodule would run the filters and hooks that its own configuration names.
-    "submodule.recurse=false",
-    // "always" would put colour codes into output that is read by a program.
-    "color.ui=false",
-    // Another git of the user may hold a ref for a moment; the default of 100 ms gives up too early.
-    "core.filesRefLockTimeout=3000",
-    "core.packedRefsTimeout=5000",
-];
 
 /// What a command does to the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,16 +48,6 @@ pub(crate) enum Kind {
     Write,
     /// Runs what the user configured: hooks, filters, signing.
     User,
-}
-
-/// The options that [`ProgramSettings`] finds. Boxed, since finding them may run git, too.
-pub(crate) type FoundOptions<'a> = Pin<Box<dyn Future<Output = Result<Vec<OsString>, GitError>> + Send + 'a>>;
-
-/// Knows the settings that name a program by a relative path, with the path below the user's own checkout. A repository
-/// does; a command knows no more of it, since a repository is asked by commands.
-pub(crate) trait ProgramSettings: std::fmt::Debug + Send + Sync {
-    /// `-c` options for a command in a worktree.
-    fn program_settings_for<'a>(&'a self, worktree: &'a Path) -> FoundOptions<'a>;
 }
 
 /// What a finished command left.
@@ -160,8 +83,8 @@ pub(crate) struct GitCommand {
     blind: bool,
     /// It talks to a remote.
     remote: bool,
-    /// Where the programs of relative settings are to be found.
-    programs: Option<(Arc<dyn ProgramSettings>, PathBuf)>,
+    /// The worktree whose settings may name programs by relative paths.
+    inside: Option<Inside>,
 }
 
 impl GitCommand {
@@ -183,8 +106,43 @@ impl GitCommand {
             guard: None,
             blind: false,
             remote: false,
-            programs: None,
+            inside: None,
         }
+    }
+
+    /// A command in a worktree with this git directory. Programs and hooks are those of the user's own checkout.
+    pub(crate) fn at(
+        git: &Git,
+        location: &Arc<Location>,
+        worktree: &Path,
+        git_dir: &Path,
+        kind: Kind,
+    ) -> Self {
+        let is_bare = location.bare && git_dir == location.common_dir;
+        let command = Self::new(git, worktree, kind).of(location, worktree, git_dir);
+        command.placed(git_dir, &location.common_dir, (!is_bare).then_some(worktree))
+    }
+
+    /// A command in the git directory that all worktrees share: no work tree in reach.
+    pub(crate) fn bare(git: &Git, location: &Arc<Location>, kind: Kind) -> Self {
+        let command = Self::new(git, &location.common_dir, kind);
+        command.of(location, &location.root, &location.common_dir).env("GIT_DIR", &location.common_dir)
+    }
+
+    /// Hooks lie where the user's own checkout has them. A relative `core.hooksPath` would lead into the worktree at
+    /// hand, where whoever works there writes them.
+    fn of(mut self, location: &Arc<Location>, worktree: &Path, git_dir: &Path) -> Self {
+        if let Some(hooks) = &location.hooks {
+            let mut setting = OsString::from("core.hooksPath=");
+            setting.push(hooks);
+            self.config.push(setting);
+        }
+        self.inside = Some(Inside {
+            location: Arc::clone(location),
+            worktree: worktree.to_owned(),
+            git_dir: git_dir.to_owned(),
+        });
+        self
     }
 
     /// Names the repository, so that git does not discover one; without a work tree for a bare one.
@@ -218,21 +176,6 @@ impl GitCommand {
     /// Starts it from the user's whole environment: it talks to a remote, and helpers for credentials need their keys.
     pub(crate) fn with_credentials(mut self) -> Self {
         self.remote = true;
-        self
-    }
-
-    /// Has the programs that settings name by relative paths be those of the user's own checkout.
-    pub(crate) fn with_programs_of<R>(mut self, repo: &R, worktree: &Path) -> Self
-    where
-        R: ProgramSettings + Clone + 'static,
-    {
-        self.programs = Some((Arc::new(repo.clone()), worktree.to_owned()));
-        self
-    }
-
-    /// For a command that starts no program.
-    pub(crate) fn without_programs(mut self) -> Self {
-        self.programs = None;
         self
     }
 
@@ -310,35 +253,28 @@ impl GitCommand {
         if let Some(guard) = &guard {
             Arc::clone(guard).check().await?;
         }
-        if let Some((repo, worktree)) = self.programs.take() {
-            self.config.extend(repo.program_settings_for(&worktree).await?);
+        if let Some(inside) = self.inside.take() {
+            // Boxed, since this may run a command, and is seldom more than a look into memory.
+            let found = Box::pin(inside.programs(&self.git, guard.as_ref())).await?;
+            self.config.extend(found);
         }
         let args = self.shown();
         tracing::trace!(%args, dir = %self.dir.display(), "git");
-        let mut child = self.spawn()?;
-        let input = self.input.take();
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        let finished =
-            tokio::time::timeout(self.timeout, drive(&mut child, input, self.cap, &mut stdout, &mut stderr))
-                .await;
-        if let (Some(guard), Ok(Ok(Driven::Done(_)))) = (guard, &finished) {
+        let (dir, caps) = (self.dir.clone(), Caps { stdout: self.cap, stderr: STDERR_CAP });
+        let collected = collect(self.into_command(), caps).await;
+        if let (Some(guard), Ok(_)) = (guard, &collected) {
             // What it read may be another configuration than the one that was looked at: then it says nothing.
             guard.check().await?;
         }
-        match finished {
-            Ok(Ok(Driven::Done(exit))) => Ok(Output { exit, stdout, stderr, dir: self.dir }),
-            Ok(Ok(Driven::TooMuch)) => {
-                child.end().await;
-                Err(GitError::TooMuchOutput { args, cap: self.cap })
+        match collected {
+            Ok(collected) => {
+                let exit = match collected.exit {
+                    Exit::Code(code) => Some(code),
+                    Exit::Signal(_) => None,
+                };
+                Ok(Output { exit, stdout: collected.stdout, stderr: collected.stderr, dir })
             }
-            Ok(Err(source)) => {
-                child.end().await;
-                Err(GitError::Io { doing: "talk to git in", path: self.dir, source })
-            }
-            Err(_) => {
-                child.end().await;
-                Err(GitError::Timeout { args, after: self.timeout })
-            }
+            Err(error) => Err(not_run(error, args, dir)),
         }
     }
 
@@ -372,52 +308,57 @@ impl GitCommand {
         shown.join(" ")
     }
 
-    fn build(&mut self) -> Command {
-        let mut command = Command::new(self.git.program());
-        for setting in
-            COMMON_OPTIONS.iter().map(OsStr::new).chain(self.config.iter().map(OsString::as_os_str))
-        {
-            command.arg("-c").arg(setting);
-        }
-        command.args(&self.global).args(&self.args).current_dir(&self.dir);
-        command.env_clear().envs(self.git.variables(self.remote));
-        for variable in REPOSITORY_VARIABLES {
-            command.env_remove(variable);
-        }
-        command.envs(SILENCE);
+    fn into_command(self) -> Command<Unmarked> {
+        let mut command = Command::tool(self.git.program(), self.dir)
+            .base(self.git.variables(self.remote))
+            .timeout(self.timeout)
+            .grace(GRACE)
+            .in_own_session();
+        let config = COMMON_OPTIONS.iter().map(OsString::from).chain(self.config);
+        command.args = config.flat_map(|setting| [OsString::from("-c"), setting]).collect();
+        command.args.extend(self.global);
+        command.args.extend(self.args);
+        command.env_remove = REPOSITORY_VARIABLES.iter().map(OsString::from).collect();
+        command = command.envs(SILENCE);
         if self.kind != Kind::User {
             // Errors in one language. Not where hooks run: they keep the user's locale.
-            command.env("LC_ALL", "C");
+            command = command.env("LC_ALL", "C");
         }
         if self.kind == Kind::Read {
             // A reader that refreshes the index would lock it under the agent's own git.
-            command.env("GIT_OPTIONAL_LOCKS", "0");
+            command = command.env("GIT_OPTIONAL_LOCKS", "0");
         }
-        command.envs(self.git.env().iter().map(|(k, v)| (k, v)));
-        command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        command.env.extend_from_slice(self.git.env());
+        command.env.extend(self.env);
         if self.blind {
-            for screen in SCREENS {
-                command.env_remove(screen);
-            }
+            // What is set wins over what is removed.
+            command.env.retain(|(name, _)| !SCREENS.iter().any(|screen| name == screen));
+            command.env_remove.extend(SCREENS.map(OsString::from));
         }
-        command
-            .stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() })
-            .stdout(self.output.take().map_or_else(Stdio::piped, Stdio::from))
-            .stderr(Stdio::piped());
-        own_session(&mut command);
-        command
+        if let Some(input) = self.input {
+            command = command.stdin(Stdin::Bytes(input));
+        }
+        if let Some(pipe) = self.output {
+            command = command.stdout_to(pipe);
+        }
+        self.turns.into_iter().fold(command, |command, turn| command.keep(turn))
     }
+}
 
-    fn spawn(&mut self) -> Result<Group, GitError> {
-        match self.build().spawn() {
-            Ok(child) => {
-                Ok(Group { pid: child.id(), child: Some(child), turns: self.turns.clone(), given_up: false })
-            }
-            Err(source) if !self.dir.is_dir() => {
-                Err(GitError::Io { doing: "enter", path: self.dir.clone(), source })
-            }
-            Err(source) => Err(GitError::Missing { program: Some(self.git.program().to_owned()), source }),
+/// What it means that git did not come to its end.
+fn not_run(error: CollectError, args: String, dir: PathBuf) -> GitError {
+    match error {
+        CollectError::Run(ExecError::NoFolder { cause, .. }) => {
+            GitError::Io { doing: "enter", path: dir, source: cause }
         }
+        CollectError::Run(
+            ExecError::NoProgram { program, cause: source } | ExecError::Start { program, source },
+        ) => GitError::Missing { program: Some(program.into()), source },
+        CollectError::Run(ExecError::Wait { source, .. } | ExecError::Output { source, .. }) => {
+            GitError::Io { doing: "talk to git in", path: dir, source }
+        }
+        CollectError::TimedOut { after, .. } => GitError::Timeout { args, after },
+        CollectError::TooMuchOutput { cap, .. } => GitError::TooMuchOutput { args, cap },
     }
 }
 
@@ -431,218 +372,29 @@ impl Output {
     }
 }
 
-/// Makes the child the leader of a session of its own, and so of a process group, without a terminal.
-#[expect(unsafe_code, reason = "the standard library starts no program in a session of its own without it")]
-fn own_session(command: &mut Command) {
-    // SAFETY: between fork and exec only `setsid` is called, which is safe to call there and allocates nothing.
-    unsafe {
-        command.pre_exec(|| nix::unistd::setsid().map(drop).map_err(std::io::Error::from));
-    }
-}
-
-enum Driven {
-    Done(Option<i32>),
-    TooMuch,
-}
-
-async fn drive(
-    group: &mut Group,
-    input: Option<Vec<u8>>,
-    cap: usize,
-    stdout: &mut Vec<u8>,
-    stderr: &mut Vec<u8>,
-) -> std::io::Result<Driven> {
-    let Some(child) = group.child.as_mut() else { return Ok(Driven::Done(None)) };
-    let (stdin, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let feed = async {
-        if let (Some(mut stdin), Some(input)) = (stdin, input) {
-            // A broken pipe means git had enough; its exit code says whether that is an error.
-            let _closed_early = stdin.write_all(&input).await;
-        }
-        Ok(false)
-    };
-    let mut pipes = pin!(async {
-        let (_, too_much, _) =
-            tokio::try_join!(feed, take(out, stdout, cap, false), take(err, stderr, STDERR_CAP, true))?;
-        std::io::Result::Ok(too_much)
-    });
-    let status = tokio::select! {
-        // Pipes first: usually they close before the process is reaped, and all output counts.
-        biased;
-        too_much = &mut pipes => {
-            if too_much? { return Ok(Driven::TooMuch); }
-            child.wait().await?
-        }
-        status = child.wait() => {
-            // A hook's background child may hold the pipes for ever; what git itself wrote is in them already.
-            if let Ok(too_much) = tokio::time::timeout(GRACE, &mut pipes).await && too_much? {
-                return Ok(Driven::TooMuch);
-            }
-            status?
-        }
-    };
-    Ok(Driven::Done(status.code()))
-}
-
-/// Reads all of a pipe; says whether there was more than `cap` (`drain`: goes on reading what it drops).
-async fn take(
-    pipe: Option<impl AsyncRead + Unpin>,
-    into: &mut Vec<u8>,
-    cap: usize,
-    drain: bool,
-) -> std::io::Result<bool> {
-    let Some(mut pipe) = pipe else { return Ok(false) };
-    let mut buffer = vec![0; 64 << 10];
-    let mut too_much = false;
-    loop {
-        let n = pipe.read(&mut buffer).await?;
-        if n == 0 {
-            return Ok(too_much);
-        }
-        let room = cap.saturating_sub(into.len()).min(n);
-        into.extend_from_slice(&buffer[..room]);
-        if room < n {
-            too_much = true;
-            if !drain {
-                return Ok(true);
-            }
-        }
-    }
-}
-
-/// A child that leads its own process group; the group does not outlive this value.
-#[derive(Debug)]
-struct Group {
-    pid: Option<u32>,
-    child: Option<Child>,
-    turns: Vec<Turn>,
-    /// A task of its own sees to its end.
-    given_up: bool,
-}
-
-impl Group {
-    fn signal(&self, signal: Signal) {
-        if let Some(pid) = self.pid.and_then(|pid| i32::try_from(pid).ok()) {
-            // The group may be gone already, which is what is wanted.
-            let _gone = killpg(Pid::from_raw(pid), signal);
-        }
-    }
-
-    async fn end(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            self.signal(Signal::SIGTERM);
-            let _ended = tokio::time::timeout(GRACE, async {
-                let _reaped = child.wait().await;
-                // Programs that git started remove their lock files too, and are not ours to wait for.
-                while self.is_alive() {
-                    tokio::time::sleep(LOOK_AGAIN).await;
-                }
-            })
-            .await;
-            self.signal(Signal::SIGKILL);
-            let _reaped = child.wait().await;
-        }
-    }
-
-    fn is_alive(&self) -> bool {
-        let pid = self.pid.and_then(|pid| i32::try_from(pid).ok());
-        pid.is_some_and(|pid| killpg(Pid::from_raw(pid), None).is_ok())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let Some(child) = self.child.take() else { return };
-        // The leader was waited for: whatever it left in its group is the hook author's intention.
-        if child.id().is_none() {
-            return;
-        }
-        if self.given_up {
-            // The runtime ends, and took no new task or dropped it: nobody is left to wait.
-            self.signal(Signal::SIGKILL);
-            return;
-        }
-        let turns = std::mem::take(&mut self.turns);
-        let mut group = Group { pid: self.pid, child: Some(child), turns, given_up: true };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => {
-                runtime.spawn(async move { group.end().await });
-            }
-            Err(_) => drop(group),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::Sandbox;
 
     #[tokio::test]
-    async fn a_flood_is_cut_and_ended() {
+    async fn one_that_prints_too_much_or_takes_too_long_is_told_by_its_arguments() {
         let sandbox = Sandbox::new().await;
-        let flood = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read)
-            .config("alias.flood=!yes")
-            .arg("flood")
-            .cap(1000)
-            .run()
-            .await;
-        assert!(matches!(flood, Err(GitError::TooMuchOutput { cap: 1000, .. })), "{flood:?}");
-    }
-
-    #[tokio::test]
-    async fn a_hang_is_ended_with_its_children() {
-        let sandbox = Sandbox::new().await;
-        let marker = sandbox.dir().join("pid");
-        let hang = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read)
-            .config(format!("alias.hang=!echo $$ > {}; sleep 1000; true", marker.display()))
-            .arg("hang")
-            .timeout(Duration::from_millis(500))
-            .run()
-            .await;
-        assert!(matches!(hang, Err(GitError::Timeout { .. })), "{hang:?}");
-        if let Ok(pid) = std::fs::read_to_string(&marker) {
-            let pid = Pid::from_raw(pid.trim().parse().unwrap());
-            assert!(nix::sys::signal::kill(pid, None).is_err(), "the shell outlived git");
-        }
-    }
-
-    #[test]
-    fn one_that_was_given_up_does_not_outlive_the_runtime() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let sandbox = runtime.block_on(Sandbox::new());
-        let marker = sandbox.dir().join("pid");
-        let written = marker.clone();
-        runtime.block_on(async {
-            let hang = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read)
-                .config(format!(
-                    "alias.hang=!echo $$ >{0}.new; mv {0}.new {0}; sleep 1000; true",
-                    marker.display()
-                ))
-                .arg("hang")
-                .run();
-            let running = async {
-                while !written.exists() {
-                    tokio::time::sleep(LOOK_AGAIN).await;
-                }
-            };
-            tokio::select! {
-                _ = hang => panic!("it ended"),
-                () = running => {}
-            }
-        });
-        // Its end was left to a task that this runtime never runs.
-        drop(runtime);
-        let pid = Pid::from_raw(std::fs::read_to_string(&marker).unwrap().trim().parse().unwrap());
-        while nix::sys::signal::kill(pid, None).is_ok() && !is_dead(pid) {
-            std::thread::sleep(LOOK_AGAIN);
-        }
-    }
-
-    /// Killed, and waiting for whoever takes over orphans to notice.
-    fn is_dead(pid: Pid) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['Z', 'X']) || rest.is_empty())
+        let endless = |script: &str| {
+            let command = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::Read);
+            command.config(format!("alias.endless=!{script}")).arg("endless")
+        };
+        let flood = endless("yes").cap(1000).run().await;
+        assert!(
+            matches!(&flood, Err(GitError::TooMuchOutput { args, cap: 1000 }) if args == "endless"),
+            "{flood:?}"
+        );
+        let limit = Duration::from_millis(100);
+        let hang = endless("sleep 1000").timeout(limit).run().await;
+        assert!(
+            matches!(&hang, Err(GitError::Timeout { args, after }) if args == "endless" && *after == limit),
+            "{hang:?}"
+        );
     }
 
     #[tokio::test]
@@ -650,15 +402,30 @@ mod tests {
         let sandbox = Sandbox::new().await;
         let leading = REPOSITORY_VARIABLES.map(|name| (name.into(), "elsewhere".into()));
         let git = sandbox.git.clone().with_variables(Arc::new(leading.into()));
-        let command = GitCommand::new(&git, sandbox.dir(), Kind::Read).build();
-        let set: Vec<_> = command.as_std().get_envs().collect();
+        let command = GitCommand::new(&git, sandbox.dir(), Kind::Read).into_command();
         for variable in REPOSITORY_VARIABLES {
-            assert!(!set.iter().any(|(name, _)| *name == variable), "{variable}");
+            assert!(command.env_remove.iter().any(|name| name == variable), "{variable}");
+            assert!(!command.env.iter().any(|(name, _)| name == variable), "{variable}");
         }
-        assert!(set.contains(&(OsStr::new("LC_ALL"), Some(OsStr::new("C")))));
-        assert!(set.contains(&(OsStr::new("GIT_OPTIONAL_LOCKS"), Some(OsStr::new("0")))));
-        let with_hooks = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::User).build();
-        assert!(with_hooks.as_std().get_envs().all(|(name, _)| name != "LC_ALL"));
+        assert!(command.env.contains(&("LC_ALL".into(), "C".into())));
+        assert!(command.env.contains(&("GIT_OPTIONAL_LOCKS".into(), "0".into())));
+        let with_hooks = GitCommand::new(&sandbox.git, sandbox.dir(), Kind::User).into_command();
+        assert!(with_hooks.env.iter().all(|(name, _)| name != "LC_ALL"));
+    }
+
+    #[tokio::test]
+    async fn one_that_signs_blindly_sees_no_screen_even_if_one_is_set() {
+        let sandbox = Sandbox::new().await;
+        let mut variables: forge_exec::Variables = std::env::vars_os().collect();
+        variables.insert("DISPLAY".into(), ":0".into());
+        let git = sandbox.git.clone().with_variables(Arc::new(variables));
+        let seen = async |git: &Git, blind| {
+            let command = GitCommand::new(git, sandbox.dir(), Kind::User).blind(blind);
+            command.config("alias.seen=!echo $DISPLAY$GPG_TTY").arg("seen").text().await.unwrap()
+        };
+        let git = git.with_env("GPG_TTY", "/dev/tty");
+        assert_eq!(seen(&git, false).await, ":0/dev/tty");
+        assert_eq!(seen(&git, true).await, "");
     }
 
     #[tokio::test]

@@ -11,8 +11,8 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::{GitError, LockHolder};
 use crate::lock::{self, Purpose, turn};
-use crate::merge::ScratchDir;
 use crate::repo::{Repo, operation_in};
+use crate::scratch::ScratchDir;
 use crate::worktree_entry::WorktreeEntry;
 
 /// What became of a landing.

@@ -15,9 +15,10 @@ use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::dot_git::set_aside;
 use crate::error::GitError;
+use crate::exclude::exclude_line;
 use crate::index_paths::Paths;
-use crate::merge::ScratchDir;
 use crate::repo::Repo;
+use crate::scratch::ScratchDir;
 use crate::status::{RawEntry, Uncommitted, parse_all};
 pub(crate) use content::NestedContent;
 
@@ -362,20 +363,6 @@ impl Repo {
         self.exclude_lines(&[&exclude_line(&named)]).await
     }
 
-    /// The folders whose repositories `info/exclude` has git overlook.
-    pub(super) fn excluded_folders(&self) -> Result<Vec<PathBuf>, GitError> {
-        let path = self.common_dir().join("info/exclude");
-        let lines = match fs::read(&path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other.map_err(GitError::io("read", &path))?,
-        };
-        let of_repository = |folder: PathBuf| match folder.file_name() == Some(OsStr::new(".git")) {
-            true => folder.parent().map(Path::to_owned),
-            false => Some(folder),
-        };
-        Ok(lines.split(|byte| *byte == b'\n').filter_map(excluded_folder).filter_map(of_repository).collect())
-    }
-
     /// Keeps the history of an embedded repository under the next number of a prefix.
     async fn keep_history(&self, worktree: &Path, path: &Path, ref_prefix: &str) -> Result<(), GitError> {
         let mut content = NestedContent::default();
@@ -498,35 +485,6 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, GitError> {
     }
     files.sort_unstable();
     Ok(files)
-}
-
-/// The line of an ignore list that means this folder alone.
-fn exclude_line(folder: &str) -> Vec<u8> {
-    let mut line = vec![b'/'];
-    for byte in folder.bytes() {
-        if matches!(byte, b'*' | b'?' | b'[' | b'\\' | b' ') {
-            line.push(b'\\');
-        }
-        line.push(byte);
-    }
-    line.push(b'/');
-    line
-}
-
-/// The folder that a line of an ignore list means, when it means just one.
-fn excluded_folder(line: &[u8]) -> Option<PathBuf> {
-    let escaped = line.strip_prefix(b"/")?.strip_suffix(b"/")?;
-    let (mut folder, mut rest) = (Vec::with_capacity(escaped.len()), escaped.iter());
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'\\' => folder.push(*rest.next()?),
-            b'*' | b'?' | b'[' => return None,
-            byte => folder.push(*byte),
-        }
-    }
-    let folder = bytes::path(&folder).to_owned();
-    let stays_inside = folder.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    (stays_inside && folder.components().next().is_some()).then_some(folder)
 }
 
 #[cfg(test)]

@@ -83,8 +83,8 @@ impl Git {
     }
 
     /// The environment that a command starts from; all of it for one that talks to a remote.
-    pub(crate) fn variables(&self, all: bool) -> &Variables {
-        if all { &self.inner.whole } else { &self.inner.passed }
+    pub(crate) fn variables(&self, all: bool) -> Arc<Variables> {
+        Arc::clone(if all { &self.inner.whole } else { &self.inner.passed })
     }
 
     /// A variable as the git program will see it.

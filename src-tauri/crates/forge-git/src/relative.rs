@@ -8,9 +8,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::command::{FoundOptions, ProgramSettings};
 use crate::error::GitError;
-use crate::repo::Repo;
 use crate::settings::Settings;
 
 /// How git reads a setting.
@@ -31,27 +29,9 @@ const BREAKS: [char; 7] = [';', '|', '&', '(', ')', '<', '>'];
 const INTERPRETERS: [&str; 10] =
     ["bash", "dash", "ksh", "node", "perl", "python", "python3", "ruby", "sh", "zsh"];
 
-impl Repo {
-    /// `-c` options for a command in a worktree: the settings that name a program by a relative path, with the path
-    /// below the user's own checkout.
-    async fn program_settings(&self, worktree: &Path) -> Result<Vec<OsString>, GitError> {
-        let shared = self.settings_at_once(self.root()).await?;
-        let settings = if worktree == self.root() || !shared.differ_by_worktree() {
-            shared
-        } else {
-            self.settings_at_once(worktree).await?
-        };
-        rewritten(&settings, self.root(), worktree)
-    }
-}
-
-impl ProgramSettings for Repo {
-    fn program_settings_for<'a>(&'a self, worktree: &'a Path) -> FoundOptions<'a> {
-        Box::pin(self.program_settings(worktree))
-    }
-}
-
-fn rewritten(settings: &Settings, root: &Path, worktree: &Path) -> Result<Vec<OsString>, GitError> {
+/// `-c` options for a command in a worktree: the settings that name a program by a relative path, with the path below
+/// the top of the user's own checkout, `root`.
+pub(crate) fn options(settings: &Settings, root: &Path, worktree: &Path) -> Result<Vec<OsString>, GitError> {
     let mut options = Vec::new();
     let mut helpers = false;
     for (name, value) in settings.values() {

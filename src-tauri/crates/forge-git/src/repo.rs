@@ -9,13 +9,14 @@ use forge_model::environment::EnvironmentSettings;
 
 use crate::accepted::Guard;
 use crate::bytes;
-use crate::command::{GitCommand, Kind};
+use crate::command::{GitCommand, Kind, read_settings};
 use crate::diff::memory::ListMemory;
 use crate::error::{ForeignReason, GitError};
+use crate::location::Location;
 use crate::object::Objects;
 use crate::places::is_same;
 use crate::program::Git;
-use crate::settings::SettingsMemory;
+use crate::settings::{Settings, SettingsMemory};
 use crate::startup_file::StartupMemory;
 
 /// A repository with at least one commit. Cheap to clone.
@@ -27,12 +28,7 @@ pub struct Repo {
 
 #[derive(Debug)]
 pub(crate) struct Inner {
-    root: PathBuf,
-    common_dir: PathBuf,
-    /// Without files of its own.
-    bare: bool,
-    /// Where the user's hooks are, when not in the common directory.
-    hooks: Option<PathBuf>,
+    location: Arc<Location>,
     /// Whether settings outside of the repository say so.
     hooks_set_outside: bool,
     guard: Mutex<Option<Arc<Guard>>>,
@@ -41,7 +37,6 @@ pub(crate) struct Inner {
     pub(crate) objects: Objects,
     pub(crate) lists: ListMemory,
     pub(crate) startup_files: Mutex<StartupMemory>,
-    pub(crate) settings: SettingsMemory,
 }
 
 /// What a work tree is in the middle of.
@@ -86,18 +81,16 @@ impl Repo {
         let objects = Objects::new(common_dir.join("objects"));
         let hooks = hooks_elsewhere(hooks, path, &root, &common_dir);
         let hooks_set_outside = hooks.is_some() && !sets_hooks_itself(git, path).await?;
+        let bare = is_bare(&root, &common_dir);
+        let location = Location { root, common_dir, bare, hooks, settings: SettingsMemory::default() };
         let inner = Inner {
-            bare: is_bare(&root, &common_dir),
-            hooks,
+            location: Arc::new(location),
             hooks_set_outside,
             guard: Mutex::default(),
             signed: Mutex::default(),
-            root,
-            common_dir,
             objects,
             lists: ListMemory::default(),
             startup_files: Mutex::default(),
-            settings: SettingsMemory::default(),
         };
         let repo = Repo { inner: Arc::new(inner), git: git.clone() };
         if repo.resolve("HEAD").await?.is_none() {
@@ -111,17 +104,17 @@ impl Repo {
 
     /// Top of the main work tree; of a bare repository, its directory.
     pub fn root(&self) -> &Path {
-        &self.inner.root
+        &self.inner.location.root
     }
 
     /// Whether it has no main work tree.
     pub fn is_bare(&self) -> bool {
-        self.inner.bare
+        self.inner.location.bare
     }
 
     /// The git directory that all worktrees share.
     pub fn common_dir(&self) -> &Path {
-        &self.inner.common_dir
+        &self.inner.location.common_dir
     }
 
     /// The git program in use.
@@ -323,9 +316,7 @@ impl Repo {
 
     /// A command in the git directory that all worktrees share: no work tree in reach.
     pub(crate) fn bare(&self, kind: Kind) -> GitCommand {
-        let command = GitCommand::new(self.git(), self.common_dir(), kind);
-        let command = command.with_programs_of(self, self.root());
-        self.with_hooks(command.env("GIT_DIR", self.common_dir())).guarded(self.guard())
+        GitCommand::bare(self.git(), &self.inner.location, kind).guarded(self.guard())
     }
 
     pub(crate) fn read(&self) -> GitCommand {
@@ -338,33 +329,30 @@ impl Repo {
 
     /// A command in a worktree of this repository. One that is not registered here is refused.
     pub(crate) fn at(&self, worktree: &Path, kind: Kind) -> GitCommand {
-        let command = GitCommand::new(self.git(), worktree, kind).with_programs_of(self, worktree);
-        let command = self.with_hooks(command).guarded(self.guard());
         match self.recorded_git_dir(worktree) {
-            Some(git_dir) if self.inner.bare && git_dir == self.common_dir() => {
-                command.placed(&git_dir, self.common_dir(), None)
+            Some(git_dir) => {
+                let location = &self.inner.location;
+                GitCommand::at(self.git(), location, worktree, &git_dir, kind).guarded(self.guard())
             }
-            Some(git_dir) => command.placed(&git_dir, self.common_dir(), Some(worktree)),
-            None => command.refused(not_registered(worktree)),
+            None => GitCommand::new(self.git(), worktree, kind).refused(not_registered(worktree)),
         }
     }
 
-    /// Hooks lie where the user's own checkout has them. A relative `core.hooksPath` would lead into the worktree at
-    /// hand, where whoever works there writes them.
-    fn with_hooks(&self, command: GitCommand) -> GitCommand {
-        match self.hooks_elsewhere() {
-            Some(hooks) => {
-                let mut setting = std::ffi::OsString::from("core.hooksPath=");
-                setting.push(hooks);
-                command.config(setting)
-            }
-            None => command,
+    /// What git is set to in a worktree (or the repository's top).
+    pub(crate) async fn settings(&self, worktree: &Path) -> Result<Arc<Settings>, GitError> {
+        let (location, dir) = (Arc::clone(&self.inner.location), worktree.to_owned());
+        let known = tokio::task::spawn_blocking(move || location.settings.recall(&dir)).await?;
+        if let Some(known) = known {
+            return Ok(known);
         }
+        let git_dir = self.git_dir(worktree).await?;
+        let guard = self.guard();
+        read_settings(self.git(), guard.as_ref(), &self.inner.location, worktree, &git_dir).await
     }
 
     /// Where the user's hooks are, when not in the common directory.
     pub(crate) fn hooks_elsewhere(&self) -> Option<&Path> {
-        self.inner.hooks.as_deref()
+        self.inner.location.hooks.as_deref()
     }
 
     /// The same when it is not for the repository's own settings to say.

@@ -83,13 +83,16 @@ impl Settings {
 }
 
 impl SettingsMemory {
-    fn recall(&self, worktree: &Path) -> Option<Arc<Settings>> {
+    /// What is known of a worktree, as long as it still holds.
+    pub(crate) fn recall(&self, worktree: &Path) -> Option<Arc<Settings>> {
         let found = self.lock().iter().find(|(dir, ..)| dir == worktree).cloned();
         let (_, print, settings) = found?;
         (settings.print(None) == Some(print)).then_some(settings)
     }
 
-    fn remember(&self, worktree: &Path, print: Print, settings: &Arc<Settings>) {
+    /// Keeps what was read in a worktree since a moment, where it can be told whether it still holds.
+    pub(crate) fn remember(&self, worktree: &Path, begun: Moment, settings: &Arc<Settings>) {
+        let Some(print) = settings.print(Some(begun)) else { return };
         let mut known = self.lock();
         known.retain(|(dir, ..)| dir != worktree);
         known.push_front((worktree.to_owned(), print, Arc::clone(settings)));

@@ -377,45 +377,6 @@ impl Repo {
         });
         leads_nowhere && holds_nothing(path)
     }
-
-    /// Adds lines to the repository's private ignore list (`info/exclude`), once each.
-    pub async fn exclude(&self, patterns: &[&str]) -> Result<(), GitError> {
-        let lines: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
-        self.exclude_lines(&lines).await
-    }
-
-    pub(crate) async fn exclude_lines(&self, lines: &[&[u8]]) -> Result<(), GitError> {
-        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
-        let info = self.common_dir().join("info");
-        let path = info.join("exclude");
-        let mut content = match std::fs::read(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            other => other.map_err(GitError::io("read", &path))?,
-        };
-        if let Some(guard) = self.guard() {
-            // What somebody else changed there must not be taken for ours.
-            guard.check().await?;
-        }
-        let before = content.len();
-        for line in lines {
-            if content.split(|b| *b == b'\n').any(|known| known == *line) {
-                continue;
-            }
-            if content.last().is_some_and(|last| *last != b'\n') {
-                content.push(b'\n');
-            }
-            content.extend_from_slice(line);
-            content.push(b'\n');
-        }
-        if content.len() == before {
-            return Ok(());
-        }
-        self.create_within(&info)?;
-        let fresh = info.join(format!("exclude.forge-{}", uuid::Uuid::new_v4().simple()));
-        std::fs::write(&fresh, &content).map_err(GitError::io("write", &fresh))?;
-        std::fs::rename(&fresh, &path).map_err(GitError::io("replace", &path))?;
-        self.accept_own_change("info/exclude")
-    }
 }
 
 /// A path and a branch that are ready for a new worktree.

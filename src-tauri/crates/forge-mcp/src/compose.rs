@@ -1,13 +1,25 @@
 //! Tools that are several operations.
 
-use forge_api::{ApiError, ops::workspaces::Scope};
+use forge_api::{
+    ApiError, Client as _,
+    operations::{
+        TaskAction, TaskAssign, TaskCreate, TaskDiff, TaskDiffFile, TaskGet, ValidateReset, ValidateState,
+    },
+    ops::{
+        TaskPath,
+        tasks::{AssignRole, CreateTask, TakeOffer},
+        validate::IterationsOf,
+        workspaces::{ReadDiff, ReadFileDiff, Scope},
+    },
+};
 use forge_model::{
     diff::{DiffSummary, FileDiff},
     ids::{ProjectId, TaskId},
+    offer::Verb,
     task::{ExecutionMode, Task},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -60,25 +72,25 @@ pub(crate) struct CreateSubTasks {
 }
 
 /// A subtask to create.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SubTask {
     /// Title, one line.
     title: String,
     /// Description, Markdown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     description: Option<String>,
     /// Priority; higher runs first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     priority: Option<i32>,
     /// Where the subtask works; in its own worktree when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     execution_mode: Option<ExecutionMode>,
     /// Position among the ordered subtasks; last when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     subtask_order: Option<u32>,
     /// Tasks that this one depends on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     depends_on: Option<Vec<TaskId>>,
 }
 
@@ -142,7 +154,7 @@ enum Action {
 /// Changes of a task.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct TaskDiff {
+pub(crate) struct ChangesAndFile {
     /// The changed files.
     changes: DiffSummary,
     /// The changed lines of the requested file; null if none was requested.
@@ -151,40 +163,62 @@ pub(crate) struct TaskDiff {
 
 pub(crate) fn assign_agent<B: Backend>(contract: Contract<B>, input: Value) -> Running {
     typed(input, |asked: AssignAgent| async move {
-        let mut input = json!({
-            "task_id": asked.task_id, "role": asked.role.as_deref().unwrap_or(CODER), "holder": asked.agent_id,
-        });
-        put(&mut input, "version", asked.version);
-        contract.call("task_assign", input).await
+        let input = AssignRole {
+            task_id: asked.task_id,
+            role: asked.role.unwrap_or_else(|| CODER.to_owned()),
+            holder: asked.agent_id,
+            version: asked.version,
+        };
+        Ok(contract.call(TaskAssign, input).await?.json)
     })
 }
 
 pub(crate) fn cancel_task<B: Backend>(contract: Contract<B>, input: Value) -> Running {
     typed(input, |asked: CancelTask| async move {
         let version = match asked.version {
-            Some(version) => json!(version),
-            None => contract.task(&asked.task_id).await?["version"].take(),
+            Some(version) => version,
+            None => contract.task(&asked.task_id).await?.version,
         };
-        let mut input = json!({ "task_id": asked.task_id, "verb": "cancel", "version": version });
-        put(&mut input, "reason", asked.reason);
-        contract.call("task_action", input).await
+        let input = TakeOffer {
+            task_id: asked.task_id,
+            verb: Verb::Cancel,
+            version,
+            reason: asked.reason,
+            message: None,
+            entry: None,
+            commit: None,
+            wait: None,
+        };
+        Ok(contract.call(TaskAction, input).await?.json)
     })
 }
 
 pub(crate) fn create_sub_tasks<B: Backend>(contract: Contract<B>, input: Value) -> Running {
     typed(input, |asked: CreateSubTasks| async move {
-        let project = contract.task(&asked.task_id).await?["project_id"].take();
-        let mut items: Vec<Value> = Vec::new();
+        let project = contract.task(&asked.task_id).await?.project_id;
+        let (mut made, mut items): (Vec<TaskId>, Vec<Value>) = (Vec::new(), Vec::new());
         for part in asked.tasks {
-            let mut input = json!(part);
-            input["project_id"] = project.clone();
-            input["parent_id"] = json!(asked.task_id);
-            match contract.call("task_create", input).await {
-                Ok(task) => items.push(task),
-                Err(error) => {
-                    let made: Vec<&Value> = items.iter().map(|task| &task["id"]).collect();
-                    return Err(error.with_fact("created", json!(made)));
+            let input = CreateTask {
+                project_id: project.clone(),
+                title: part.title,
+                description: part.description,
+                priority: part.priority,
+                review_config: None,
+                merge_config: None,
+                task_state_config: None,
+                race: None,
+                roles: None,
+                depends_on: part.depends_on,
+                parent_id: Some(asked.task_id.clone()),
+                execution_mode: part.execution_mode,
+                subtask_order: part.subtask_order,
+            };
+            match contract.call(TaskCreate, input).await {
+                Ok(task) => {
+                    made.push(task.value.id);
+                    items.push(task.json);
                 }
+                Err(error) => return Err(error.with_fact("created", json!(made))),
             }
         }
         Ok(json!({ "items": items }))
@@ -193,40 +227,40 @@ pub(crate) fn create_sub_tasks<B: Backend>(contract: Contract<B>, input: Value) 
 
 pub(crate) fn task_diff<B: Backend>(contract: Contract<B>, input: Value) -> Running {
     typed(input, |asked: ReadTaskDiff| async move {
-        let mut of = json!({ "task_id": asked.task_id });
-        put(&mut of, "scope", asked.scope);
-        let changes = contract.call("task_diff", of.clone()).await?;
+        let of = ReadDiff { task_id: asked.task_id.clone(), scope: asked.scope };
+        let changes = contract.call(TaskDiff, of).await?.json;
         let Some(path) = asked.path else { return Ok(json!({ "changes": changes, "file": null })) };
-        put(&mut of, "path", Some(path));
-        put(&mut of, "start", asked.start);
-        put(&mut of, "limit", asked.limit);
-        Ok(json!({ "changes": changes, "file": contract.call("task_diff_file", of).await? }))
+        let of = ReadFileDiff {
+            task_id: asked.task_id,
+            path,
+            scope: asked.scope,
+            start: asked.start,
+            limit: asked.limit,
+            context: None,
+            force: None,
+        };
+        Ok(json!({ "changes": changes, "file": contract.call(TaskDiffFile, of).await?.json }))
     })
 }
 
 pub(crate) fn iteration_state<B: Backend>(contract: Contract<B>, input: Value) -> Running {
     typed(input, |asked: IterationsAction| async move {
-        let operation = match asked.action {
-            Action::Get => "validate_state",
-            Action::Reset => "validate_reset",
+        let of = IterationsOf {
+            module_id: asked.module_id,
+            run_id: asked.run_id,
+            project_id: asked.project_id,
+            cwd: asked.cwd,
         };
-        let mut of = json!({ "moduleId": asked.module_id });
-        put(&mut of, "runId", asked.run_id);
-        put(&mut of, "project_id", asked.project_id);
-        put(&mut of, "cwd", asked.cwd);
-        contract.call(operation, of).await
+        let state = match asked.action {
+            Action::Get => contract.call(ValidateState, of).await?,
+            Action::Reset => contract.call(ValidateReset, of).await?,
+        };
+        Ok(state.json)
     })
 }
 
 impl<B: Backend> Contract<B> {
-    async fn task(&self, id: &TaskId) -> Result<Value, ApiError> {
-        self.call("task_get", json!({ "task_id": id })).await
-    }
-}
-
-/// Sets a field that was given.
-fn put(input: &mut Value, field: &str, value: Option<impl Serialize>) {
-    if let Some(value) = value {
-        input[field] = json!(value);
+    async fn task(&self, id: &TaskId) -> Result<Task, ApiError> {
+        Ok(self.call(TaskGet, TaskPath { task_id: id.clone() }).await?.value)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::{pin::Pin, sync::Arc};
 
-use forge_api::{ApiError, DEFAULT_LIMIT, Operation, input_schema, operations, output_schema, read_input};
+use forge_api::{
+    ApiError, Call, Client, DEFAULT_LIMIT, Operation, input_schema, operations, output_schema, read_input,
+};
 use forge_model::workflow::{Finding, shape_findings};
 use rmcp::model::{JsonObject, Tool as Listed, ToolAnnotations};
 use schemars::JsonSchema;
@@ -54,21 +56,18 @@ pub(crate) struct Tool<B> {
     does: Does<B>,
 }
 
-impl<B: Backend> Contract<B> {
-    /// Does one operation.
-    pub(crate) async fn call(&self, op: &str, input: Value) -> Result<Value, ApiError> {
-        self.backend.call(&self.caller, op, input).await
+impl<B: Backend> Client for Contract<B> {
+    type Error = ApiError;
+
+    async fn send(&self, operation: &str, input: Value) -> Result<Value, ApiError> {
+        self.backend.call(&self.caller, operation, input).await
     }
 }
 
 impl<B: Backend> Tool<B> {
-    /// The tool that is one operation.
-    pub(crate) fn of(
-        name: &'static str,
-        operation: &'static str,
-        effect: Effect,
-        description: &'static str,
-    ) -> Self {
+    /// The tool that is one operation. Its input is passed on as it is.
+    pub(crate) fn of<C: Call>(name: &'static str, _: C, effect: Effect, description: &'static str) -> Self {
+        let operation = C::NAME;
         let known = operations().iter().find(|known| known.name == operation);
         let (input, output) = known.map(Operation::json_schemas).unwrap_or_default();
         let is_cut = known.is_some_and(|known| known.paged);
@@ -77,9 +76,9 @@ impl<B: Backend> Tool<B> {
     }
 
     /// A tool that is several operations, the foremost of which is `operation`.
-    pub(crate) fn composed<I, O>(
+    pub(crate) fn composed<I, O, C: Call>(
         name: &'static str,
-        operation: &'static str,
+        _: C,
         effect: Effect,
         description: &'static str,
         does: fn(Contract<B>, Value) -> Running,
@@ -89,7 +88,7 @@ impl<B: Backend> Tool<B> {
         O: JsonSchema,
     {
         let listed = listed(name, description, effect, input_schema::<I>(), output_schema::<O>());
-        Self { name, operation, effect, listed, is_cut: false, does: Does::Composed(does) }
+        Self { name, operation: C::NAME, effect, listed, is_cut: false, does: Does::Composed(does) }
     }
 
     /// How clients are told of it.
@@ -102,7 +101,7 @@ impl<B: Backend> Tool<B> {
         match self.does {
             Does::Operation(op) => {
                 let input = if self.is_cut { in_pages(input) } else { input };
-                Box::pin(async move { contract.call(op, input).await })
+                Box::pin(async move { contract.send(op, input).await })
             }
             Does::Composed(does) => does(contract, input),
         }

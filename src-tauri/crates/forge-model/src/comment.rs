@@ -4,11 +4,11 @@
 //! place again after the file was edited ([`Anchor::find`]), or knows that it has none any more.
 
 use crate::{
+    audit::Severity,
     contract,
     ids::{CommentId, ReviewId, TaskId},
     names,
     time::Timestamp,
-    verdict::Severity,
 };
 
 /// The most lines that one comment may speak of.

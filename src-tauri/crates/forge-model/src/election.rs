@@ -7,7 +7,7 @@
 //! A name is no evidence. Whether a race takes a winner that only its name elected is the race's matter
 //! ([`Election::is_by_name_alone`]).
 
-use crate::{contract, names, verdict::MAX_SCORE};
+use crate::{audit::MAX_SCORE, contract, names};
 
 names! {
     /// How an entry's checks ended.

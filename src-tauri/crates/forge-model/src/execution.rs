@@ -2,10 +2,10 @@
 
 use crate::{
     contract,
+    correction::SaidMessage,
     ids::{AgentId, ExecutionId, TaskId},
     merge::Conflict,
     names,
-    prompt::SaidMessage,
     time::Timestamp,
     usage::UsageSample,
     workflow::SessionMode,

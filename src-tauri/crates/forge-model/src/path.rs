@@ -4,7 +4,8 @@
 const MAX_BRANCH_PART: usize = 250;
 
 /// The path that its parts lead to, without `.` and `..`; none when they lead above where they begin, or nowhere.
-pub(crate) fn within<'p>(parts: impl Iterator<Item = &'p str>) -> Option<String> {
+#[must_use]
+pub fn within<'p>(parts: impl Iterator<Item = &'p str>) -> Option<String> {
     let mut kept: Vec<&str> = Vec::new();
     for part in parts {
         match part {

@@ -1,12 +1,12 @@
 //! Reviews: one row per attempt at passing the gate, kept for ever.
 
 use crate::{
+    audit::{Audit, AuditFinding},
     contract,
     ids::{AgentId, ExecutionId, ReviewId, TaskId},
     names,
     time::Timestamp,
     validate::{Measures, ValidateGate, ValidateReport},
-    verdict::{Audit, AuditFinding},
 };
 
 /// Longest time one check may take unless said otherwise, in seconds.

@@ -1,6 +1,6 @@
 //! The record of a task's moves, and the durable steps that follow each.
 
-use crate::{actor::Actor, contract, ids::TransitionId, names, prompt::SaidMessage, time::Timestamp};
+use crate::{actor::Actor, contract, correction::SaidMessage, ids::TransitionId, names, time::Timestamp};
 
 names! {
     /// Where a step is.

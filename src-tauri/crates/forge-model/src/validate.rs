@@ -1,15 +1,12 @@
 //! Checks of a piece of work, and the score that is kept over attempts at it.
 //!
 //! What a call is given ([`ValidateInput`]) is looked over whole before anything runs; what its checks found
-//! ([`CheckResult`]) becomes an attempt by [`judge`], measured against those before it by [`measure`]. Names are in
-//! camelCase in every interface. Deliberately absent: running anything, and where the attempts are kept.
+//! ([`CheckResult`]) becomes an attempt, measured against those before it by [`measure`]. Names are in camelCase in
+//! every interface. Deliberately absent: running anything, telling one failure from another (`forge-reading`), and where
+//! the attempts are kept.
 
-pub(crate) mod compared;
-pub(crate) mod complaint;
-mod identity;
 mod input;
 mod measures;
-mod normalised;
 
 use crate::{
     contract,
@@ -18,11 +15,8 @@ use crate::{
     time::Timestamp,
 };
 
-pub use complaint::FailedCommand;
-pub use identity::identity;
 pub use input::{MAX_CHECKS, MAX_ID, findings_of_id, findings_of_run, inside};
-pub use measures::{AttemptFacts, Measures, Recommendation, judge, measure, score_of};
-pub use normalised::normalised;
+pub use measures::{AttemptFacts, Measures, Recommendation, measure, score_of};
 
 contract! {
     /// One file that takes names, and the one that must export them.

@@ -3,33 +3,13 @@
 //! Both files are parsed, and what stands between them is followed through other files of the folder. A verdict
 //! of `pass` means that every name was found; what cannot be known from the texts is `unknown` with its reason.
 
-mod bindings;
-mod commonjs;
-mod es;
-mod exports;
 mod findings;
-mod json;
-mod module;
-mod natures;
-mod probe;
+#[cfg(feature = "python")]
 mod python;
-mod python_builtins;
-mod python_module;
-mod python_parse;
-mod python_reader;
-mod python_tree;
-mod python_uses;
-mod resolve;
-mod runs;
+#[cfg(feature = "rust")]
 mod rust;
-mod rust_attributes;
-mod rust_crate;
-mod rust_items;
-mod script_parse;
-mod scripts;
-mod tsconfig;
-mod uses;
-mod values;
+#[cfg(feature = "script")]
+mod script;
 
 use findings::Findings;
 pub use findings::{Contract, Outcome};
@@ -62,8 +42,11 @@ pub fn contract(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
     }
     let bounded = Bounded(files);
     let judged = on_large_stack(|| match (Language::of(&exporter), Language::of(&importer)) {
-        (Some(Language::Script), Some(Language::Script)) => scripts::judge(&bounded, &exporter, &importer),
+        #[cfg(feature = "script")]
+        (Some(Language::Script), Some(Language::Script)) => script::judge(&bounded, &exporter, &importer),
+        #[cfg(feature = "python")]
         (Some(Language::Python), Some(Language::Python)) => python::judge(&bounded, &exporter, &importer),
+        #[cfg(feature = "rust")]
         (Some(Language::Rust), Some(Language::Rust)) => rust::judge(&bounded, &exporter, &importer),
         _ => Contract::unknown(format!(
             "what {importer} takes from {exporter} is not known for files of their kind"

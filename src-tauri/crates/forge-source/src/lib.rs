@@ -7,6 +7,9 @@
 //! parser that fails in itself is a refusal, too. What cannot be known without running the program is told as
 //! unknown, with the reason. Deliberately absent: types, control flow, and what packages outside the folder
 //! export.
+//!
+//! The parsers of scripts, Python, Rust and Go are Cargo features, all on by default. A text whose parser is left out
+//! is refused, and what its file exports is unknown.
 
 mod bounds;
 mod contract;

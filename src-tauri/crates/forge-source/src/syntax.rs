@@ -4,10 +4,14 @@
 //! Python this includes errors that need scopes, like a name declared twice or `return` outside a function.
 
 mod data;
+#[cfg(feature = "go")]
 mod go;
 mod json;
+#[cfg(feature = "python")]
 mod python;
+#[cfg(feature = "rust")]
 mod rust;
+#[cfg(feature = "script")]
 mod script;
 mod utf8;
 mod verdict;
@@ -24,7 +28,9 @@ use crate::{
 use utf8::strict;
 pub use verdict::{Syntax, SyntaxError};
 
+#[cfg(feature = "python")]
 pub(crate) use python::read as python_text;
+#[cfg(feature = "script")]
 pub(crate) use script::{read as script_text, source_types};
 
 /// What a path's ending says about its content.
@@ -92,15 +98,21 @@ fn judge(language: Language, path: &str, bytes: &[u8]) -> Syntax {
         return Syntax::Refused { reason };
     }
     let parse = || match language {
+        #[cfg(feature = "script")]
         Language::Script => script::check(path, &text),
+        #[cfg(feature = "python")]
         Language::Python => python::check(&text),
+        #[cfg(feature = "rust")]
         Language::Rust => rust::check(&text),
+        #[cfg(feature = "go")]
         Language::Go => go::check(&text),
         Language::Json => {
             json::check(&text, json::comments_allowed(path)).map_or(Syntax::Sound, Syntax::Broken)
         }
         Language::Toml => data::toml(&text),
         Language::Yaml => data::yaml(&text),
+        #[cfg(not(all(feature = "go", feature = "python", feature = "rust", feature = "script")))]
+        _ => without_parser(),
     };
     on_large_stack(parse).unwrap_or_else(|error| Syntax::Refused { reason: error.to_string() })
 }
@@ -113,11 +125,20 @@ pub(crate) fn has_markup(path: &str) -> bool {
 /// The text of a file, without a byte order mark.
 fn decoded(language: Language, bytes: &[u8]) -> Result<Cow<'_, str>, Syntax> {
     match language {
+        #[cfg(feature = "script")]
         // As Node and browsers do: what is no UTF-8 becomes a replacement character.
         Language::Script => Ok(script::read(bytes)),
+        #[cfg(feature = "python")]
         Language::Python => python::read(bytes),
         Language::Rust | Language::Go | Language::Json | Language::Toml | Language::Yaml => {
             strict(bytes).map_err(Syntax::Broken)
         }
+        #[cfg(not(all(feature = "python", feature = "script")))]
+        _ => Err(without_parser()),
     }
+}
+
+#[cfg(not(all(feature = "go", feature = "python", feature = "rust", feature = "script")))]
+fn without_parser() -> Syntax {
+    Syntax::Refused { reason: "this build has no parser for its language".to_owned() }
 }

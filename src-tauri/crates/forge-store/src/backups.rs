@@ -420,7 +420,7 @@ mod tests {
 
     async fn value(store: &Store) -> i64 {
         sqlx::query_scalar("SELECT written_at FROM storage_probe")
-            .fetch_one(&mut *store.read().await.unwrap())
+            .fetch_one(store.read().await.unwrap().sqlite())
             .await
             .unwrap()
     }
@@ -431,7 +431,7 @@ mod tests {
         let store = Store::open(folder.path()).await.unwrap();
         store.probe(1).await.unwrap();
         let mut open = store.write().await.unwrap();
-        sqlx::query("UPDATE storage_probe SET written_at = 2").execute(&mut *open).await.unwrap();
+        sqlx::query("UPDATE storage_probe SET written_at = 2").execute(open.sqlite()).await.unwrap();
         let backup = store.back_up(BackupReason::Daily).await.unwrap();
         open.commit().await.unwrap();
         assert_eq!(backup.reason, Some(BackupReason::Daily));

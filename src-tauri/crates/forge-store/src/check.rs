@@ -47,7 +47,7 @@ impl Store {
         )
         .bind(now_ms)
         .bind(PROBE_BYTES)
-        .execute(&mut *tx)
+        .execute(tx.sqlite())
         .await?;
         tx.commit().await
     }
@@ -87,7 +87,7 @@ mod tests {
         store.probe(1).await.unwrap();
         let mut tx = store.write().await.unwrap();
         let filler = vec![b'F'; 64 * 1024];
-        sqlx::query("UPDATE storage_probe SET filler = ?1").bind(filler).execute(&mut *tx).await.unwrap();
+        sqlx::query("UPDATE storage_probe SET filler = ?1").bind(filler).execute(tx.sqlite()).await.unwrap();
         tx.commit().await.unwrap();
         store.close().await;
         let file = folder.join(connection::DATABASE);
@@ -103,13 +103,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         damage_a_page(folder.path()).await;
         let store = Store::open(folder.path()).await.expect("nothing but the check reads that page");
-        crate::table::tasks::list(
-            &mut store.read().await.unwrap(),
-            &crate::table::tasks::Filter::default(),
-            10,
-        )
-        .await
-        .unwrap();
+        store.read().await.unwrap().tasks().list(&crate::table::tasks::Filter::default(), 10).await.unwrap();
         let found = store.check().await.unwrap();
         assert!(found.is_some(), "the check found nothing");
         let error = store.probe(2).await.unwrap_err();

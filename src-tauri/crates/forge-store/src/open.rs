@@ -13,9 +13,9 @@ use forge_model::storage::{BackupReason, StorageTrouble};
 
 use crate::connection::{DATABASE, options};
 use crate::{
-    Seam, Store, WriteObserver,
+    ReadConnection, Seam, Store, WriteObserver,
     backups::{self, BackupError},
-    table, trouble,
+    trouble,
 };
 
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -161,13 +161,13 @@ impl Store {
             .connect_with(options(&path).read_only(true).pragma("cache_size", format!("-{READER_CACHE_KIB}")))
             .await
             .map_err(database)?;
-        let mut connection = reader.acquire().await.map_err(database)?;
-        let last = table::events::last_seq(&mut connection).await.map_err(|error| OpenError::Damaged {
-            path: path.clone(),
-            detail: error.to_string(),
-            backups: folder.join("backups"),
-        })?;
-        drop(connection);
+        let begun = reader.begin().await.map_err(database)?;
+        let last =
+            ReadConnection::new(begun).events().last_seq().await.map_err(|error| OpenError::Damaged {
+                path: path.clone(),
+                detail: error.to_string(),
+                backups: folder.join("backups"),
+            })?;
         Ok(Self {
             path,
             writer,
@@ -303,7 +303,7 @@ mod tests {
             "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND strict = 0
              AND name NOT LIKE 'sqlite_%' AND name <> '_sqlx_migrations'",
         )
-        .fetch_one(&mut *store.read().await.unwrap())
+        .fetch_one(store.read().await.unwrap().sqlite())
         .await
         .unwrap();
         assert_eq!(strict, 0, "every table is STRICT");
@@ -424,13 +424,13 @@ mod tests {
         store.probe(1).await.unwrap();
         for round in 0..3 {
             let mut tx = store.write().await.unwrap();
-            let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(&mut *tx).await.unwrap();
+            let pages: i64 = sqlx::query_scalar("PRAGMA page_count").fetch_one(tx.sqlite()).await.unwrap();
             sqlx::query(sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}")))
-                .execute(&mut *tx)
+                .execute(tx.sqlite())
                 .await
                 .unwrap();
             let error = sqlx::query("UPDATE storage_probe SET filler = zeroblob(10000000)")
-                .execute(&mut *tx)
+                .execute(tx.sqlite())
                 .await
                 .map_err(StoreError::from)
                 .unwrap_err();
@@ -438,7 +438,7 @@ mod tests {
             drop(tx);
             // There is room again; a connection that was kept knows only by being told.
             let mut tx = store.write().await.unwrap();
-            sqlx::query("PRAGMA max_page_count = 1000000").execute(&mut *tx).await.unwrap();
+            sqlx::query("PRAGMA max_page_count = 1000000").execute(tx.sqlite()).await.unwrap();
             tx.commit().await.unwrap();
             store.probe(10 + round).await.unwrap();
         }
@@ -450,11 +450,11 @@ mod tests {
         let store = Store::open(folder.path()).await.unwrap();
         let mut tx = store.write().await.unwrap();
         // What SQLite does by itself when a write fails for good.
-        sqlx::query("ROLLBACK").execute(&mut *tx).await.unwrap();
+        sqlx::query("ROLLBACK").execute(tx.sqlite()).await.unwrap();
         drop(tx);
         store.probe(1).await.unwrap();
         let mut tx = store.write().await.unwrap();
-        sqlx::query("ROLLBACK").execute(&mut *tx).await.unwrap();
+        sqlx::query("ROLLBACK").execute(tx.sqlite()).await.unwrap();
         tx.commit().await.unwrap_err();
         store.probe(2).await.unwrap();
     }

@@ -9,16 +9,17 @@ use std::{
     },
 };
 
-use forge_model::event::EventType;
-use forge_model::ids::{ProjectId, TaskId};
 use forge_model::redact::Redactor;
-use forge_model::time::Timestamp;
 use serde::Serialize;
+use sqlx::SqliteConnection;
 use sqlx::sqlite::SqlitePool;
-use sqlx::{Sqlite, SqliteConnection, Transaction};
 use tokio::sync::watch;
 
-use crate::{StoreError, row, table::events};
+use crate::{
+    StoreError,
+    reading::{ReadConnection, Snapshot},
+    row,
+};
 
 /// Told of every statement of a writing transaction before it runs, and may have it fail as a disk that refuses would.
 /// Tests have one; production has none.
@@ -67,7 +68,7 @@ pub struct Store {
 
 /// A writing transaction. Dropped without [`Tx::commit`], nothing of it happened.
 pub struct Tx {
-    inner: Transaction<'static, Sqlite>,
+    connection: ReadConnection,
     announced: watch::Sender<i64>,
     last_event: Option<i64>,
     seam: Seam,
@@ -81,13 +82,12 @@ impl Store {
         &self.path
     }
 
-    /// A connection that only reads. All that is read through it is of one moment: that of the first read.
-    /// Keep it for one question only; while it lives the write-ahead log grows.
+    /// Starts a transaction that only reads.
     ///
     /// # Errors
     /// When none can be had.
-    pub async fn read(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
-        Ok(self.reader.begin().await?)
+    pub async fn read(&self) -> Result<Snapshot, StoreError> {
+        Ok(Snapshot(ReadConnection::new(self.reader.begin().await?)))
     }
 
     /// Starts a writing transaction; others wait for their turn.
@@ -103,7 +103,7 @@ impl Store {
         let inner = self.writer.begin_with("BEGIN IMMEDIATE").await?;
         let redactor = Arc::clone(&self.redactor.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(Tx {
-            inner,
+            connection: ReadConnection::new(inner),
             announced: self.announced.clone(),
             last_event: None,
             seam: self.seam.clone(),
@@ -131,23 +131,15 @@ impl Store {
 }
 
 impl Tx {
-    /// Records an event in this transaction; it is announced when the transaction commits.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn emit(
-        &mut self,
-        kind: EventType,
-        at: Timestamp,
-        project: Option<&ProjectId>,
-        task: Option<&TaskId>,
-        entity: &str,
-        data: &serde_json::Value,
-    ) -> Result<i64, StoreError> {
-        let text = self.json(data)?;
-        let seq = events::insert(self, kind, at, project, task, entity, &text).await?;
+    /// The connection, for the next statement.
+    pub(crate) fn sqlite(&mut self) -> &mut SqliteConnection {
+        self.seam.pass();
+        self.connection.sqlite()
+    }
+
+    /// Has the commit announce an event.
+    pub(crate) fn announce(&mut self, seq: i64) {
         self.last_event = Some(seq);
-        Ok(seq)
     }
 
     /// A text without its secrets.
@@ -183,7 +175,7 @@ impl Tx {
     /// When it cannot be committed; then nothing of it happened.
     pub async fn commit(self) -> Result<(), StoreError> {
         self.seam.pass();
-        self.inner.commit().await?;
+        self.connection.commit().await?;
         if let Some(seq) = self.last_event {
             self.announced.send_if_modified(|last| {
                 let newer = seq > *last;
@@ -196,16 +188,16 @@ impl Tx {
 }
 
 impl std::ops::Deref for Tx {
-    type Target = SqliteConnection;
+    type Target = ReadConnection;
 
-    fn deref(&self) -> &SqliteConnection {
-        &self.inner
+    fn deref(&self) -> &ReadConnection {
+        &self.connection
     }
 }
 
 impl std::ops::DerefMut for Tx {
-    fn deref_mut(&mut self) -> &mut SqliteConnection {
+    fn deref_mut(&mut self) -> &mut ReadConnection {
         self.seam.pass();
-        &mut self.inner
+        &mut self.connection
     }
 }

@@ -6,6 +6,7 @@
 mod bench;
 mod codegen;
 mod dependencies;
+mod memory_folder;
 mod program;
 mod python;
 mod run;

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     codegen, dependencies,
+    memory_folder::MemoryFolder,
     program::{program, run as run_program},
     python,
     system::{self, Purpose},
@@ -39,7 +40,7 @@ const STAGES: &[Stage] = &[
     ("rust lints", |w| {
         cargo(w, &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])
     }),
-    ("rust tests", |w| cargo(w, &["nextest", "run", "--locked", "--workspace"])),
+    ("rust tests", rust_tests),
 ];
 
 /// Runs all stages.
@@ -59,6 +60,19 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     }
     eprintln!("\n{}", summary(&done, None));
     Ok(())
+}
+
+/// Half of what a test takes is waiting, for programs and for events: more tests than cores run at once.
+fn rust_tests(workspace: &Workspace) -> Result<()> {
+    let at_once = 2 * std::thread::available_parallelism()?.get();
+    let at_once = format!("--test-threads={at_once}");
+    let folder = MemoryFolder::create()?;
+    let mut tests =
+        program("cargo", ["nextest", "run", "--locked", "--workspace", &at_once], &workspace.root);
+    if let Some(folder) = &folder {
+        tests.env("TMPDIR", folder.path());
+    }
+    run_program(&mut tests)
 }
 
 fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<()> {

@@ -5,6 +5,7 @@
 
 pub mod modules;
 mod packages;
+mod starts;
 mod surroundings;
 mod text;
 mod tree;
@@ -71,6 +72,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     );
     for source in &sources {
         findings.extend(text::check(&source.path, &source.text));
+        findings.extend(starts::check(&source.path, &source.text));
         findings.extend(surroundings::check(&source.path, &source.text));
         findings.extend(ui_imports::check(&source.path, &source.text));
     }

@@ -21,6 +21,7 @@ import {
   wrongEnvLine,
   type AgentForm,
 } from "./form.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
 const configFields = [
@@ -89,7 +90,7 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
         </>
       }
     >
-      <form id={formId} className={styles.form} onSubmit={submit}>
+      <form id={formId} className={layout.stack4} onSubmit={submit}>
         {rest && (
           <Banner tone="danger" title={t("agents.notSaved")}>
             {rest}

@@ -21,13 +21,14 @@ import { OnThisMachine } from "./OnThisMachine.tsx";
 import { Standing } from "./Standing.tsx";
 import { Trial } from "./Trial.tsx";
 import { commandLine, formOf } from "./form.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
 function Program({ agent }: { agent: Agent }) {
   const { t } = useTranslation();
   const check = useOp("agent_check", { agent_id: agent.id });
   if (check.isFetching) return <Skeleton width={180} />;
-  if (!check.data) return <p className={styles.problem}>{check.error?.message}</p>;
+  if (!check.data) return <p className={layout.error}>{check.error?.message}</p>;
   return (
     <Standing check={check.data}>
       <IconButton
@@ -74,7 +75,7 @@ function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
     <li className={styles.row}>
       <Avatar name={agent.name} size={28} live={agent.running > 0} />
       <div className={styles.text}>
-        <h3 className={styles.name}>
+        <h3 className={layout.row3}>
           {agent.name}
           {agent.paused && (
             <Badge tone="warning" icon={<Pause />}>
@@ -180,9 +181,9 @@ export default function AgentsScreen() {
       ) : !items ? (
         <SkeletonText lines={5} />
       ) : (
-        <div className={styles.page}>
+        <div className={layout.stack8}>
           <OnThisMachine agents={items} />
-          <section className={styles.section} aria-label={t("agents.profiles")}>
+          <section className={layout.stack3} aria-label={t("agents.profiles")}>
             <div className={styles.sectionHead}>
               <h2>{t("agents.profiles")}</h2>
             </div>
@@ -199,7 +200,7 @@ export default function AgentsScreen() {
                 {t("agents.emptyText")}
               </EmptyState>
             ) : (
-              <ul className={styles.list} aria-label={t("nav.agents")}>
+              <ul className={layout.surface} aria-label={t("nav.agents")}>
                 {items.map((agent) => (
                   <Row key={agent.id} agent={agent} onEdit={() => setEditing(agent)} />
                 ))}

@@ -9,6 +9,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Standing } from "./Standing.tsx";
 import { profileFor } from "./form.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
 function Known({ known, agents }: { known: KnownAgent; agents: readonly Agent[] }) {
@@ -22,7 +23,7 @@ function Known({ known, agents }: { known: KnownAgent; agents: readonly Agent[] 
   return (
     <li className={styles.row} data-known>
       <div className={styles.text}>
-        <h3 className={styles.name}>
+        <h3 className={layout.row3}>
           {name}
           {profiles.length > 0 && (
             <span className={styles.running}>
@@ -63,7 +64,7 @@ export function OnThisMachine({ agents }: { agents: readonly Agent[] }) {
     (one, other) => Number(other.check.found) - Number(one.check.found),
   );
   return (
-    <section className={styles.section} aria-label={title}>
+    <section className={layout.stack3} aria-label={title}>
       <div className={styles.sectionHead}>
         <h2>{title}</h2>
         <Button
@@ -83,7 +84,7 @@ export function OnThisMachine({ agents }: { agents: readonly Agent[] }) {
           onRetry={() => void known.refetch()}
         />
       ) : items ? (
-        <ul className={styles.list} aria-label={title}>
+        <ul className={layout.surface} aria-label={title}>
           {items.map((each) => (
             <Known key={each.name} known={each} agents={agents} />
           ))}

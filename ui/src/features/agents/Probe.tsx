@@ -4,6 +4,7 @@ import { useOpMutation } from "#ui/api/client.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Standing } from "./Standing.tsx";
 import { configOf, isComplete, type AgentForm } from "./form.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
 /** Looks for the program as it is typed here, before anything is saved. */
@@ -25,9 +26,9 @@ export function Probe({ form }: { form: AgentForm }) {
       >
         {t("agents.probe")}
       </Button>
-      <div role="status" className={styles.probed}>
+      <div role="status" className={layout.fillNarrow}>
         {current && probe.data && <Standing check={probe.data} />}
-        {current && probe.error && <p className={styles.problem}>{probe.error.message}</p>}
+        {current && probe.error && <p className={layout.error}>{probe.error.message}</p>}
       </div>
     </div>
   );

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { AgentCheck } from "#ui/api/generated.ts";
 import { Said } from "#ui/components/Said.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
 /** Whether a program is there, which one, and whether it is signed in. */
@@ -55,7 +56,7 @@ export function Standing({
         )}
         {children}
       </p>
-      {found && problem && <p className={styles.problem}>{problem}</p>}
+      {found && problem && <p className={layout.error}>{problem}</p>}
       {remedy && (
         <p className={styles.remedy} data-selectable>
           <Said text={remedy} />

@@ -8,6 +8,7 @@ import { Dialog } from "#ui/components/Dialog.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { duration } from "#ui/components/time.ts";
 import { Said } from "#ui/components/Said.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
 const money = (microUsd: number) =>
@@ -46,7 +47,7 @@ export function Trial({ agent, onClose }: { agent: Agent; onClose: () => void })
     >
       <div className={styles.trial} role="status">
         {isPending && <SkeletonText lines={2} />}
-        {!isPending && error && <p className={styles.problem}>{errorText(error)}</p>}
+        {!isPending && error && <p className={layout.error}>{errorText(error)}</p>}
         {!isPending && data && (
           <>
             <p className={styles.program} data-found={data.ok}>
@@ -63,7 +64,7 @@ export function Trial({ agent, onClose }: { agent: Agent; onClose: () => void })
                   .join(" · ")}
               </span>
             </p>
-            {data.ok && data.problem && <p className={styles.problem}>{data.problem}</p>}
+            {data.ok && data.problem && <p className={layout.error}>{data.problem}</p>}
             {data.remedy && (
               <p className={styles.remedy}>
                 <Said text={data.remedy} />

@@ -1,14 +1,14 @@
 import { Inbox, MessageCircleQuestion, TriangleAlert, Webhook } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { quickOptions } from "#ui/app/asks.ts";
-import { asksForPlan } from "#ui/app/plan.ts";
+import { quickOptions } from "#ui/domain/asks.ts";
+import { asksForPlan } from "#ui/domain/plan.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { formatRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
-import { glyphOf } from "#ui/app/stateKinds.ts";
-import { TrustDialog } from "#ui/app/trust/TrustDialog.tsx";
-import { useStates } from "#ui/app/useStates.ts";
+import { glyphOf } from "#ui/domain/stateKinds.ts";
+import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
+import { useStates } from "#ui/domain/useStates.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Approval, Offer, Task } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
@@ -21,6 +21,7 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { attentionLimit } from "./AttentionCount.tsx";
 import { evidenceHead, inboxOf, offersFor, type Quick } from "./quick.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./AttentionScreen.module.css";
 
 function useTake(task: Task) {
@@ -87,7 +88,7 @@ function Row({ task, project }: { task: Task; project: string }) {
       <div className={styles.text}>
         <a href={href} className={styles.title} data-attention>
           <span className={styles.number}>#{task.number}</span>
-          <span className={styles.name}>{task.title}</span>
+          <span className={layout.truncate}>{task.title}</span>
         </a>
         {trouble && (
           <p className={styles.kind} data-preflight={preflight || undefined}>
@@ -103,7 +104,7 @@ function Row({ task, project }: { task: Task; project: string }) {
             {evidence}
           </pre>
         )}
-        <p className={styles.meta}>
+        <p className={layout.note}>
           {project} · {state?.display_name ?? task.status} · {t("attention.since")}{" "}
           <RelativeTime at={trouble?.at ?? task.status_since} />
         </p>
@@ -161,7 +162,7 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
       <div className={styles.text}>
         <a href={href} className={styles.title} data-attention>
           <span className={styles.number}>{task ? `#${task.number}` : ""}</span>
-          <span className={styles.name}>{task?.title ?? ""}</span>
+          <span className={layout.truncate}>{task?.title ?? ""}</span>
         </a>
         <p className={styles.kind} data-asks>
           {t(`approvals.kind.${approval.kind}`, { agent: agent ?? t("approvals.agent") })}
@@ -169,7 +170,7 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
         <p className={styles.happened} data-mono={approval.kind === "command" || undefined}>
           {approval.title}
         </p>
-        <p className={styles.meta}>
+        <p className={layout.note}>
           {project} · {t("attention.since")} <RelativeTime at={approval.asked_at} />
         </p>
       </div>
@@ -263,7 +264,7 @@ export default function AttentionScreen() {
           {t("screen.attention.text")}
         </EmptyState>
       ) : (
-        <ul className={styles.list} aria-label={t("nav.attention")}>
+        <ul className={layout.stack3} aria-label={t("nav.attention")}>
           {entries.map((entry) =>
             entry.kind === "task" ? (
               <Row

@@ -1,5 +1,5 @@
 /** What can be done about a task from a list, without typing anything. Pure. */
-import { askedFor } from "#ui/app/asks.ts";
+import { askedFor } from "#ui/domain/asks.ts";
 import type { Approval, Offer, State, Task, WaitReason } from "#ui/api/generated.ts";
 
 export type Quick =

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
 import type { Task } from "#ui/api/generated.ts";
-import type { KnownState } from "#ui/app/useStates.ts";
+import type { KnownState } from "#ui/domain/useStates.ts";
 import { rename } from "./actions.ts";
 import { CardFace } from "./Card.tsx";
 import { agentOf, lineOf, lineTone } from "./format.ts";

@@ -33,10 +33,10 @@ import type {
   Task,
   WaitReason,
 } from "#ui/api/generated.ts";
-import { mayAsk, useAsk } from "#ui/app/asks.ts";
-import { raceWords } from "#ui/app/race/words.ts";
-import { priorityLevel, priorityNumber } from "#ui/app/priority.ts";
-import type { KnownState } from "#ui/app/useStates.ts";
+import { mayAsk, useAsk } from "#ui/domain/asks.ts";
+import { raceWords } from "#ui/domain/race/words.ts";
+import { priorityLevel, priorityNumber } from "#ui/domain/priority.ts";
+import type { KnownState } from "#ui/domain/useStates.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { Countdown, Elapsed } from "#ui/components/Elapsed.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
@@ -45,6 +45,7 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { KinNumbers, ParentMark } from "./Kin.tsx";
 import { useActivity } from "./useActivity.ts";
 import { count, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Card.module.css";
 
 export interface CardFaceProps {
@@ -89,7 +90,7 @@ function Activity({ task, activity }: { task: Task; activity: string }) {
   return (
     <>
       <span className={styles.pulse} aria-hidden />
-      <span className={styles.ellipsis}>{now || t("board.line.working")}</span>
+      <span className={layout.truncate}>{now || t("board.line.working")}</span>
     </>
   );
 }
@@ -101,7 +102,7 @@ function Auditing({ task, activity }: { task: Task; activity: string }) {
   return (
     <>
       <Scale aria-hidden />
-      <span className={styles.ellipsis}>
+      <span className={layout.truncate}>
         {t("roleBadge.auditor")}
         {now && `: ${now}`}
       </span>
@@ -139,7 +140,7 @@ function RaceMark({ raced }: { raced: RaceBadge }) {
       {raced.status === "running" ? (
         `${raced.over}/${raced.entries}`
       ) : (
-        <span className={styles.racer}>{raced.winner}</span>
+        <span className={layout.truncate}>{raced.winner}</span>
       )}
     </span>
   );
@@ -156,7 +157,7 @@ function LineText({ task, line }: { task: Task; line: Line }) {
   const say = (icon: ReactNode, text: ReactNode) => (
     <>
       {icon}
-      <span className={styles.ellipsis}>{text}</span>
+      <span className={layout.truncate}>{text}</span>
     </>
   );
   switch (line.kind) {
@@ -326,7 +327,7 @@ export const CardFace = memo(function CardFace({
         {agent !== null && <Avatar name={agent} size={16} live={live} />}
         <span className={styles.line} data-tone={lineTone(line)} data-kind={line.kind}>
           {line.kind === "none" ? (
-            <span className={styles.ellipsis}>{agent}</span>
+            <span className={layout.truncate}>{agent}</span>
           ) : (
             <LineText task={task} line={line} />
           )}

@@ -1,7 +1,7 @@
 import { useImperativeHandle, useRef, type Ref } from "react";
 import { useTranslation } from "react-i18next";
 import type { WorkflowView } from "#ui/api/generated.ts";
-import { statesOf } from "#ui/app/useStates.ts";
+import { statesOf } from "#ui/domain/useStates.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import type { AgentNames } from "./BoardCard.tsx";
 import { CardFace } from "./Card.tsx";

@@ -1,8 +1,8 @@
 import { useTranslation } from "react-i18next";
 import type { Column, WorkflowView } from "#ui/api/generated.ts";
-import { priorityLevels, priorityNumber } from "#ui/app/priority.ts";
-import { kindOfState } from "#ui/app/stateKinds.ts";
-import { statesOf } from "#ui/app/useStates.ts";
+import { priorityLevels, priorityNumber } from "#ui/domain/priority.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
+import { statesOf } from "#ui/domain/useStates.ts";
 import {
   CommandPalette,
   type PaletteGroup,

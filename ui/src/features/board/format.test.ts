@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Task, Waiting } from "#ui/api/generated.ts";
-import { statesOf } from "#ui/app/useStates.ts";
+import { statesOf } from "#ui/domain/useStates.ts";
 import { sampleTask, sampleWorkflowView } from "#ui/test/sample.ts";
 import { agentOf, count, isBusy, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
 

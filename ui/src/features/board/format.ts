@@ -1,7 +1,7 @@
 /** What a card says in numbers and in a line. Pure; the locale is an argument. */
 import type { AnnotationType, Task } from "#ui/api/generated.ts";
-import type { KnownState } from "#ui/app/useStates.ts";
-import { glyphOf } from "#ui/app/stateKinds.ts";
+import type { KnownState } from "#ui/domain/useStates.ts";
+import { glyphOf } from "#ui/domain/stateKinds.ts";
 import type { StateKind } from "#ui/components/StateGlyph.tsx";
 
 /** Micro-dollars as people read them: "$0.42"; what is not nothing never reads as nothing. */

@@ -1,6 +1,6 @@
 /** The rows of a column: its cards, or its cards under headings. Pure. */
 import type { Task } from "#ui/api/generated.ts";
-import { priorityLevel, priorityLevels, type PriorityLevel } from "#ui/app/priority.ts";
+import { priorityLevel, priorityLevels, type PriorityLevel } from "#ui/domain/priority.ts";
 import { agentOf } from "./format.ts";
 
 export type Grouping = "none" | "priority" | "agent";

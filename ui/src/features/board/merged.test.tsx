@@ -3,7 +3,7 @@ import { render, screen } from "@testing-library/react";
 import { expect, it } from "vitest";
 import type { Task } from "#ui/api/generated.ts";
 import { createQueryClient } from "#ui/api/operations.tsx";
-import { statesOf } from "#ui/app/useStates.ts";
+import { statesOf } from "#ui/domain/useStates.ts";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { createFakePlatform } from "#ui/platform/fake.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";

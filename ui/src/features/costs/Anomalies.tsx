@@ -7,6 +7,7 @@ import { formatRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { money, times } from "./numbers.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Costs.module.css";
 
 /** The others are a press away: the course above shows all of them. */
@@ -22,7 +23,7 @@ export function Anomalies({ items }: { items: readonly CostAnomalyEntry[] }) {
         <h2 id="costs-anomalies">{t("costPage.anomalies")}</h2>
       </div>
       {items.length === 0 ? (
-        <p className={styles.note}>{t("costPage.noAnomalies")}</p>
+        <p className={layout.note}>{t("costPage.noAnomalies")}</p>
       ) : (
         <ul className={styles.anomalies}>
           {shown.map(({ project_id: project, task_number, record }) => (
@@ -33,8 +34,8 @@ export function Anomalies({ items }: { items: readonly CostAnomalyEntry[] }) {
                 data-anomaly
               >
                 <Diamond aria-hidden />
-                <span className={styles.title}>
-                  <span className={styles.number}>#{task_number}</span> {record.title}
+                <span className={layout.truncateFill}>
+                  <span className={layout.faint}>#{task_number}</span> {record.title}
                 </span>
                 <span className={styles.fact}>
                   {record.model || t("costPage.noModel")}

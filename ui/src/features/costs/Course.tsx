@@ -10,6 +10,7 @@ import { Select } from "#ui/components/Select.tsx";
 import { Table, type Column } from "#ui/components/Table.tsx";
 import { keyOf, pointsOf, type Point } from "./line.ts";
 import { instant, money, whole } from "./numbers.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Costs.module.css";
 
 const CostChart = lazy(() => import("./CostChart.tsx"));
@@ -70,7 +71,7 @@ function PointTable({ line, points }: { line: CostLine; points: readonly Point[]
         </Button>
       )}
       {line.samples > points.length && (
-        <p className={styles.note}>
+        <p className={layout.note}>
           {t("costPage.thinned", { shown: whole(points.length), all: whole(line.samples) })}
         </p>
       )}
@@ -111,7 +112,7 @@ export function Course({ series }: { series: CostSeries }) {
           }))}
           onChange={setChosen}
         />
-        <span className={styles.gap} />
+        <span className={layout.fill} />
         <SegmentedControl
           label={t("costPage.look")}
           value={look}
@@ -123,7 +124,7 @@ export function Course({ series }: { series: CostSeries }) {
         />
       </div>
       {points.length === 0 ? (
-        <p className={styles.note}>{t("costPage.allUnknown", { count: line.unknown })}</p>
+        <p className={layout.note}>{t("costPage.allUnknown", { count: line.unknown })}</p>
       ) : look === "table" ? (
         <PointTable line={line} points={points} />
       ) : (
@@ -132,10 +133,10 @@ export function Course({ series }: { series: CostSeries }) {
         </Suspense>
       )}
       {points.length > 0 && line.unknown > 0 && (
-        <p className={styles.note}>{t("costPage.unknownRuns", { count: line.unknown })}</p>
+        <p className={layout.note}>{t("costPage.unknownRuns", { count: line.unknown })}</p>
       )}
       {series.left_off > 0 && (
-        <p className={styles.note}>{t("costPage.linesLeftOff", { count: series.left_off })}</p>
+        <p className={layout.note}>{t("costPage.linesLeftOff", { count: series.left_off })}</p>
       )}
     </section>
   );

@@ -6,6 +6,7 @@ import { formatRoute } from "#ui/app/router.ts";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Table, type Column } from "#ui/components/Table.tsx";
 import { compact, day, money, share, whole } from "./numbers.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Costs.module.css";
 
 const kinds = ["days", "projects", "tasks", "agents", "models"] as const;
@@ -117,7 +118,7 @@ export function Sums({ totals }: { totals: CostTotals }) {
     <section className={styles.section} aria-labelledby="costs-sums">
       <div className={styles.head}>
         <h2 id="costs-sums">{t("costPage.sums")}</h2>
-        <span className={styles.gap} />
+        <span className={layout.fill} />
         <SegmentedControl
           label={t("costPage.sumsBy")}
           value={kind}
@@ -136,7 +137,7 @@ export function Sums({ totals }: { totals: CostTotals }) {
         />
       </div>
       {totals.left_off > 0 && totals[kind].length >= 400 && (
-        <p className={styles.note}>{t("costPage.sumsLeftOff", { count: totals[kind].length })}</p>
+        <p className={layout.note}>{t("costPage.sumsLeftOff", { count: totals[kind].length })}</p>
       )}
     </section>
   );

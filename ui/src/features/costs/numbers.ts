@@ -1,5 +1,5 @@
 /** Costs and times as the costs page says them. Pure but for the page's locale. */
-export { money } from "#ui/app/money.ts";
+export { money } from "#ui/domain/money.ts";
 
 const locale = (): string => navigator.language;
 

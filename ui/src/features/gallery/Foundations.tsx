@@ -4,6 +4,7 @@ import { Badge, type Tone } from "#ui/components/Badge.tsx";
 import { BrandMark } from "#ui/components/BrandMark.tsx";
 import { Kbd, KeyHint } from "#ui/components/Kbd.tsx";
 import { StateGlyph, stateKinds } from "#ui/components/StateGlyph.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Gallery.module.css";
 import { Row, Section, Specimen } from "./Specimen.tsx";
 
@@ -47,7 +48,7 @@ export function Foundations() {
       <Specimen name="States">
         <div className={styles.states}>
           {stateKinds.map((kind) => (
-            <span key={kind} className={styles.state}>
+            <span key={kind} className={layout.row3}>
               <StateGlyph kind={kind} live={kind === "active"} />
               {kind}
             </span>

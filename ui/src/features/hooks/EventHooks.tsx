@@ -7,6 +7,7 @@ import { moved, setAt } from "#ui/draft/path.ts";
 import { HookCard } from "./HookCard.tsx";
 import { useHooks } from "./HooksContext.tsx";
 import { hooksAt, pluginsAt } from "./hooks.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./hooks.module.css";
 
 /** The hooks of one event, in the order they run. */
@@ -23,15 +24,15 @@ export function EventHooks({ event }: { event: LifecycleEvent }) {
   };
   const [plugin] = pluginsAt[event];
   return (
-    <section className={styles.event} aria-labelledby={`event-${event}`} data-path={event}>
+    <section className={layout.stack3} aria-labelledby={`event-${event}`} data-path={event}>
       <header className={styles.eventHead}>
         <h2 id={`event-${event}`}>
           {t(`hooks.events.${event}`)} <code>{event}</code>
         </h2>
-        <p className={styles.hint}>{t(`hooks.eventNotes.${event}`)}</p>
+        <p className={layout.note}>{t(`hooks.eventNotes.${event}`)}</p>
       </header>
       {list.length > 0 && (
-        <ol className={styles.list}>
+        <ol className={layout.surface}>
           {list.map((hook, index) => (
             <HookCard
               key={index}

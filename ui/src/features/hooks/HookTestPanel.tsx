@@ -16,6 +16,7 @@ import { Table, type Column } from "#ui/components/Table.tsx";
 import { duration } from "#ui/components/time.ts";
 import { useHooks } from "./HooksContext.tsx";
 import { printedIn } from "./log.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./hooks.module.css";
 
 const tones: Readonly<Record<HookStatus, Tone>> = {
@@ -90,9 +91,9 @@ const columnsOf = (t: TFunction): readonly Column<Variable>[] => [
     header: t("hooks.value"),
     cell: ([, value]) =>
       value === "" ? (
-        <span className={styles.hint}>{t("hooks.empty")}</span>
+        <span className={layout.note}>{t("hooks.empty")}</span>
       ) : (
-        <code className={styles.value} data-selectable>
+        <code className={layout.anywhere} data-selectable>
           {value}
         </code>
       ),
@@ -105,7 +106,7 @@ function Result({ test }: { test: HookTest }) {
     one.localeCompare(other),
   );
   return (
-    <div className={styles.result} role="group" aria-label={t(`hooks.status.${test.status}`)}>
+    <div className={layout.stack3} role="group" aria-label={t(`hooks.status.${test.status}`)}>
       <div className={styles.facts}>
         <Badge tone={tones[test.status]} icon={icons[test.status]}>
           {t(`hooks.status.${test.status}`)}
@@ -120,7 +121,7 @@ function Result({ test }: { test: HookTest }) {
       {/* Beside an exit code its own words say nothing more. */}
       {test.error && test.exit_code === null && <p className={styles.error}>{test.error}</p>}
       {test.stdout === "" && test.stderr === "" && (
-        <p className={styles.hint}>{t("hooks.nothing")}</p>
+        <p className={layout.note}>{t("hooks.nothing")}</p>
       )}
       <Output name={t("hooks.stdout")} text={test.stdout} />
       <Output name={t("hooks.stderr")} text={test.stderr} />
@@ -206,7 +207,7 @@ export function HookTestPanel({
           {test.data || test.error ? t("hooks.testAgain") : t("hooks.testRun")}
         </Button>
       </div>
-      <p className={styles.hint}>{t("hooks.testNote")}</p>
+      <p className={layout.note}>{t("hooks.testNote")}</p>
       {test.isPending && run && <LiveOutput run={run} />}
       {test.error && (
         <Banner tone="danger" title={t("hooks.testFailed")}>

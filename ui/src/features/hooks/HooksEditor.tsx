@@ -28,6 +28,7 @@ import { EventHooks } from "./EventHooks.tsx";
 import { HooksProvider } from "./HooksContext.tsx";
 import { events } from "./hooks.ts";
 import { draftKey, useHooksDraft, type HooksDraft } from "./useHooksDraft.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./hooks.module.css";
 
 type View = "form" | "json";
@@ -68,7 +69,7 @@ function Toolbar({
           {t("hooks.findings", { count: findings.length })}
         </Badge>
       )}
-      <span className={styles.space} />
+      <span className={layout.fill} />
       <IconButton
         label={t("hooks.undo")}
         keys="mod+z"
@@ -185,7 +186,7 @@ function Rest({ state, shown }: { state: HooksDraft; shown: boolean }) {
   );
   if (rest.length === 0) return null;
   return (
-    <ul className={styles.said}>
+    <ul className={layout.error}>
       {rest.map(({ path, message }) => (
         <li key={path + message}>
           {path && <code>{path}</code>} {sentence(message)}
@@ -235,7 +236,7 @@ function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) 
   return (
     // Keys of the draft, whatever of it has the focus.
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
-    <div className={styles.editor} onKeyDown={onKeyDown}>
+    <div className={layout.column} onKeyDown={onKeyDown}>
       <Toolbar projectId={projectId} state={state} view={view} onView={show} />
       {view === "json" ? (
         <div className={styles.text}>
@@ -256,7 +257,7 @@ function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) 
                   edit: state.edit,
                 }}
               >
-                <p className={styles.hint}>{t("hooks.about")}</p>
+                <p className={layout.note}>{t("hooks.about")}</p>
                 <Rest state={state} shown />
                 {events.map((event) => (
                   <EventHooks key={event} event={event} />

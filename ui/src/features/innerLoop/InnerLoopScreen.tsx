@@ -15,6 +15,7 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { placeOf } from "./places.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./InnerLoop.module.css";
 
 function Last({ part, project }: { part: SubsystemStatus; project: string }) {
@@ -22,14 +23,14 @@ function Last({ part, project }: { part: SubsystemStatus; project: string }) {
   const { last, recorded } = part;
   if (!last) {
     return (
-      <span className={styles.quiet}>
+      <span className={layout.faint}>
         {t(recorded ? "innerLoop.never" : "innerLoop.notRecorded")}
       </span>
     );
   }
   return (
     <div className={styles.last}>
-      <span className={styles.effect}>{last.effect}</span>
+      <span className={layout.anywhere}>{last.effect}</span>
       <span className={styles.about}>
         <RelativeTime at={last.at} />
         {last.task && (
@@ -56,7 +57,7 @@ function Standing({ part }: { part: SubsystemStatus }) {
       <Badge tone={part.enabled ? "success" : "neutral"} look={part.enabled ? "soft" : "outline"}>
         {t(part.enabled ? "innerLoop.on" : "innerLoop.off")}
       </Badge>
-      <span className={styles.source}>{t(`innerLoop.source.${part.source}`)}</span>
+      <span className={layout.note}>{t(`innerLoop.source.${part.source}`)}</span>
     </div>
   );
 }
@@ -87,7 +88,7 @@ function Row({ part, project }: { part: SubsystemStatus; project: string }) {
       </td>
       <td className={styles.open}>
         {!part.recorded ? null : part.open === 0 ? (
-          <span className={styles.quiet}>{t("innerLoop.nothingOpen")}</span>
+          <span className={layout.faint}>{t("innerLoop.nothingOpen")}</span>
         ) : open ? (
           <a href={open}>{count}</a>
         ) : (
@@ -145,7 +146,7 @@ function Parts({ project }: { project: string }) {
   }
   if (!status.data) return <SkeletonText lines={10} />;
   return (
-    <div className={styles.card}>
+    <div className={layout.surface}>
       <table className={styles.table}>
         <caption className="visually-hidden">{t("innerLoop.caption")}</caption>
         <thead>

@@ -16,6 +16,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Proposal } from "./Proposal.tsx";
 import { Search } from "./Search.tsx";
 import { asksForLessons } from "./asks.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./knowledge.module.css";
 
 interface RowProps {
@@ -28,8 +29,8 @@ function Kept({ lesson, projectId }: RowProps) {
   return (
     <li className={styles.row}>
       <BookOpen aria-hidden size={14} />
-      <div className={styles.text}>
-        <p className={styles.name}>{lesson.title}</p>
+      <div className={layout.fillNarrow}>
+        <p className={layout.anywhere}>{lesson.title}</p>
         <p className={styles.meta}>
           <code data-selectable>{lesson.file}</code>
           {lesson.task_number !== null && (

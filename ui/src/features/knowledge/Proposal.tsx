@@ -15,6 +15,7 @@ import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { linesOf, pathsIn } from "./paths.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./knowledge.module.css";
 
 interface Draft {
@@ -76,8 +77,8 @@ export function Proposal({ lesson, projectId }: { lesson: LessonView; projectId:
     <li className={styles.proposal} aria-label={name}>
       <div className={styles.head}>
         <Lightbulb aria-hidden size={14} />
-        <div className={styles.text}>
-          <h3 className={styles.name}>{name}</h3>
+        <div className={layout.fillNarrow}>
+          <h3 className={layout.anywhere}>{name}</h3>
           <p className={styles.meta}>
             {lesson.task_number !== null && (
               <a

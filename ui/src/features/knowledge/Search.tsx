@@ -7,6 +7,7 @@ import type { Lesson } from "#ui/api/generated.ts";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { isSearchable } from "./search.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./knowledge.module.css";
 
 function Found({ lesson }: { lesson: Lesson }) {
@@ -14,8 +15,8 @@ function Found({ lesson }: { lesson: Lesson }) {
   return (
     <li className={styles.row}>
       <BookOpen aria-hidden size={14} />
-      <div className={styles.text}>
-        <p className={styles.name}>{lesson.title}</p>
+      <div className={layout.fillNarrow}>
+        <p className={layout.anywhere}>{lesson.title}</p>
         {lesson.summary !== "" && <p className={styles.note}>{lesson.summary}</p>}
         <p className={styles.meta}>
           <code data-selectable>{lesson.path}</code>

@@ -1,12 +1,12 @@
 import { CirclePlay, X } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
+import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/domain/priority.ts";
 import { navigate } from "#ui/app/router.ts";
-import { InnerLoopLink } from "#ui/app/race/InnerLoopLink.tsx";
-import { RaceFields } from "#ui/app/race/RaceFields.tsx";
-import { projectsRace, type RaceDraft } from "#ui/app/race/strategies.ts";
-import { TaskPicker } from "#ui/app/TaskPicker.tsx";
+import { InnerLoopLink } from "#ui/app/InnerLoopLink.tsx";
+import { RaceFields } from "#ui/domain/race/RaceFields.tsx";
+import { projectsRace, type RaceDraft } from "#ui/domain/race/strategies.ts";
+import { TaskPicker } from "#ui/domain/TaskPicker.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { ExecutionMode, Task } from "#ui/api/generated.ts";
@@ -23,6 +23,7 @@ import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
 import { nobody, presetAgent, toInput, toLines, type Draft, type Part } from "./draft.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./NewTaskDialog.module.css";
 
 const fields = [
@@ -50,7 +51,7 @@ function Chosen({ task, label, onRemove }: { task: Task; label: string; onRemove
   return (
     <li>
       <span className={styles.number}>#{task.number}</span>
-      <span className={styles.ellipsis}>{task.title}</span>
+      <span className={layout.truncateFill}>{task.title}</span>
       <IconButton size="sm" label={label} icon={<X />} onClick={onRemove} />
     </li>
   );
@@ -69,7 +70,7 @@ function Dependencies({
 }) {
   const { t } = useTranslation();
   return (
-    <div className={styles.depends}>
+    <div className={layout.stack1}>
       <TaskPicker
         key={chosen.length}
         projectId={projectId}
@@ -80,7 +81,7 @@ function Dependencies({
         }
         onPick={(found) => found && onChange([...chosen, found])}
       />
-      {error && <p className={styles.error}>{error}</p>}
+      {error && <p className={layout.error}>{error}</p>}
       {chosen.length > 0 && (
         <ul className={styles.chosen}>
           {chosen.map((task) => (
@@ -112,7 +113,7 @@ function Kinship({
   const { t } = useTranslation();
   const wrong = errors.parent ?? errors.mode;
   return (
-    <div className={styles.depends}>
+    <div className={layout.stack1}>
       {part ? (
         <>
           <span className={styles.label}>{t("newTask.parent")}</span>
@@ -132,7 +133,7 @@ function Kinship({
             }))}
             onChange={(mode) => onChange({ ...part, mode })}
           />
-          <p className={styles.hint}>{t(`subtasks.modeText.${part.mode}`)}</p>
+          <p className={layout.note}>{t(`subtasks.modeText.${part.mode}`)}</p>
         </>
       ) : (
         <TaskPicker
@@ -144,7 +145,7 @@ function Kinship({
           onPick={(parent) => parent && onChange({ parent, mode: "independent" })}
         />
       )}
-      {wrong && <p className={styles.error}>{wrong}</p>}
+      {wrong && <p className={layout.error}>{wrong}</p>}
     </div>
   );
 }
@@ -266,7 +267,7 @@ export default function NewTaskDialog({
     >
       {/* The keys work in every field of the form. */}
       {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
-      <div className={styles.form} onKeyDown={onKeyDown}>
+      <div className={layout.stack4} onKeyDown={onKeyDown}>
         {rest && (
           <Banner tone="danger" title={t("newTask.failed")}>
             {rest}
@@ -315,7 +316,7 @@ export default function NewTaskDialog({
             onChange={(priority) => setDraft({ ...draft, priority })}
           />
         </div>
-        {agents?.length === 0 && <p className={styles.hint}>{t("newTask.addAgentFirst")}</p>}
+        {agents?.length === 0 && <p className={layout.note}>{t("newTask.addAgentFirst")}</p>}
         <div className={styles.pair}>
           <Dependencies
             projectId={projectId}
@@ -358,7 +359,7 @@ export default function NewTaskDialog({
           />
         )}
         {isOff && (
-          <p className={styles.hint} role="status">
+          <p className={layout.note} role="status">
             {t("race.disabled")} <InnerLoopLink projectId={projectId} />
           </p>
         )}

@@ -1,7 +1,7 @@
 /** From the dialog's fields to the contract's input. Pure. */
 import type { Agent, CreateTask, ExecutionMode, Task } from "#ui/api/generated.ts";
-import { raceOf, type RaceDraft } from "#ui/app/race/strategies.ts";
-import { priorityNumber, type PriorityLevel } from "#ui/app/priority.ts";
+import { raceOf, type RaceDraft } from "#ui/domain/race/strategies.ts";
+import { priorityNumber, type PriorityLevel } from "#ui/domain/priority.ts";
 
 /** What the new task is part of. */
 export interface Part {

@@ -11,6 +11,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import { StateGlyph, type StateKind } from "#ui/components/StateGlyph.tsx";
 import { overlays, showOverlay, useOverlay } from "#ui/store/overlays.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./NotificationBell.module.css";
 
 const limit = 50;
@@ -42,7 +43,7 @@ function Row({ notification, onOpen }: { notification: Notification; onOpen: () 
           <span className={styles.body}>
             <Said text={notification.body} />
           </span>
-          <span className={styles.meta}>
+          <span className={layout.noteSmall}>
             #{notification.task_number} · <RelativeTime at={notification.created_at} />
           </span>
         </span>

@@ -5,6 +5,7 @@ import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 export function CheckOffers({ projectId }: { projectId: string }) {
@@ -19,7 +20,7 @@ export function CheckOffers({ projectId }: { projectId: string }) {
         <ListChecks aria-hidden />
         <div>
           <h2 id="check-offers">{t("projectSettings.offers")}</h2>
-          <p className={styles.hint}>{t("projectSettings.offersHint")}</p>
+          <p className={layout.note}>{t("projectSettings.offersHint")}</p>
         </div>
         {offers.length > 1 && (
           <div className={styles.offerAll}>
@@ -44,7 +45,7 @@ export function CheckOffers({ projectId }: { projectId: string }) {
           <li key={command} className={styles.offer}>
             <div className={styles.offerText}>
               <code>{command}</code>
-              <span className={styles.hint}>{t("projectSettings.offerBy", { source })}</span>
+              <span className={layout.note}>{t("projectSettings.offerBy", { source })}</span>
             </div>
             <Button
               size="sm"

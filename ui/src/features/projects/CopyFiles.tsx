@@ -10,6 +10,7 @@ import { TextField } from "#ui/components/TextField.tsx";
 import { moved } from "#ui/draft/path.ts";
 import { Frame, useSettings } from "./Setting.tsx";
 import { patchAt } from "./settingsPath.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const path = "copy_files";
@@ -41,11 +42,11 @@ function Rules({ saved }: { saved: readonly CopyFile[] }) {
   const inRules = rules.some((_, index) => findingAt(error, `${path}[${index}]`));
   return (
     <Frame path={path} label={label}>
-      <div className={styles.lines} role="group" aria-labelledby={id}>
+      <div className={layout.stack2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
-        <span className={styles.hint}>{t("projectSettings.copyFilesHint")}</span>
+        <span className={layout.note}>{t("projectSettings.copyFilesHint")}</span>
         {rules.map((rule, index) => (
           <div key={index} className={styles.rule}>
             <TextField

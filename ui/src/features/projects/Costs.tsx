@@ -1,17 +1,17 @@
 /** What runs may cost, and what models cost where Forge's own prices are not right. */
 import { Plus, X } from "lucide-react";
-import { useId, useState, type FormEvent } from "react";
+import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { findingAt } from "#ui/api/findings.ts";
 import type { ModelPrice } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import { costFields } from "./fields.ts";
+import { Fields } from "./Fields.tsx";
 import { Frame, useSettings } from "./Setting.tsx";
 import {
   emptyRow,
-  inDollars,
-  inMicro,
   isSaid,
   priceFields,
   pricesPatch,
@@ -21,44 +21,9 @@ import {
   type PriceField,
   type PriceRow,
 } from "./prices.ts";
-import { patchAt, valueAt } from "./settingsPath.ts";
+import { patchAt } from "./settingsPath.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
-
-const limits = ["execution", "task", "day"] as const;
-type Limit = (typeof limits)[number];
-
-function LimitField({ limit, saved }: { limit: Limit; saved: string }) {
-  const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
-  const [text, setText] = useState(saved);
-  const path = `cost_limits.${limit}_micro_usd`;
-  const label = t(`costs.limit.${limit}`);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    patch(patchAt(path, inMicro(text)));
-  };
-  return (
-    <Frame path={path} label={label}>
-      <form className={styles.inline} onSubmit={submit}>
-        <TextField
-          label={label}
-          hint={t(`costs.limitHint.${limit}`)}
-          inputMode="decimal"
-          placeholder={t("projectSettings.noLimit")}
-          suffix="$"
-          value={text}
-          error={findingAt(error, path)}
-          onChange={(next) => setText(typedDollars(next))}
-        />
-        {text !== saved && (
-          <Button type="submit" variant="primary" busy={busy}>
-            {t("projectSettings.save")}
-          </Button>
-        )}
-      </form>
-    </Frame>
-  );
-}
 
 const path = "model_prices";
 
@@ -97,11 +62,11 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
   const inRows = rows.some(({ model }) => findingAt(error, `${path}.${model.trim()}`));
   return (
     <Frame path={path} label={label}>
-      <div className={styles.lines} role="group" aria-labelledby={id}>
+      <div className={layout.stack2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
-        <span className={styles.hint}>{t("costs.pricesHint")}</span>
+        <span className={layout.note}>{t("costs.pricesHint")}</span>
         {rows.length > 0 && (
           <table className={styles.prices}>
             <thead>
@@ -177,18 +142,9 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
 export function Costs() {
   const { view } = useSettings();
   const prices = view.settings.model_prices ?? {};
-  const saved = (limit: Limit): string => {
-    const value = valueAt(view.settings, `cost_limits.${limit}_micro_usd`);
-    return inDollars(typeof value === "number" ? value : null);
-  };
   return (
     <>
-      <div className={styles.card}>
-        {limits.map((limit) => (
-          // A new value from elsewhere starts the field anew.
-          <LimitField key={`${limit} ${saved(limit)}`} limit={limit} saved={saved(limit)} />
-        ))}
-      </div>
+      <Fields fields={costFields} />
       <div className={styles.card}>
         <Prices key={JSON.stringify(prices)} saved={prices} />
       </div>

@@ -2,6 +2,7 @@
 import { useTranslation } from "react-i18next";
 import type { CheckOffer } from "#ui/api/generated.ts";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./projects.module.css";
 
 export interface FolderChecksProps {
@@ -22,7 +23,7 @@ export function FolderChecks({ offers, chosen, onChange }: FolderChecksProps) {
   return (
     <fieldset className={styles.checks}>
       <legend>{t("projects.offers")}</legend>
-      <p className={styles.hint}>{t("projects.offersHint")}</p>
+      <p className={layout.note}>{t("projects.offersHint")}</p>
       {offers.map(({ command, source }) => (
         <Checkbox
           key={command}

@@ -1,7 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
-import { TrustDialog } from "#ui/app/trust/TrustDialog.tsx";
+import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
@@ -12,6 +12,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 function NameAndBranch({ project }: { project: Project }) {
@@ -31,7 +32,7 @@ function NameAndBranch({ project }: { project: Project }) {
   const rest = restOf(update.error, ["name", "default_branch"]);
   return (
     <form className={styles.setting} onSubmit={submit}>
-      <div className={styles.confirm}>
+      <div className={layout.stack3}>
         {rest && (
           <Banner tone="danger" title={t("projectSettings.notSaved")}>
             {rest}
@@ -78,7 +79,7 @@ function Remove({ project }: { project: Project }) {
     <div className={styles.head}>
       <span className={styles.fact}>
         {t("projectSettings.delete")}
-        <span className={styles.hint}>{t("projectSettings.deleteHint")}</span>
+        <span className={layout.note}>{t("projectSettings.deleteHint")}</span>
       </span>
       <Button variant="danger" onClick={() => setOpen(true)}>
         {t("projectSettings.delete")}
@@ -101,7 +102,7 @@ function Remove({ project }: { project: Project }) {
           }
         }}
       >
-        <div className={styles.confirm}>
+        <div className={layout.stack3}>
           <TextField
             label={t("projectSettings.deleteConfirm", { name: project.name })}
             value={typed}
@@ -134,7 +135,7 @@ function StartupFiles({ project }: { project: Project }) {
           {t("trust.setting")}{" "}
           {listing?.trusted === false && <Badge tone="warning">{t("trust.waits")}</Badge>}
         </span>
-        <span className={styles.hint}>{t("trust.settingHint")}</span>
+        <span className={layout.note}>{t("trust.settingHint")}</span>
       </span>
       <Button onClick={() => setOpen(true)}>{t("trust.look")}</Button>
       <TrustDialog projectId={project.id} open={open} onOpenChange={setOpen} />
@@ -151,7 +152,7 @@ export function General({ project }: { project: Project }) {
       <div className={styles.card}>
         <NameAndBranch key={`${project.name} ${project.default_branch}`} project={project} />
         <div className={styles.setting}>
-          <div className={styles.control}>
+          <div className={layout.fillNarrow}>
             <Switch
               label={t("projectSettings.paused")}
               hint={t("projectSettings.pausedHint")}

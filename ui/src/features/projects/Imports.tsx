@@ -7,6 +7,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { modeOf } from "./CopyFiles.tsx";
 import { newIn, patchOf } from "./imports.ts";
 import { useSettings } from "./Setting.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 function Offer({ offer }: { offer: ImportOffer }) {
@@ -39,7 +40,7 @@ function Offer({ offer }: { offer: ImportOffer }) {
           </span>
         )}
         {offer.notes.map((note) => (
-          <span key={note} className={styles.hint}>
+          <span key={note} className={layout.note}>
             {note}
           </span>
         ))}
@@ -71,7 +72,7 @@ export function Imports({ projectId }: { projectId: string }) {
         <FileDown aria-hidden />
         <div>
           <h2 id="imports">{t("projectSettings.imports")}</h2>
-          <p className={styles.hint}>{t("projectSettings.importsHint")}</p>
+          <p className={layout.note}>{t("projectSettings.importsHint")}</p>
         </div>
       </div>
       <ul>

@@ -1,11 +1,11 @@
 /** The inner loop's configuration: each value with where it comes from, and what `.forge.json` says. */
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import { findingAt } from "#ui/api/findings.ts";
 import type { InnerLoopState, Project, RepositoryConfig } from "#ui/api/generated.ts";
-import { rowsOf, strategiesOf, type StrategyRow } from "#ui/app/race/strategies.ts";
-import { StrategyFields } from "#ui/app/race/StrategyFields.tsx";
+import { rowsOf, strategiesOf, type StrategyRow } from "#ui/domain/race/strategies.ts";
+import { StrategyFields } from "#ui/domain/race/StrategyFields.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
@@ -13,8 +13,17 @@ import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { Frame, SettingsProvider, SwitchSetting, TextSetting, useSettings } from "./Setting.tsx";
+import { Fields, type FieldsProps } from "./Fields.tsx";
+import {
+  anomalyFields,
+  fixFields,
+  raceFields,
+  reviewFields,
+  teachFields,
+} from "./innerLoopFields.ts";
+import { Frame, SettingsProvider, useSettings } from "./Setting.tsx";
 import { patchAt } from "./settingsPath.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const key = "innerLoop";
@@ -28,9 +37,9 @@ function Strategies({ saved }: { saved: readonly StrategyRow[] }) {
   const changed = JSON.stringify(rows) !== JSON.stringify(saved);
   return (
     <Frame path={path} label={label}>
-      <div className={styles.lines} role="group" aria-label={label}>
+      <div className={layout.stack2} role="group" aria-label={label}>
         <span className={styles.label}>{label}</span>
-        <span className={styles.hint}>{t("race.strategiesHint")}</span>
+        <span className={layout.note}>{t("race.strategiesHint")}</span>
         <StrategyFields rows={rows} onChange={setRows} error={error} path={path} />
         {changed && (
           <div className={styles.buttons}>
@@ -78,148 +87,28 @@ function Drafter({ agentId }: { agentId: string | null }) {
   );
 }
 
-function Group({ title, children }: { title: string; children: ReactNode }) {
+function Group({ title, ...table }: { title: string } & FieldsProps) {
   return (
     <section className={styles.heading} aria-label={title}>
       <h2 className={styles.label}>{title}</h2>
-      <div className={styles.card}>{children}</div>
+      <Fields {...table} />
     </section>
   );
 }
 
-/** A switch, and a hint where its name leaves something open. */
-function On({ path, name, hint }: { path: string; name: string; hint?: string }) {
-  return <SwitchSetting path={`${key}.${path}`} label={name} {...(hint ? { hint } : {})} />;
-}
-
-function Races({ state }: { state: InnerLoopState }) {
+function Groups({ state: { config } }: { state: InnerLoopState }) {
   const { t } = useTranslation();
-  const saved = rowsOf(state.config.competitive?.strategies ?? []);
-  return (
-    <Group title={t("innerLoop.group.races")}>
-      <On
-        path="competitive.enabled"
-        name={t("innerLoop.field.competitive")}
-        hint={t("innerLoop.field.competitiveHint")}
-      />
-      {/* What came from elsewhere starts the fields anew. */}
-      <Strategies key={JSON.stringify(saved)} saved={saved} />
-      <TextSetting
-        path={`${key}.competitive.maxParallel`}
-        kind="number"
-        label={t("race.maxParallel")}
-        hint={t("race.maxParallelHint")}
-      />
-      <TextSetting
-        path={`${key}.competitive.timeoutSec`}
-        kind="number"
-        label={t("race.timeout")}
-        hint={t("race.timeoutHint")}
-        suffix={t("race.seconds")}
-      />
-      <On
-        path="reviewer.enabled"
-        name={t("innerLoop.field.reviewer")}
-        hint={t("innerLoop.field.reviewerHint")}
-      />
-      <On
-        path="competitive.humanCrown"
-        name={t("innerLoop.field.humanCrown")}
-        hint={t("innerLoop.field.humanCrownHint")}
-      />
-      <On
-        path="competitive.nameDecides"
-        name={t("innerLoop.field.nameDecides")}
-        hint={t("innerLoop.field.nameDecidesHint")}
-      />
-      <TextSetting
-        path={`${key}.competitive.keepLosersDays`}
-        kind="number"
-        label={t("innerLoop.field.keepLosersDays")}
-        hint={t("innerLoop.field.keepLosersDaysHint")}
-        suffix={t("innerLoop.field.days")}
-      />
-    </Group>
-  );
-}
-
-function Fixes({ state }: { state: InnerLoopState }) {
-  const { t } = useTranslation();
-  return (
-    <Group title={t("innerLoop.group.fixes")}>
-      <On
-        path="autoFix.enabled"
-        name={t("innerLoop.field.autoFix")}
-        hint={t("innerLoop.field.autoFixHint")}
-      />
-      <On
-        path="autoFix.applyWithoutReview"
-        name={t("innerLoop.field.applyWithoutReview")}
-        hint={t("innerLoop.field.applyWithoutReviewHint")}
-      />
-      <TextSetting
-        path={`${key}.autoFix.maxChangedLines`}
-        kind="number"
-        label={t("innerLoop.field.maxChangedLines")}
-      />
-      <Drafter agentId={state.config.autoFix?.agentId ?? null} />
-    </Group>
-  );
-}
-
-function Anomalies() {
-  const { t } = useTranslation();
-  return (
-    <Group title={t("innerLoop.group.costs")}>
-      <On
-        path="costAnomaly.enabled"
-        name={t("innerLoop.field.costAnomaly")}
-        hint={t("innerLoop.field.costAnomalyHint")}
-      />
-      <TextSetting
-        path={`${key}.costAnomaly.ratio`}
-        kind="decimal"
-        label={t("innerLoop.field.ratio")}
-      />
-      <TextSetting
-        path={`${key}.costAnomaly.medianWindow`}
-        kind="number"
-        label={t("innerLoop.field.medianWindow")}
-        hint={t("innerLoop.field.medianWindowHint")}
-      />
-      <TextSetting
-        path={`${key}.costAnomaly.minSamples`}
-        kind="number"
-        label={t("innerLoop.field.minSamples")}
-        hint={t("innerLoop.field.minSamplesHint")}
-      />
-    </Group>
-  );
-}
-
-const lessons = ["reflexion", "trajectory", "knowledge", "postmortem", "gateSuggestions"] as const;
-
-function Teaches() {
-  const { t } = useTranslation();
+  const saved = rowsOf(config.competitive?.strategies ?? []);
+  // What came from elsewhere starts the fields anew.
+  const strategies = <Strategies key={JSON.stringify(saved)} saved={saved} />;
+  const drafter = <Drafter agentId={config.autoFix?.agentId ?? null} />;
   return (
     <>
-      <Group title={t("innerLoop.group.reviews")}>
-        <On
-          path="stopOnStagnation"
-          name={t("innerLoop.field.stopOnStagnation")}
-          hint={t("innerLoop.field.stopOnStagnationHint")}
-        />
-      </Group>
-      <Group title={t("innerLoop.group.teaches")}>
-        {lessons.map((each) => (
-          <On
-            key={each}
-            path={`${each}.enabled`}
-            name={t(`innerLoop.field.${each}`)}
-            hint={t(`innerLoop.field.${each}Hint`)}
-          />
-        ))}
-      </Group>
+      <Group title={t("innerLoop.group.races")} fields={raceFields} parts={{ strategies }} />
+      <Group title={t("innerLoop.group.fixes")} fields={fixFields} parts={{ drafter }} />
+      <Group title={t("innerLoop.group.costs")} fields={anomalyFields} />
+      <Group title={t("innerLoop.group.reviews")} fields={reviewFields} />
+      <Group title={t("innerLoop.group.teaches")} fields={teachFields} />
     </>
   );
 }
@@ -250,7 +139,7 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
           tone="warning"
           title={t("innerLoop.file.broken")}
           evidence={
-            <ul className={styles.lines} data-selectable>
+            <ul className={layout.stack2} data-selectable>
               {read.findings.map(({ path, message }) => (
                 <li key={`${path} ${message}`}>
                   {path && <code>{path}</code>} {message}
@@ -262,8 +151,8 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
           {t("innerLoop.file.brokenText", { commit: short(read.looked_at) })}
         </Banner>
       )}
-      {read === null && <p className={styles.hint}>{t("innerLoop.file.unread")}</p>}
-      {read !== null && !isThere && <p className={styles.hint}>{t("innerLoop.file.none")}</p>}
+      {read === null && <p className={layout.note}>{t("innerLoop.file.unread")}</p>}
+      {read !== null && !isThere && <p className={layout.note}>{t("innerLoop.file.none")}</p>}
       {read?.commit && (
         <>
           <Commit
@@ -276,7 +165,7 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
               code={JSON.stringify({ [key]: says }, null, 2)}
             />
           ) : (
-            <p className={styles.hint}>{t("innerLoop.file.saysNothing")}</p>
+            <p className={layout.note}>{t("innerLoop.file.saysNothing")}</p>
           )}
         </>
       )}
@@ -302,11 +191,8 @@ export function InnerLoop({ project }: { project: Project }) {
   const sourceOf = (path: string) => sources[path.slice(key.length + 1)];
   return (
     <SettingsProvider value={{ ...access, sourceOf }}>
-      <p className={styles.hint}>{t("innerLoop.intro")}</p>
-      <Races state={read.data} />
-      <Fixes state={read.data} />
-      <Anomalies />
-      <Teaches />
+      <p className={layout.note}>{t("innerLoop.intro")}</p>
+      <Groups state={read.data} />
       <RepositoryFile read={repository} />
     </SettingsProvider>
   );

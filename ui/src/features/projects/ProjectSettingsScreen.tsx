@@ -6,30 +6,22 @@ import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingsOf } from "#ui/api/findings.ts";
-import type { MergeStrategy, Project } from "#ui/api/generated.ts";
+import type { Project } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
-import { Select } from "#ui/components/Select.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Tabs } from "#ui/components/Tabs.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { useIsDirty } from "#ui/draft/drafts.ts";
 import { CheckOffers } from "./CheckOffers.tsx";
 import { Costs } from "./Costs.tsx";
+import { Fields } from "./Fields.tsx";
+import { automationFields, checkFields, mergeFields, noticeFields } from "./fields.ts";
 import { General } from "./General.tsx";
 import { InnerLoop } from "./InnerLoop.tsx";
 import { PullRequests } from "./PullRequests.tsx";
-import {
-  AreaSetting,
-  Frame,
-  LinesSetting,
-  SettingsProvider,
-  SwitchSetting,
-  TextSetting,
-  useSettings,
-} from "./Setting.tsx";
+import { SettingsProvider } from "./Setting.tsx";
 import { Setup } from "./Setup.tsx";
-import { patchAt } from "./settingsPath.ts";
 import { ValidateGate } from "./ValidateGate.tsx";
 import styles from "./settings.module.css";
 
@@ -48,145 +40,20 @@ const tabs = [
   "notifications",
 ] as const;
 type TabId = (typeof tabs)[number];
-const strategies: readonly MergeStrategy[] = ["merge", "squash", "rebase"];
 
 function Checks({ projectId }: { projectId: string }) {
   return (
     <>
       <CheckOffers projectId={projectId} />
-      <ChecksInForce />
+      <Fields fields={checkFields} />
       <ValidateGate />
     </>
   );
 }
 
-function ChecksInForce() {
-  const { t } = useTranslation();
-  return (
-    <div className={styles.card}>
-      <LinesSetting
-        path="review_config.ci_steps"
-        label={t("projectSettings.checks")}
-        hint={t("projectSettings.checksHint")}
-        add={t("projectSettings.addCheck")}
-      />
-      <TextSetting
-        path="review_config.ci_timeout_seconds"
-        kind="number"
-        label={t("projectSettings.timeout")}
-        placeholder="1800"
-        suffix={t("agents.seconds")}
-      />
-      <SwitchSetting
-        path="review_config.allow_changes"
-        label={t("projectSettings.allowChanges")}
-        hint={t("projectSettings.allowChangesHint")}
-      />
-      <SwitchSetting
-        path="review_config.reuse_passes"
-        label={t("reviewSettings.reuse")}
-        hint={t("reviewSettings.reuseHint")}
-      />
-      <AreaSetting
-        path="review_config.review_prompt"
-        label={t("reviewSettings.prompt")}
-        hint={t("reviewSettings.promptHint")}
-      />
-    </div>
-  );
-}
-
-function Merging({ project }: { project: Project }) {
-  const { t } = useTranslation();
-  const { view, patch, busy } = useSettings();
-  const path = "merge_config.strategy";
-  const label = t("projectSettings.strategy");
-  return (
-    <div className={styles.card}>
-      <TextSetting
-        path="merge_config.target_branch"
-        mono
-        label={t("projectSettings.target")}
-        placeholder={project.default_branch}
-      />
-      <Frame path={path} label={label}>
-        <Select<MergeStrategy>
-          label={label}
-          value={view.settings.merge_config?.strategy ?? "merge"}
-          disabled={busy}
-          options={strategies.map((value) => ({
-            value,
-            label: t(`projectSettings.strategies.${value}`),
-            note: t(`projectSettings.strategyNotes.${value}`),
-          }))}
-          onChange={(value) => patch(patchAt(path, value))}
-        />
-      </Frame>
-      <TextSetting
-        path="merge_config.message_template"
-        mono
-        label={t("projectSettings.template")}
-        hint={t("projectSettings.templateHint")}
-      />
-    </div>
-  );
-}
-
 function Automation() {
-  const { t } = useTranslation();
   const access = useOp("doors_get", {}).data;
-  const isMcpOff = access !== undefined && access.mcp_url === null;
-  return (
-    <div className={styles.card}>
-      <SwitchSetting
-        path="auto_start"
-        label={t("projectSettings.autoStart")}
-        hint={t("projectSettings.autoStartHint")}
-      />
-      <SwitchSetting
-        path="auto_approve"
-        label={t("projectSettings.autoApprove")}
-        hint={t("projectSettings.autoApproveHint")}
-      />
-      <TextSetting
-        path="max_concurrent"
-        kind="number"
-        label={t("projectSettings.maxConcurrent")}
-        hint={t("projectSettings.maxConcurrentHint")}
-      />
-      <SwitchSetting
-        path="mcp.inject"
-        label={t("projectSettings.agentTools")}
-        hint={`${t("projectSettings.agentToolsHint")}${isMcpOff ? ` ${t("projectSettings.agentToolsOff")}` : ""}`}
-      />
-    </div>
-  );
-}
-
-function Notices() {
-  const { t } = useTranslation();
-  const kinds = [
-    "blocked",
-    "awaiting_human",
-    "agent_asks",
-    "waiting",
-    "done",
-    "race_decided",
-    "cost",
-    "cost_anomaly",
-    "disk",
-  ] as const;
-  return (
-    <div className={styles.card}>
-      {kinds.map((kind) => (
-        <SwitchSetting
-          key={kind}
-          path={`notifications.${kind}`}
-          label={t(`notifications.kind.${kind}`)}
-        />
-      ))}
-    </div>
-  );
+  return <Fields fields={automationFields(access !== undefined && access.mcp_url === null)} />;
 }
 
 function SettingsOf({ project, children }: { project: Project; children: ReactNode }) {
@@ -271,7 +138,7 @@ export default function ProjectSettingsScreen() {
       case "checks":
         return settled(found, <Checks projectId={found.id} />);
       case "merge":
-        return settled(found, <Merging project={found} />);
+        return settled(found, <Fields fields={mergeFields(found.default_branch)} />);
       case "pullRequests":
         return settled(found, <PullRequests project={found} />);
       case "setup":
@@ -285,7 +152,7 @@ export default function ProjectSettingsScreen() {
       case "knowledge":
         return <Lazily part={<KnowledgeSection projectId={found.id} />} />;
       case "notifications":
-        return settled(found, <Notices />);
+        return settled(found, <Fields fields={noticeFields} />);
     }
   };
   const found = project.data;

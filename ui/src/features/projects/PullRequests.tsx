@@ -25,6 +25,7 @@ import {
 } from "./codeHost.ts";
 import { useSettings } from "./Setting.tsx";
 import { WorkModeSetting } from "./WorkModeSetting.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const path = "code_host";
@@ -140,7 +141,7 @@ function Host({ standing }: { standing: HostStanding | undefined }) {
         <p className={styles.nothing}>{t("codeHost.nothing")}</p>
       )}
       <div className={styles.setting}>
-        <div className={styles.control}>
+        <div className={layout.fillNarrow}>
           {/* What is saved, or found, elsewhere starts the form anew. */}
           <HostFields key={JSON.stringify(saved)} saved={saved} isOwn={own !== null} />
         </div>
@@ -161,8 +162,8 @@ function Standing({ standing, onAsk }: { standing: HostStanding; onAsk: () => vo
   );
   return (
     <div className={styles.setting}>
-      <div className={styles.control}>
-        <div className={styles.confirm}>
+      <div className={layout.fillNarrow}>
+        <div className={layout.stack3}>
           {problem === null && reachable ? (
             <div className={styles.ready} data-tone="success">
               <CircleCheck aria-hidden />
@@ -178,7 +179,7 @@ function Standing({ standing, onAsk }: { standing: HostStanding; onAsk: () => vo
               {problem} {remedy}
             </Banner>
           )}
-          <span className={styles.hint}>
+          <span className={layout.note}>
             {token === null ? t("codeHost.tokenNone") : t("codeHost.tokenFrom", { place })}
           </span>
         </div>
@@ -204,8 +205,8 @@ function Token({ project, standing }: { project: Project; standing: HostStanding
   };
   return (
     <form className={styles.setting} onSubmit={submit}>
-      <div className={styles.control}>
-        <div className={styles.confirm}>
+      <div className={layout.fillNarrow}>
+        <div className={layout.stack3}>
           {keep.error && (
             <Banner tone="danger" title={t("codeHost.tokenFailed")}>
               {errorText(keep.error)}

@@ -10,6 +10,8 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { isOwn, linesAt, patchAt, valueAt } from "./settingsPath.ts";
+import { typing, type TextKind } from "./typed.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 export interface SettingsAccess {
@@ -66,32 +68,23 @@ export interface SettingProps {
 export function Frame({ path, label, children }: SettingProps & { children: ReactNode }) {
   return (
     <div className={styles.setting}>
-      <div className={styles.control}>{children}</div>
+      <div className={layout.fillNarrow}>{children}</div>
       <Provenance path={path} label={label} />
     </div>
   );
 }
 
 export interface TextSettingProps extends SettingProps {
-  readonly kind?: "text" | "number" | "decimal";
+  readonly kind?: TextKind;
   readonly placeholder?: string;
   readonly suffix?: string;
   readonly mono?: boolean;
 }
 
-const modes = { number: "numeric", decimal: "decimal" } as const;
-
-/** What cannot be typed is not there to be wrong. */
-function typed(kind: NonNullable<TextSettingProps["kind"]>, text: string): string {
-  if (kind === "text") return text;
-  return text.replaceAll(kind === "number" ? /\D/g : /[^\d.]/g, "");
-}
-
 /** Text or a number; saved by Enter or its button. Empty returns to the default. */
 export function TextSetting(props: TextSettingProps) {
   const { view } = useSettings();
-  const value = valueAt(view.settings, props.path);
-  const text = typeof value === "string" || typeof value === "number" ? String(value) : "";
+  const text = typing[props.kind ?? "text"].shown(valueAt(view.settings, props.path));
   // A new value from elsewhere starts the field anew.
   return <TextSettingField key={text} {...props} saved={text} />;
 }
@@ -109,10 +102,10 @@ function TextSettingField({
   const { t } = useTranslation();
   const { error, busy, patch } = useSettings();
   const [text, setText] = useState(saved);
+  const { typed, said, inputMode } = typing[kind];
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const value = text.trim() === "" ? null : kind === "text" ? text.trim() : Number(text);
-    patch(patchAt(path, value));
+    patch(patchAt(path, said(text)));
   };
   return (
     <Frame path={path} label={label}>
@@ -123,10 +116,10 @@ function TextSettingField({
           mono={mono}
           value={text}
           error={findingAt(error, path)}
-          {...(kind === "text" ? {} : { inputMode: modes[kind] })}
+          {...(inputMode ? { inputMode } : {})}
           {...(placeholder ? { placeholder } : {})}
           {...(suffix ? { suffix } : {})}
-          onChange={(next) => setText(typed(kind, next))}
+          onChange={(next) => setText(typed(next))}
         />
         {text !== saved && (
           <Button type="submit" variant="primary" busy={busy}>
@@ -156,7 +149,7 @@ function AreaField({ path, label, hint, saved }: SettingProps & { saved: string 
   };
   return (
     <Frame path={path} label={label}>
-      <form className={styles.area} onSubmit={submit}>
+      <form className={layout.stack3} onSubmit={submit}>
         <TextArea
           label={label}
           hint={hint}
@@ -223,11 +216,11 @@ function LinesField({
   const problem = findingAt(error, path);
   return (
     <Frame path={path} label={label}>
-      <div className={styles.lines} role="group" aria-labelledby={id}>
+      <div className={layout.stack2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
-        {hint && <span className={styles.hint}>{hint}</span>}
+        {hint && <span className={layout.note}>{hint}</span>}
         {lines.map((line, index) => (
           <div key={index} className={styles.line}>
             <TextField

@@ -3,11 +3,14 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { findingAt } from "#ui/api/findings.ts";
 import type { ContractPair } from "#ui/api/generated.ts";
-import { ContractList } from "#ui/app/validate/ContractList.tsx";
-import { isComplete } from "#ui/app/validate/contracts.ts";
+import { ContractList } from "#ui/domain/validate/ContractList.tsx";
+import { isComplete } from "#ui/domain/validate/contracts.ts";
 import { Button } from "#ui/components/Button.tsx";
-import { Frame, LinesSetting, useSettings } from "./Setting.tsx";
+import { validateFields } from "./fields.ts";
+import { Fields } from "./Fields.tsx";
+import { Frame, useSettings } from "./Setting.tsx";
 import { patchAt } from "./settingsPath.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const contractsPath = "review_config.validate.contractChecks";
@@ -43,22 +46,11 @@ export function ValidateGate() {
   return (
     <>
       <h2 className={styles.label}>{t("validateGate.title")}</h2>
-      <p className={styles.hint}>{t("validateGate.text")}</p>
-      <div className={styles.card}>
-        <LinesSetting
-          path="review_config.validate.files"
-          label={t("validate.files")}
-          hint={t("validateGate.filesHint")}
-          add={t("validateGate.addFile")}
-        />
-        <Contracts key={JSON.stringify(contracts)} saved={contracts} />
-        <LinesSetting
-          path="review_config.validate.commands"
-          label={t("validate.commands")}
-          hint={t("validateGate.commandsHint")}
-          add={t("validateGate.addCommand")}
-        />
-      </div>
+      <p className={layout.note}>{t("validateGate.text")}</p>
+      <Fields
+        fields={validateFields}
+        parts={{ contracts: <Contracts key={JSON.stringify(contracts)} saved={contracts} /> }}
+      />
     </>
   );
 }

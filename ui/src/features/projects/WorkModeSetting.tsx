@@ -5,6 +5,7 @@ import { errorText } from "#ui/api/error.ts";
 import type { Project, WorkMode } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Select } from "#ui/components/Select.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const modes: readonly WorkMode[] = ["direct_commit", "pull_request"];
@@ -15,8 +16,8 @@ export function WorkModeSetting({ project }: { project: Project }) {
   return (
     <div className={styles.card}>
       <div className={styles.setting}>
-        <div className={styles.control}>
-          <div className={styles.confirm}>
+        <div className={layout.fillNarrow}>
+          <div className={layout.stack3}>
             {update.error && (
               <Banner tone="danger" title={t("codeHost.modeFailed")}>
                 {errorText(update.error)}

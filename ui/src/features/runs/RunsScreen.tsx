@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { formatRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { ApiError, errorText } from "#ui/api/error.ts";
 import type { RunInfo, RunProcess } from "#ui/api/generated.ts";

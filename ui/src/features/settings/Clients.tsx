@@ -13,6 +13,7 @@ import {
   type Access,
   type Choice,
 } from "./clients.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./SettingsScreen.module.css";
 
 const transports: readonly McpTransport[] = ["stdio", "http"];
@@ -43,7 +44,7 @@ function Config({ config, access }: { config: ClientConfig; access: Access }) {
   const { title: client, file, text, command, token_variable: variable } = config;
   return (
     <>
-      <p className={styles.hint}>
+      <p className={layout.note}>
         <Said text={useNote(config, access.auth)} />
       </p>
       {variable !== null && (
@@ -98,7 +99,7 @@ export function Clients({ access }: { access: Access }) {
       {config ? (
         <Config config={config} access={access} />
       ) : (
-        <p className={styles.hint}>
+        <p className={layout.note}>
           <Said text={t("apiAccess.note.noHttp")} />
         </p>
       )}

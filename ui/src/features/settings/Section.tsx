@@ -1,5 +1,6 @@
 /** What the settings are arranged in: sections, and rows of a name and what it is set to. */
 import type { ReactNode, Ref } from "react";
+import layout from "#ui/components/layout.module.css";
 import styles from "./SettingsScreen.module.css";
 
 export interface SectionProps {
@@ -15,7 +16,7 @@ export function Section({ title, headingRef, children }: SectionProps) {
       <h2 ref={headingRef} tabIndex={headingRef ? -1 : undefined} className={styles.heading}>
         {title}
       </h2>
-      <div className={styles.card}>{children}</div>
+      <div className={layout.surface}>{children}</div>
     </section>
   );
 }
@@ -31,7 +32,7 @@ export function Row({ label, hint, children }: RowProps) {
     <div className={styles.row}>
       <div className={styles.text}>
         <span>{label}</span>
-        {hint && <span className={styles.hint}>{hint}</span>}
+        {hint && <span className={layout.note}>{hint}</span>}
       </div>
       {children}
     </div>

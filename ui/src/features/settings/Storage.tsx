@@ -5,7 +5,7 @@ import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Backup, Retention, RetentionQuestion, StorageStatus } from "#ui/api/generated.ts";
 import { WORKTREE_BACKUP_DAYS } from "#ui/api/retention.ts";
 import { useRoute } from "#ui/app/router.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
@@ -15,6 +15,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Row, Section } from "./Section.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./SettingsScreen.module.css";
 
 interface Changed {
@@ -119,7 +120,7 @@ function Copy({ backup, onChanged }: Changed & { backup: Backup }) {
     <div className={styles.row}>
       <div className={styles.text}>
         <RelativeTime at={backup.created_at} />
-        <span className={styles.hint}>{hint.join(" · ")}</span>
+        <span className={layout.note}>{hint.join(" · ")}</span>
       </div>
       <Button aria-label={t("storage.restoreOf", { name })} onClick={() => setAsking(true)}>
         {t("storage.restore")}

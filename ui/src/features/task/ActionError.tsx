@@ -5,6 +5,7 @@ import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import type { ApiError } from "#ui/api/error.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./ActionError.module.css";
 
 /** Why what was just asked for did not happen, where it was asked for. */
@@ -27,7 +28,7 @@ export function ActionError({
           <Said text={error.message} />
         </p>
         {error.hints.map((hint) => (
-          <p key={hint} className={styles.hint}>
+          <p key={hint} className={layout.soft}>
             {hint}
           </p>
         ))}

@@ -2,6 +2,7 @@
 import { ChevronRight } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import parts from "./TabParts.module.css";
+import layout from "#ui/components/layout.module.css";
 import styles from "./CheckLine.module.css";
 
 export function CheckList({ label, children }: { label?: string; children: ReactNode }) {
@@ -40,7 +41,7 @@ export function CheckLine(props: CheckLineProps) {
         <span className={styles.mark} role="img" aria-label={markLabel}>
           {mark}
         </span>
-        <code className={styles.command}>{subject}</code>
+        <code className={layout.truncateFill}>{subject}</code>
         <span className={styles.aside}>{aside}</span>
         <ChevronRight className={parts.chevron} aria-hidden />
       </button>

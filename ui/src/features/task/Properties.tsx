@@ -7,7 +7,7 @@ import {
   priorityLevels,
   priorityNumber,
   type PriorityLevel,
-} from "#ui/app/priority.ts";
+} from "#ui/domain/priority.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
@@ -17,6 +17,7 @@ import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, money } from "./numbers.ts";
 import { isSaid } from "./state.ts";
 import type { Action } from "./useAction.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Properties.module.css";
 
 const levelOf = (level: PriorityLevel) => priorityNumber(level) as 0 | 1 | 2 | 3 | 4;
@@ -68,7 +69,7 @@ function RoleChip({
             <UserRound aria-hidden />
           )}
           {/* Two words to whoever reads it, though the space between is the layout's. */}
-          <span className={styles.key}>{label}</span>{" "}
+          <span className={layout.faint}>{label}</span>{" "}
           <span data-none={holder ? undefined : true}>{name}</span>
         </button>
       }
@@ -167,7 +168,7 @@ export function Properties({
       {live && (
         <p className={styles.live} role="status">
           <span className={styles.pulse} aria-hidden />
-          <span className={styles.activity}>{live.activity || t("task.working")}</span>
+          <span className={layout.truncateFill}>{live.activity || t("task.working")}</span>
           <span className={styles.since}>
             <Elapsed since={live.started_at} />
           </span>
@@ -175,7 +176,7 @@ export function Properties({
       )}
       {!live && task.waiting && !isSaid(task.waiting) && (
         <p className={styles.live}>
-          <span className={styles.activity}>{task.waiting.message}</span>
+          <span className={layout.truncateFill}>{task.waiting.message}</span>
           <span className={styles.since}>
             <Elapsed since={task.status_since} />
           </span>

@@ -2,8 +2,8 @@ import { ChevronRight, Ellipsis, Maximize2, Play, Square, X } from "lucide-react
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
-import { glyphOf } from "#ui/app/stateKinds.ts";
-import { statesOf } from "#ui/app/useStates.ts";
+import { glyphOf } from "#ui/domain/stateKinds.ts";
+import { statesOf } from "#ui/domain/useStates.ts";
 import { useTaskHref } from "#ui/app/useTaskHref.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Button } from "#ui/components/Button.tsx";

@@ -1,10 +1,11 @@
 /** Another task as a link: its state, number and title. */
 import { useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
-import { glyphOf } from "#ui/app/stateKinds.ts";
-import { useStates, type KnownState } from "#ui/app/useStates.ts";
+import { glyphOf } from "#ui/domain/stateKinds.ts";
+import { useStates, type KnownState } from "#ui/domain/useStates.ts";
 import { useTaskHref } from "#ui/app/useTaskHref.ts";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./TaskLink.module.css";
 
 export function TaskLink({ task }: { task: Task }) {
@@ -14,7 +15,7 @@ export function TaskLink({ task }: { task: Task }) {
     <a className={styles.link} href={href(task.project_id, task.number)}>
       <StateGlyph kind={glyphOf(task, state)} label={state?.display_name ?? task.status} />
       <span className={styles.number}>#{task.number}</span>
-      <span className={styles.title}>{task.title}</span>
+      <span className={layout.truncate}>{task.title}</span>
     </a>
   );
 }

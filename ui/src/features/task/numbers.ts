@@ -1,5 +1,5 @@
 /** Numbers as the task panel says them; by the locale of the page. */
-export { money } from "#ui/app/money.ts";
+export { money } from "#ui/domain/money.ts";
 
 const locale = (): string => navigator.language;
 

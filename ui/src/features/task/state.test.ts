@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ErrorAnnotation, ReviewStep, Task, Waiting } from "#ui/api/generated.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { asksFirst, asOffers, needsText, opensForm } from "./banner/offers.ts";
 import { checksFrom } from "./details/checks.ts";
 import { milliseconds, money } from "./numbers.ts";

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useOp } from "#ui/api/client.ts";
 import type { Agent, Offer, Task, Verb, WorkflowView } from "#ui/api/generated.ts";
 import { placeEntries } from "#ui/app/PlaceButtons.tsx";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";

@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import type { StateKind } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
@@ -10,6 +10,7 @@ import { TextField } from "#ui/components/TextField.tsx";
 import { useEditor } from "./EditorContext.tsx";
 import { addState, columnsOf, text } from "./definition.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 const formId = "add-state";
@@ -54,7 +55,7 @@ export function AddStateDialog({ onClose }: { onClose: () => void }) {
         </>
       }
     >
-      <form id={formId} className={styles.dialog} onSubmit={submit}>
+      <form id={formId} className={layout.stack4} onSubmit={submit}>
         <TextField autoFocus label={t("workflow.title")} value={title} onChange={setTitle} />
         <div className={styles.pair}>
           <Select<StateKind>

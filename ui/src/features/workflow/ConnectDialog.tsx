@@ -7,6 +7,7 @@ import { setAt } from "#ui/draft/path.ts";
 import { useEditor } from "./EditorContext.tsx";
 import { freeTrigger, statePath, text, titleOf } from "./definition.ts";
 import { knownTriggers } from "./registry.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 export interface NewMove {
@@ -47,7 +48,7 @@ export function ConnectDialog({ move, onClose }: { move: NewMove; onClose: () =>
         </>
       }
     >
-      <form id={formId} className={styles.dialog} onSubmit={submit}>
+      <form id={formId} className={layout.stack4} onSubmit={submit}>
         <TextField
           autoFocus
           mono

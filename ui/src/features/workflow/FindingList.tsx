@@ -6,6 +6,7 @@ import { lineColumnAt } from "#ui/draft/json.ts";
 import { parsePath, placeOf } from "#ui/draft/path.ts";
 import { titleOf } from "./definition.ts";
 import type { WorkflowDraft } from "./useWorkflowDraft.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 /** All that was found, each entry leading to its place. */
@@ -70,7 +71,7 @@ export function FindingList({
               <button type="button" className={styles.problem} onClick={() => onSelect(path)}>
                 <CircleAlert aria-hidden />
                 <span>{sentence(message)}</span>
-                <span className={styles.where}>
+                <span className={layout.note}>
                   {t("workflow.where", { place: whereOf(path), line: lineOf(path) })}
                 </span>
               </button>

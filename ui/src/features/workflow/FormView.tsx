@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp, ChevronRight, CircleAlert, Plus, Trash2, X } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import type { State } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -17,6 +17,7 @@ import { StateForm } from "./StateForm.tsx";
 import { moveState, removeState, text, titleOf } from "./definition.ts";
 import { findingsOfState } from "./stateFindings.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 function Roles() {
@@ -60,7 +61,7 @@ function Roles() {
         ))}
       </ul>
       {findings.some(({ path }) => path === "roles") && (
-        <span className={styles.error}>{saidAt(findings, "roles")}</span>
+        <span className={layout.error}>{saidAt(findings, "roles")}</span>
       )}
       <div>
         <Button size="sm" variant="ghost" flush icon={<Plus />} onClick={add}>
@@ -232,7 +233,7 @@ export function FormView() {
           )}
         </div>
       </fieldset>
-      <ol className={styles.states} data-path="states">
+      <ol className={layout.surface} data-path="states">
         {workflow.states.map((state, index) => (
           <StateRow key={index} index={index} state={state} />
         ))}

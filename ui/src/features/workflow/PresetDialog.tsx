@@ -9,6 +9,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { differenceOf } from "./definition.ts";
 import { tidy } from "./definition.ts";
 import { textOf } from "./useWorkflowDraft.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 function Changes({ current, preset }: { current: Workflow | null; preset: Preset }) {
@@ -58,7 +59,7 @@ export function PresetDialog({
         />
       )}
       {!presets.data && !presets.error && <SkeletonText lines={6} />}
-      <ul className={styles.presets}>
+      <ul className={layout.stack}>
         {presets.data?.items.map((preset) => (
           <li key={preset.name} className={styles.preset}>
             <div className={styles.presetText}>

@@ -7,6 +7,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { rebaseDraft, resetDraft } from "#ui/draft/drafts.ts";
 import { tasksIn } from "./inUse.ts";
 import { draftKey, textOf, type WorkflowDraft } from "./useWorkflowDraft.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 function InUse({ projectId, error }: { projectId: string; error: ApiError }) {
@@ -24,7 +25,7 @@ function InUse({ projectId, error }: { projectId: string; error: ApiError }) {
                 <a href={formatRoute("task", { project: projectId, number: String(number) })}>
                   #{number} {title}
                 </a>
-                {status && <span className={styles.where}>{status}</span>}
+                {status && <span className={layout.note}>{status}</span>}
               </li>
             ))}
           </ul>

@@ -5,7 +5,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { sentence } from "#ui/draft/findings.ts";
-import styles from "./workflow.module.css";
+import layout from "#ui/components/layout.module.css";
 
 const short = (commit: string) => commit.slice(0, 9);
 
@@ -34,7 +34,7 @@ export function SourceBanner({ projectId, view }: { projectId: string; view: Wor
       }
       evidence={
         isBroken && (
-          <ul className={styles.said}>
+          <ul className={layout.stack1}>
             {findings.map(({ path, message }) => (
               <li key={path + message}>
                 {path && <code>{path}</code>} {sentence(message)}

@@ -1,5 +1,5 @@
 import { useTranslation } from "react-i18next";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import type { State } from "#ui/api/generated.ts";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
@@ -13,6 +13,7 @@ import { changeKind, number, renameState, statePath, text, titleOf } from "./def
 import { kinds } from "./registry.ts";
 import { unclaimedIn } from "./stateFindings.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 function Names({ index, state }: { index: number; state: State }) {
@@ -205,9 +206,9 @@ export function StateForm({ index }: { index: number }) {
   return (
     <fieldset className={styles.form} disabled={readOnly} aria-label={titleOf(state)}>
       {rest.length > 0 && (
-        <ul className={styles.said}>
+        <ul className={layout.stack1}>
           {rest.map(({ path, message }) => (
-            <li key={path + message} className={styles.error}>
+            <li key={path + message} className={layout.error}>
               {sentence(message)}
             </li>
           ))}

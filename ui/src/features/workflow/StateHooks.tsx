@@ -11,6 +11,7 @@ import { PlaceSelect } from "./fields.tsx";
 import { hooksOf, statePath, text } from "./definition.ts";
 import { actionsOf, audiences, mayBlock, phases, usualAudience, type Phase } from "./registry.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 const sendsOn = "cascade:";
@@ -81,7 +82,7 @@ function HookRow({
   const move = (to: number) =>
     edit(setAt(workflow, list, moved(getAt(workflow, list) as readonly unknown[], at, to)));
   return (
-    <li className={styles.entry} data-path={place}>
+    <li className={layout.stack2} data-path={place}>
       <div className={styles.hook}>
         <PlaceSelect
           path={[...path, "action"]}
@@ -133,7 +134,7 @@ function HookRow({
           onClick={() => edit(clearAt(workflow, path))}
         />
       </div>
-      {whole.length > 0 && <span className={styles.error}>{saidAt(whole, place)}</span>}
+      {whole.length > 0 && <span className={layout.error}>{saidAt(whole, place)}</span>}
     </li>
   );
 }
@@ -169,7 +170,7 @@ export function StateHooks({ index, state }: { index: number; state: State }) {
       {used.map((phase) => {
         const hooks = hooksOf(state, phase);
         return (
-          <div key={phase} className={styles.phase} data-path={formatPath([...root, phase])}>
+          <div key={phase} className={layout.stack1} data-path={formatPath([...root, phase])}>
             <span className={styles.phaseName}>{t(`workflow.phases.${phase}`)}</span>
             <ol className={styles.entries}>
               {hooks.map((hook, at) => (

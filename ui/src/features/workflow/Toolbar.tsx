@@ -22,6 +22,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { editDraft, isDirty, redoDraft, resetDraft, undoDraft } from "#ui/draft/drafts.ts";
 import { PresetDialog } from "./PresetDialog.tsx";
 import { draftKey, textOf, type WorkflowDraft } from "./useWorkflowDraft.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 export type View = "graph" | "form" | "json";
@@ -157,7 +158,7 @@ export function Toolbar({
         onChange={onView}
       />
       <Verdict state={state} />
-      <span className={styles.space} />
+      <span className={layout.fill} />
       {!readOnly && (
         <>
           <IconButton

@@ -11,6 +11,7 @@ import { PlaceName, PlaceSelect, PlaceText } from "./fields.tsx";
 import { freeTrigger, renameTrigger, statePath, text, triggersOf } from "./definition.ts";
 import { sessions } from "./registry.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 function TriggerRow({
@@ -31,7 +32,7 @@ function TriggerRow({
   const place = formatPath(path);
   const own = findings.filter((found) => found.path === place);
   return (
-    <li className={styles.entry} data-path={place}>
+    <li className={layout.stack2} data-path={place}>
       <div className={styles.trigger}>
         <PlaceName
           place={place}

@@ -19,6 +19,7 @@ import { SaveTrouble } from "./SaveTrouble.tsx";
 import { SourceBanner } from "./SourceBanner.tsx";
 import { Toolbar, type View } from "./Toolbar.tsx";
 import { draftKey, useWorkflowDraft, type WorkflowDraft } from "./useWorkflowDraft.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
 // The graph's library comes with the graph.
@@ -136,7 +137,7 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
   return (
     // Keys of the draft, whatever of it has the focus.
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
-    <div className={styles.editor} onKeyDown={onKeyDown}>
+    <div className={layout.column} onKeyDown={onKeyDown}>
       <div className={styles.notice}>
         <SourceBanner projectId={projectId} view={state.view} />
       </div>

@@ -1,4 +1,4 @@
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import type { SelectOption } from "#ui/components/Select.tsx";
 import { useEditor } from "./EditorContext.tsx";

@@ -10,7 +10,7 @@ import { Dialog } from "#ui/components/Dialog.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
-import styles from "./Workspaces.module.css";
+import layout from "#ui/components/layout.module.css";
 
 const fields = ["project_id", "title"];
 
@@ -61,7 +61,7 @@ export function AdoptDialog({
       onOpenChange={(open) => !open && onClose()}
       title={t("workspaces.adoptTitle")}
       description={
-        <span className={styles.whole}>
+        <span className={layout.anywhere}>
           {t("workspaces.adoptText")} <code>{orphan.path}</code>
         </span>
       }
@@ -79,7 +79,7 @@ export function AdoptDialog({
         </>
       }
     >
-      <div className={styles.form}>
+      <div className={layout.stack4}>
         {rest && (
           <Banner tone="danger" title={t("workspaces.notAdopted")}>
             {rest}

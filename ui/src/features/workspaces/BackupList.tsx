@@ -14,6 +14,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { canRestore, orphanOf } from "./groups.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
 function BackupRow({ backup, onRestore }: { backup: WorkspaceBackup; onRestore: () => void }) {
@@ -88,8 +89,8 @@ export function BackupList({
   }
   return (
     <>
-      <p className={styles.note}>{t("workspaces.backupsText", { count: WORKTREE_BACKUP_DAYS })}</p>
-      <ul className={styles.list} aria-label={t("workspaces.backups")}>
+      <p className={layout.note}>{t("workspaces.backupsText", { count: WORKTREE_BACKUP_DAYS })}</p>
+      <ul className={layout.surface} aria-label={t("workspaces.backups")}>
         {items.map((backup) => (
           <BackupRow key={backup.ref_name} backup={backup} onRestore={() => setAsked(backup)} />
         ))}

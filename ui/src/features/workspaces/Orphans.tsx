@@ -2,7 +2,7 @@
 import { FolderSearch, GitCommitHorizontal, PencilLine } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import type { OrphanFolder, Project } from "#ui/api/generated.ts";
@@ -16,6 +16,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { AdoptDialog } from "./AdoptDialog.tsx";
 import { folderName, holdsWork } from "./groups.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
 function Holds({ orphan }: { orphan: OrphanFolder }) {
@@ -122,7 +123,7 @@ function ReclaimDialog({ orphan, onClose }: { orphan: OrphanFolder | null; onClo
       busy={reclaim.isPending}
       title={t("workspaces.reclaimTitle")}
       description={
-        <span className={styles.whole}>
+        <span className={layout.anywhere}>
           {t("workspaces.reclaimText", { path: orphan?.path ?? "" })}
           {commits > 0 && ` ${t("workspaces.reclaimUnmerged", { count: commits })}`}
         </span>
@@ -162,8 +163,8 @@ export function Orphans({ projects }: { projects: readonly Project[] }) {
             <div className={styles.head}>
               <h2>{t("workspaces.orphans")}</h2>
             </div>
-            <p className={styles.note}>{t("workspaces.orphansText")}</p>
-            <ul className={styles.list} aria-label={t("workspaces.orphans")}>
+            <p className={layout.note}>{t("workspaces.orphansText")}</p>
+            <ul className={layout.surface} aria-label={t("workspaces.orphans")}>
               {items.map((orphan) => (
                 <Orphan
                   key={orphan.path}

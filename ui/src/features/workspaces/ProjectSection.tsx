@@ -2,7 +2,7 @@ import { ChevronRight, FolderCog } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { useOp } from "#ui/api/client.ts";
 import type { Project, ProjectDisk } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
@@ -10,6 +10,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { BackupList } from "./BackupList.tsx";
 import { usedBytes, usedShare, type ProjectGroup } from "./groups.ts";
 import { WorktreeRow } from "./WorktreeRow.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
 function DiskMeter({ project, disk }: { project: Project; disk: ProjectDisk }) {
@@ -23,7 +24,7 @@ function DiskMeter({ project, disk }: { project: Project; disk: ProjectDisk }) {
   return (
     <div className={styles.meter}>
       {disk.unmeasured > 0 && (
-        <span className={styles.note}>
+        <span className={layout.note}>
           {t("workspaces.unmeasured", { count: disk.unmeasured })}
         </span>
       )}
@@ -99,14 +100,14 @@ export function ProjectSection({ group }: { group: ProjectGroup }) {
         </Banner>
       )}
       {worktrees.length > 0 && (
-        <ul className={styles.list} aria-label={t("workspaces.of", { name: project.name })}>
+        <ul className={layout.surface} aria-label={t("workspaces.of", { name: project.name })}>
           {worktrees.map((worktree) => (
             <WorktreeRow key={worktree.id} worktree={worktree} />
           ))}
         </ul>
       )}
       {disk && disk.slots > 0 && (
-        <p className={styles.note}>
+        <p className={layout.note}>
           {t("workspaces.slots", { count: disk.slots, size: bytes(disk.slots_bytes ?? 0) })}
         </p>
       )}

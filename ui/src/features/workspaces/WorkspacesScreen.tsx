@@ -15,6 +15,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { groupsOf } from "./groups.ts";
 import { Orphans } from "./Orphans.tsx";
 import { ProjectBackups, ProjectSection } from "./ProjectSection.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
 /** Up and down through the worktrees; Enter follows the link that has the focus. */
@@ -75,7 +76,7 @@ function OnlyBackups({ project }: { project: Project }) {
       <div className={styles.head}>
         <h2>{project.name}</h2>
       </div>
-      <p className={styles.note}>{t("workspaces.none")}</p>
+      <p className={layout.note}>{t("workspaces.none")}</p>
       <ProjectBackups project={project} />
     </section>
   );
@@ -103,7 +104,7 @@ function Content({ projects }: { projects: readonly Project[] }) {
   const groups = groupsOf(projects, worktrees.data.items, disks.data.items);
   const others = projects.filter(({ id }) => groups.every(({ project }) => project.id !== id));
   return (
-    <div className={styles.column}>
+    <div className={layout.stack8}>
       {groups.map((group) => (
         <ProjectSection key={group.project.id} group={group} />
       ))}

@@ -13,6 +13,7 @@ use forge_model::{
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
 };
+use forge_prompt::audit::VERDICT_MISSING;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     dialogue::SESSION_LOST,
     doing::{doing, first_line},
     end, json, summary,
-    verdict::{Reminder, VERDICT_MISSING},
+    verdict::Reminder,
 };
 
 use super::{

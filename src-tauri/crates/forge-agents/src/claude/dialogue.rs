@@ -11,6 +11,7 @@ use forge_model::{
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
 };
+use forge_prompt::audit::VERDICT_MISSING;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -19,7 +20,7 @@ use crate::{
     clock::now_ms,
     doing::{doing, first_line},
     end, json, summary,
-    verdict::{Reminder, VERDICT_MISSING},
+    verdict::Reminder,
 };
 
 use super::{

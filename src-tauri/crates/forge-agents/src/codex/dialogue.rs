@@ -19,8 +19,8 @@ use forge_model::{
     agent::PermissionMode,
     execution::ExecutionRole,
     log::{EntryKind, EntryStatus},
-    verdict::AuditReader,
 };
+use forge_reading::verdict::AuditReader;
 use serde_json::{Value, json};
 
 use super::{

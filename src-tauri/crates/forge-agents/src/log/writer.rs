@@ -10,8 +10,10 @@
 //! Secrets are taken out of every entry before it is in memory. Raw bytes are written as they are given: whoever reads
 //! a program takes the secrets out of its output first ([`LogWriter::redactor`]).
 
+mod line;
+mod thread;
+
 use std::{
-    io,
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
@@ -22,7 +24,6 @@ use forge_model::{
     log::{EntryKind, EntryStatus},
     redact::Redactor,
 };
-use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -31,17 +32,13 @@ use super::{
     files::{self, Files},
     io as io_error,
     private::private_folder,
-    raw::{self, FRAME_BYTES},
+    raw::FRAME_BYTES,
 };
 
-/// How long entries wait for company before they are written.
-const FLUSH_EVERY: Duration = Duration::from_millis(30);
+use line::{Line, LineId};
 
 /// How long a disk that refuses is left alone before it is tried again.
 const RETRY_EVERY: Duration = Duration::from_millis(500);
-
-/// With this much in memory, and a disk that refuses, there is no room: who reads a program's output waits.
-const WAIT_BYTES: usize = 8 * 1024 * 1024;
 
 /// How long raw bytes wait to fill a frame.
 const FRAME_EVERY: Duration = Duration::from_secs(1);
@@ -472,145 +469,6 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// The thread of the log.
-    fn keep_writing(&self) {
-        let mut last_write: Option<Instant> = None;
-        loop {
-            let mut state = self.state();
-            while !state.closing && !state.is_dirty() && !state.frame_is_due() {
-                state.asleep = true;
-                state = match state.raw_since {
-                    Some(since) => self.wait(state, FRAME_EVERY.saturating_sub(since.elapsed())),
-                    None => self.wake.wait(state).unwrap_or_else(PoisonError::into_inner),
-                };
-            }
-            state.asleep = false;
-            // The first entry after a pause is written at once, those on its heels together.
-            let pause = if state.refused { RETRY_EVERY } else { FLUSH_EVERY };
-            let until = last_write.map(|last| last + pause);
-            while let Some(left) = until.and_then(|until| until.checked_duration_since(Instant::now()))
-                && !left.is_zero()
-                && !state.closing
-                && (state.refused || !state.is_much())
-            {
-                state.gathers = true;
-                state = self.wait(state, left);
-            }
-            state.gathers = false;
-            let closing = state.closing;
-            drop(state);
-            self.write(closing);
-            last_write = Some(Instant::now());
-            if closing {
-                return;
-            }
-        }
-    }
-
-    fn wait<'s>(&self, state: MutexGuard<'s, State>, time: Duration) -> MutexGuard<'s, State> {
-        // A wait of nothing would spin when the clock is coarse.
-        let time = time.max(Duration::from_millis(1));
-        self.wake.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    /// Says whether there is room for more.
-    fn look_for_room(&self, state: &State) {
-        let is_full = state.held() >= WAIT_BYTES || state.raw.len() + state.raw_writing >= WAIT_BYTES;
-        let has_room = !(state.refused && is_full);
-        self.room.send_if_modified(|room| std::mem::replace(room, has_room) != has_room);
-    }
-
-    /// Writes long texts that the disk refused before.
-    fn write_blobs(&self) -> io::Result<()> {
-        let blobs = std::mem::take(&mut self.state().blobs);
-        for (at, (seq, text)) in blobs.iter().enumerate() {
-            if let Err(error) = blob::write(&self.paths, *seq, text) {
-                let left = blobs.get(at..).unwrap_or_default().to_vec();
-                self.state().blobs.splice(..0, left);
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes what is in memory; raw bytes too when a frame of them is due, or all of them.
-    fn write(&self, all_raw: bool) {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let written_blobs = self.write_blobs();
-        let (lines, offsets, raw, last_seq) = {
-            let mut state = self.state();
-            let raw = if all_raw || state.frame_is_due() {
-                state.raw_since = None;
-                std::mem::take(&mut state.raw)
-            } else {
-                Vec::new()
-            };
-            (state.writing, state.raw_writing) = (state.lines.len(), raw.len());
-            (std::mem::take(&mut state.lines), std::mem::take(&mut state.offsets), raw, state.last_seq)
-        };
-        let written_raw = self.write_raw(&mut files, &raw);
-        // An entry is written after the text that it refers to.
-        let written = written_blobs.and_then(|()| files.write_entries(&lines, &offsets));
-        let mut state = self.state();
-        if let Some(error) = written_raw.as_ref().err().or(written.as_ref().err())
-            && !state.refused
-        {
-            tracing::warn!(%error, log = %self.paths.lines.display(), "failed to write a log");
-        }
-        state.refused = written_raw.is_err() || written.is_err();
-        (state.writing, state.raw_writing) = (0, 0);
-        if written_raw.is_err() {
-            state.raw.splice(..0, raw);
-            state.raw_since = Some(Instant::now());
-        }
-        if written.is_err() {
-            state.lines.splice(..0, lines);
-            state.offsets.splice(..0, offsets);
-            self.look_for_room(&state);
-        } else {
-            self.look_for_room(&state);
-            drop(state);
-            self.last.send_if_modified(|last| std::mem::replace(last, last_seq) != last_seq);
-        }
-    }
-
-    fn write_raw(&self, files: &mut Files, content: &[u8]) -> io::Result<()> {
-        if content.is_empty() || files.raw_end.compressed >= self.cap_bytes {
-            return Ok(());
-        }
-        files.raw_end = raw::append(&files.raw, files.raw_end, content)?;
-        Ok(())
-    }
-}
-
-/// An entry as it is written; the same fields as [`forge_model::log::LogEntry`], borrowed.
-#[derive(Serialize)]
-struct Line<'e> {
-    seq: u64,
-    at: i64,
-    execution_id: &'e str,
-    turn: u32,
-    id: LineId<'e>,
-    parent_id: Option<&'e str>,
-    kind: EntryKind,
-    status: Option<EntryStatus>,
-    body: &'e Value,
-    raw_offset: u64,
-}
-
-enum LineId<'e> {
-    Given(&'e str),
-    Number(u64),
-}
-
-impl Serialize for LineId<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Given(id) => serializer.serialize_str(id),
-            Self::Number(seq) => serializer.collect_str(seq),
-        }
-    }
 }
 
 fn cap_notice(cap_bytes: u64) -> NewEntry {
@@ -634,135 +492,4 @@ fn has_cap_notice(dir: &Path, log_id: &str, total: u64) -> Result<bool, LogError
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs::File;
-
-    use super::*;
-    use crate::log::DEFAULT_CAP_BYTES;
-
-    #[test]
-    fn close_after_the_writer_panicked_writes_what_is_in_memory() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let log =
-            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
-        let (shared, thread) = (&log.inner.shared, &log.inner.thread);
-        // The writer is gone before the entry comes.
-        shared.state().closing = true;
-        shared.wake.notify_all();
-        let writer = thread.lock().expect("not poisoned").take().expect("a writer");
-        writer.join().expect("an end in order");
-        shared.state().closing = false;
-        log.append_entry(NewEntry::text(EntryKind::Stdout, "the tail"));
-        let panics = std::thread::spawn(|| panic!("a mistake in the writer"));
-        *thread.lock().expect("not poisoned") = Some(panics);
-        assert_eq!(log.close().entries, 1);
-        let page = LogReader::page(dir.path(), "log", None, None, 10).expect("a page");
-        assert_eq!(page.entries.len(), 1, "the tail is lost");
-    }
-
-    #[test]
-    fn what_the_disk_refuses_is_kept_and_written_when_it_takes_it_again() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let log =
-            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
-        let append = |text: &str| log.append_entry(NewEntry::text(EntryKind::Stdout, text));
-        let swap = |text: &mut File, raw: &mut File| {
-            let mut files = log.inner.shared.files.lock().expect("the files");
-            std::mem::swap(&mut files.text, text);
-            std::mem::swap(&mut files.raw, raw);
-        };
-        append("before");
-        log.raw(b"before");
-        log.flush();
-        // A file that may only be read refuses what is written, as a full disk does.
-        let mut text = File::open(dir.path().join("log.jsonl")).expect("the text");
-        let mut raw = File::open(dir.path().join("log.raw.zst")).expect("the raw log");
-        swap(&mut text, &mut raw);
-        append("during");
-        log.raw(b"during");
-        log.flush();
-        assert_eq!(*log.follow().borrow(), 1, "told of an entry that is not in the file");
-        assert_eq!(append("more"), 3);
-        log.flush();
-        swap(&mut text, &mut raw);
-        append("after");
-        assert_eq!(log.close(), LogSummary { entries: 4, dropped: 0, raw_bytes: 12 });
-        let page = LogReader::page(dir.path(), "log", None, None, 10).expect("a page");
-        let texts: Vec<_> = page.entries.iter().filter_map(|entry| entry.body["text"].as_str()).collect();
-        assert_eq!(texts, ["before", "during", "more", "after"]);
-        assert_eq!(LogReader::raw(dir.path(), "log", 0, 100).expect("bytes"), b"beforeduring");
-    }
-
-    #[tokio::test]
-    async fn full_disk_leaves_no_room_until_it_takes_writes_again() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let log =
-            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
-        log.until_room(|| panic!("waited while the disk takes everything")).await;
-        let text = File::open(dir.path().join("log.jsonl")).expect("the text");
-        let right = std::mem::replace(&mut log.inner.shared.files.lock().expect("the files").text, text);
-        let mut appended = 0;
-        while *log.inner.shared.room.borrow() {
-            log.append_entry(NewEntry::text(EntryKind::Stdout, &"x".repeat(60_000)));
-            appended += 1;
-            assert!(log.inner.shared.state().lines.len() < FULL_BYTES, "room is said to be there still");
-        }
-        assert!(!log.flush(), "the disk refuses");
-        let waiter = log.clone();
-        let (waits, waiting) = tokio::sync::oneshot::channel();
-        let mut waits = Some(waits);
-        let waited = tokio::spawn(async move {
-            waiter
-                .until_room(|| {
-                    if let Some(waits) = waits.take() {
-                        waits.send(()).expect("somebody who waits for it");
-                    }
-                })
-                .await;
-        });
-        waiting.await.expect("a wait");
-        log.inner.shared.files.lock().expect("the files").text = right;
-        waited.await.expect("room");
-        assert_eq!(log.close(), LogSummary { entries: appended, dropped: 0, raw_bytes: 0 });
-    }
-
-    #[test]
-    fn long_text_that_the_disk_refuses_is_written_later() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let log =
-            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
-        // A file where the folder of long texts belongs is in the way of it.
-        let blobs = dir.path().join("log.blobs");
-        std::fs::write(&blobs, b"").expect("a file");
-        log.append_entry(NewEntry::text(EntryKind::Stdout, &"y".repeat(200_000)));
-        assert!(!log.flush());
-        assert_eq!(*log.follow().borrow(), 0, "told of an entry whose text is nowhere");
-        std::fs::remove_file(&blobs).expect("no file");
-        assert!(log.flush());
-        assert_eq!(log.close().dropped, 0);
-        assert_eq!(
-            std::fs::read_to_string(dir.path().join("log.blobs/1.txt")).expect("a text").len(),
-            200_000
-        );
-    }
-
-    #[test]
-    fn a_disk_that_goes_on_refusing_costs_entries_and_no_memory() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let log =
-            LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log");
-        let text = File::open(dir.path().join("log.jsonl")).expect("the text");
-        let right = std::mem::replace(&mut log.inner.shared.files.lock().expect("the files").text, text);
-        for _ in 0..600 {
-            log.append_entry(NewEntry::text(EntryKind::Stdout, &"x".repeat(60_000)));
-        }
-        assert!(log.inner.shared.state().lines.len() < FULL_BYTES + 2 * BUSY_BYTES);
-        log.inner.shared.files.lock().expect("the files").text = right;
-        let summary = log.close();
-        assert!(summary.dropped > 100, "{summary:?}");
-        // All that were not dropped, and the notice.
-        assert_eq!(summary.entries + summary.dropped, 601);
-        let end = LogReader::page(dir.path(), "log", None, None, 1).expect("a page").entries;
-        assert_eq!(end[0].body["dropped"], summary.dropped);
-    }
-}
+mod tests;

@@ -40,7 +40,7 @@ input! {
         #[specta(type = Option<specta_typescript::Unknown>)]
         pub config: Option<Value>,
         /// The model; null removes it.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<String>)]
         #[schemars(with = "Option<String>")]
         pub model: Option<Option<String>>,

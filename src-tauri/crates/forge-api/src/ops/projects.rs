@@ -75,7 +75,7 @@ input! {
 }
 
 /// Settings to change: the project's id, and beside it the settings themselves.
-#[derive(Debug, Clone, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize, specta::Type, schemars::JsonSchema)]
 pub struct PatchSettings {
     /// The project.
     pub project_id: ProjectId,

@@ -11,7 +11,7 @@ use crate::{Api, ApiError};
 
 input! {
     /// The winner of a race.
-    pub struct SelectWinner {
+    pub struct CrownEntry {
         /// The task.
         pub task_id: TaskId,
         /// Name of the winning entry's strategy.
@@ -31,7 +31,7 @@ pub(crate) async fn last(api: Api, _: Actor, path: TaskPath) -> Result<Race, Api
     last.ok_or_else(|| ApiError::not_found(format!("task {} was never raced", path.task_id)))
 }
 
-pub(crate) async fn select_winner(api: Api, actor: Actor, input: SelectWinner) -> Result<Race, ApiError> {
+pub(crate) async fn select_winner(api: Api, actor: Actor, input: CrownEntry) -> Result<Race, ApiError> {
     let request = ActionRequest {
         verb: Verb::Crown,
         version: input.version,

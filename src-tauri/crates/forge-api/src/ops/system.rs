@@ -168,10 +168,8 @@ pub(crate) async fn demo_create(api: Api, _: Actor, _: Empty) -> Result<Project,
         number += 1;
         folder = engine.data_dir().join("demo").join(format!("greetings-{number}"));
     }
-    let repo = folder.clone();
-    let made = tokio::task::spawn_blocking(move || forge_demo::sample_repo::create(&repo)).await;
-    made.map_err(|error| ApiError::new(500, "internal", error.to_string()))?
-        .map_err(|error| ApiError::new(500, "demo_failed", error.to_string()))?;
+    let made = forge_demo::sample_repo::create(&folder).await;
+    made.map_err(|error| ApiError::new(500, "demo_failed", error.to_string()))?;
     let agent = match engine.agents().await?.into_iter().find(|agent| agent.name == DEMO_AGENT) {
         Some(agent) => agent,
         None => engine.create_agent(demo_agent(&api)).await?,

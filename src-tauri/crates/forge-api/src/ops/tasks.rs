@@ -6,8 +6,8 @@ use forge_engine::{ActionRequest, ClaimRequest, IfLocked, MoveRequest, NewTask, 
 use forge_model::actor::Actor;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
+use forge_model::layer::{Layer, prompt_of};
 use forge_model::offer::Verb;
-use forge_model::prompt::{Layer, prompt_of};
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
 use forge_model::task::{ExecutionMode, Task, TaskStateConfig};
@@ -95,7 +95,7 @@ input! {
         #[serde(default)]
         pub title: Option<String>,
         /// Description, Markdown; null removes it.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<String>)]
         #[schemars(with = "Option<String>")]
         pub description: Option<Option<String>>,
@@ -103,22 +103,22 @@ input! {
         #[serde(default)]
         pub priority: Option<i32>,
         /// Checks; null uses the project's.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<ReviewConfig>)]
         #[schemars(with = "Option<ReviewConfig>")]
         pub review_config: Option<Option<ReviewConfig>>,
         /// Merge settings; null uses the project's.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<MergeConfig>)]
         #[schemars(with = "Option<MergeConfig>")]
         pub merge_config: Option<Option<MergeConfig>>,
         /// Limits of the task; null uses the workflow's.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<TaskStateConfig>)]
         #[schemars(with = "Option<TaskStateConfig>")]
         pub task_state_config: Option<Option<TaskStateConfig>>,
         /// Race settings; null removes them.
-        #[serde(default, deserialize_with = "nullable")]
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<TaskRace>)]
         #[schemars(with = "Option<TaskRace>")]
         pub race: Option<Option<TaskRace>>,

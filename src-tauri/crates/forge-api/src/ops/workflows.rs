@@ -12,7 +12,7 @@ use super::{Empty, Page, answer, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 /// A workflow to use: the definition itself, or under `workflow`, or as JSON text under `text`.
-#[derive(Debug, Clone, serde::Deserialize, specta::Type, schemars::JsonSchema)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize, specta::Type, schemars::JsonSchema)]
 pub struct PutWorkflow {
     /// The project.
     pub project_id: ProjectId,

@@ -1,14 +1,13 @@
 //! `forge agent`.
 
+use forge_api::{
+    operations::{AgentCreate, AgentList},
+    ops::{Empty, agents::CreateAgent},
+};
+use forge_model::agent::{self, AdapterKind};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    answer::Answer,
-    args::Agent,
-    at::At,
-    error::CliError,
-    shown::{items, string, table},
-};
+use crate::{answer::Answer, args::Agent, at::At, error::CliError, shown::table};
 
 pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
     match command {
@@ -20,37 +19,31 @@ pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
             if !env.is_empty() {
                 config["env"] = Value::Object(variables(&env)?);
             }
-            let mut input = json!({ "name": name, "adapter": "shell", "config": config });
-            if let Some(model) = model {
-                input["model"] = Value::from(model);
-            }
-            if let Some(most) = max_concurrent {
-                input["max_concurrent"] = Value::from(most);
-            }
-            let agent = at.call("agent_create", input).await?;
-            let text = format!("Added {} ({}).", string(&agent, "name"), string(&agent, "id"));
-            Ok(Answer::new(agent, text))
+            let new = CreateAgent { name, adapter: AdapterKind::Shell, config, model, max_concurrent };
+            let agent = at.call(AgentCreate, new).await?;
+            let text = format!("Added {} ({}).", agent.name, agent.id);
+            Ok(Answer::new(agent.json, text))
         }
         Agent::List => {
-            let page = at.call("agent_list", json!({})).await?;
-            let rows: Vec<Vec<String>> = items(&page).iter().map(row).collect();
+            let page = at.call(AgentList, Empty {}).await?;
+            let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
             let text = if rows.is_empty() {
                 "No agents. Add one with `forge agent add NAME --command COMMAND`.".to_owned()
             } else {
                 table(&["ID", "NAME", "RUNNING", "COMMAND"], &rows)
             };
-            Ok(Answer::new(page, text))
+            Ok(Answer::new(page.json, text))
         }
     }
 }
 
-fn row(agent: &Value) -> Vec<String> {
-    let state = if agent["paused"] == true { " (paused)" } else { "" };
+fn row(agent: &agent::Agent) -> Vec<String> {
+    let state = if agent.paused { " (paused)" } else { "" };
     vec![
-        string(agent, "id"),
-        string(agent, "name"),
-        format!("{} of {}{state}", agent["running"], agent["max_concurrent"]),
-        string(&agent["config"], "command"),
+        agent.id.to_string(),
+        agent.name.clone(),
+        format!("{} of {}{state}", agent.running, agent.max_concurrent),
+        agent.config["command"].as_str().unwrap_or_default().to_owned(),
     ]
 }
 

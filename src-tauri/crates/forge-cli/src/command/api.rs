@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use forge_api::{Operation, operations};
+use forge_api::{Client as _, Operation, operations};
 use serde_json::{Map, Value, json};
 
 use super::task;
@@ -27,7 +27,7 @@ pub(crate) async fn run(at: &At, call: Call) -> Result<Answer, CliError> {
     })?;
     let mut input = input(call.input.as_deref())?;
     complete(at, operation, call.task, &mut input).await?;
-    let answer = at.call(operation.name, Value::Object(input)).await?;
+    let answer = at.connection.send(operation.name, Value::Object(input)).await?;
     Ok(Answer::new(answer.clone(), format!("{answer:#}")))
 }
 
@@ -73,14 +73,14 @@ async fn complete(
         operation.path_fields().any(|needed| needed == field) && !input.contains_key(field)
     };
     if wants("project_id", input) {
-        input.insert("project_id".to_owned(), at.project().await?.into());
+        input.insert("project_id".to_owned(), at.project().await?.0.into());
     }
     let Some(named) = named else { return Ok(()) };
     let found = task::find(at, &TaskRef { task: named }).await?;
     for field in ["task_id", "version"] {
         if !input.contains_key(field) && operation.takes(field) {
-            let value = if field == "task_id" { &found["id"] } else { &found[field] };
-            input.insert(field.to_owned(), value.clone());
+            let value = if field == "task_id" { json!(found.id) } else { json!(found.version) };
+            input.insert(field.to_owned(), value);
         }
     }
     Ok(())

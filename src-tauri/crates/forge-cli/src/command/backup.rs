@@ -2,6 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
+use forge_api::{
+    Reply,
+    operations::{DatabaseBackupCreate, DatabaseBackupRestore, DatabaseBackups},
+    ops::{Empty, storage::BackupPath},
+};
 use forge_engine::{Engine, Observer, StartError, Work, needs_restore};
 use forge_model::storage::Backup;
 use serde_json::{Value, json};
@@ -12,7 +17,7 @@ use crate::{
     at::through,
     error::CliError,
     place,
-    shown::{items, string, table},
+    shown::table,
 };
 
 /// What to do after a copy was chosen while Forge runs.
@@ -26,22 +31,28 @@ pub(crate) async fn run(
     let data_dir = place::data_dir(common.data_dir.clone())?;
     if Engine::holder_of(&data_dir).is_some() {
         return through(common, observer, Work::Nothing, async |at| match what {
-            args::Backup::Create => Ok(made(at.call("database_backup_create", json!({})).await?)),
-            args::Backup::List => Ok(listed(at.call("database_backups", json!({})).await?)),
+            args::Backup::Create => Ok(made(at.call(DatabaseBackupCreate, Empty {}).await?)),
+            args::Backup::List => {
+                let page = at.call(DatabaseBackups, Empty {}).await?;
+                Ok(listed(page.json, &page.value.items))
+            }
             args::Backup::Restore { name } => {
-                let answer = at.call("database_backup_restore", json!({ "name": name })).await?;
-                Ok(Answer::new(answer, RESTART.to_owned()))
+                let answer = at.call(DatabaseBackupRestore, BackupPath { name }).await?;
+                Ok(Answer::new(answer.json, RESTART.to_owned()))
             }
         })
         .await;
     }
     let failed = |source| failed(&data_dir, source);
     match what {
-        args::Backup::Create => Ok(made(value(&Engine::back_up_folder(&data_dir).await.map_err(failed)?)?)),
+        args::Backup::Create => {
+            let backup = Engine::back_up_folder(&data_dir).await.map_err(failed)?;
+            Ok(made(Reply { json: value(&backup)?, value: backup }))
+        }
         args::Backup::List => {
             let all = Engine::backups_of_folder(&data_dir).map_err(failed)?;
             let page = json!({ "items": value(&all)?, "next_cursor": null });
-            Ok(listed(page))
+            Ok(listed(page, &all))
         }
         args::Backup::Restore { name } => {
             let restored = Engine::restore_folder(&data_dir, &name).await.map_err(failed)?;
@@ -67,22 +78,18 @@ fn value(of: &impl serde::Serialize) -> Result<Value, CliError> {
     serde_json::to_value(of).map_err(|error| CliError::io("write the answer")(error.into()))
 }
 
-fn made(backup: Value) -> Answer {
-    let text = format!("Copied the database to {}.", string(&backup, "path"));
-    Answer::new(backup, text)
+fn made(backup: Reply<Backup>) -> Answer {
+    let text = format!("Copied the database to {}.", backup.path);
+    Answer::new(backup.json, text)
 }
 
-fn listed(page: Value) -> Answer {
-    let row = |backup: &Value| {
-        let size = backup["bytes"].as_u64().unwrap_or_default().div_ceil(1024);
-        vec![
-            string(backup, "name"),
-            string(backup, "created_at"),
-            format!("{size} KiB"),
-            string(backup, "reason"),
-        ]
+fn listed(page: Value, backups: &[Backup]) -> Answer {
+    let row = |backup: &Backup| {
+        let size = backup.bytes.div_ceil(1024);
+        let reason = backup.reason.map(|reason| reason.to_string()).unwrap_or_default();
+        vec![backup.name.clone(), backup.created_at.to_string(), format!("{size} KiB"), reason]
     };
-    let rows: Vec<Vec<String>> = items(&page).iter().map(row).collect();
+    let rows: Vec<Vec<String>> = backups.iter().map(row).collect();
     let text = if rows.is_empty() {
         "No copies of the database.".to_owned()
     } else {

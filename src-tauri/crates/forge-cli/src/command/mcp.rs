@@ -3,8 +3,11 @@
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use clap::ValueEnum as _;
-use forge_api::ApiError;
+use forge_api::{
+    ApiError, Call as _, McpClient, McpTransport,
+    operations::{DoorsGet, Validate},
+    ops::Empty,
+};
 use forge_engine::{Observer, Work};
 use forge_mcp::{Backend, Caller};
 use forge_model::actor::Via;
@@ -19,7 +22,6 @@ use crate::{
     connection::Connection,
     error::CliError,
     place,
-    shown::string,
     signals::Signals,
 };
 
@@ -40,19 +42,24 @@ pub(crate) async fn run(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) 
 
 /// What the configuration of a client must say.
 pub(crate) async fn print_config(at: &At, client: Client, transport: Transport) -> Result<Answer, CliError> {
-    let access = at.call("doors_get", json!({})).await?;
-    let name = |value: Option<clap::builder::PossibleValue>| value.map(|it| it.get_name().to_owned());
-    let (client, transport) = (name(client.to_possible_value()), name(transport.to_possible_value()));
-    let is_it = |config: &&Value| {
-        config["client"].as_str() == client.as_deref() && config["transport"].as_str() == transport.as_deref()
+    let access = at.call(DoorsGet, Empty {}).await?;
+    let client = match client {
+        Client::Codex => McpClient::Codex,
+        Client::Claude => McpClient::Claude,
+        Client::Cursor => McpClient::Cursor,
+        Client::Vscode => McpClient::Vscode,
     };
-    let found = access["clients"].as_array().into_iter().flatten().find(is_it);
-    let config = found.cloned().ok_or_else(|| CliError::Conflict {
+    let transport = match transport {
+        Transport::Stdio => McpTransport::Stdio,
+        Transport::Http => McpTransport::Http,
+    };
+    let mut configs = access.clients.iter().zip(access.json["clients"].as_array().into_iter().flatten());
+    let found = configs.find(|(config, _)| config.client == client && config.transport == transport);
+    let (config, json) = found.ok_or_else(|| CliError::Conflict {
         message: "Forge does not serve MCP over HTTP now".to_owned(),
         hint: "Start `forge serve`, or omit --transport: clients can start `forge mcp` themselves.",
     })?;
-    let text = string(&config, "text");
-    Ok(Answer::new(config, text.trim_end().to_owned()))
+    Ok(Answer::new(json.clone(), config.text.trim_end().to_owned()))
 }
 
 /// A client's way to the engine, which may end and start again meanwhile.
@@ -158,7 +165,7 @@ impl Backend for Line {
 
 /// Names the folder that is checked where the input does not: the engine that is asked may run in another one.
 fn here(op: &str, input: &mut Value) -> Result<(), CliError> {
-    if op.starts_with("validate") && (input["project_id"].is_null() || op == "validate") {
+    if op.starts_with(Validate::NAME) && (input["project_id"].is_null() || op == Validate::NAME) {
         let asked = input["cwd"].as_str().map(PathBuf::from);
         input["cwd"] = json!(place::checked_folder(asked)?);
     }

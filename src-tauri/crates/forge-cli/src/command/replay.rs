@@ -4,8 +4,8 @@ use std::{io::Read as _, path::Path};
 
 use forge_model::log::{EntryKind, LogEntry};
 use forge_model::replay::{CostInput, HistoryInput, RaceInput};
-use forge_model::verdict::AuditReader;
 use forge_model::workflow::{Finding, shape_findings};
+use forge_reading::verdict::AuditReader;
 use serde::{
     Deserialize, Deserializer, Serialize,
     de::{DeserializeOwned, Error as _},

@@ -4,108 +4,150 @@ mod show;
 
 use std::io::Read as _;
 
-use serde_json::{Value, json};
+use forge_api::{
+    Call, Reply,
+    operations::{
+        AgentList, ProjectWorkflowGet, ReviewApprove, ReviewReject, TaskAction, TaskClaim, TaskCreate,
+        TaskExecutions, TaskFind, TaskFixes, TaskGet, TaskList, TaskLog, TaskRaces, TaskReviews,
+        TaskTransition, TaskTransitions,
+    },
+    ops::{
+        self, Empty, TaskPath,
+        executions::ReadTaskLog,
+        projects::ProjectPath,
+        reviews::DecideReview,
+        tasks::{ClaimTask, FindTask, ListTasks, TakeOffer, TransitionTask},
+    },
+    read_input,
+};
+use forge_model::{
+    ids::{ProjectId, TaskId},
+    offer::Verb,
+    review::ReviewConfig,
+    task::{self, HolderKind, RoleHolder},
+};
+use serde_json::json;
 
 use crate::{
     answer::{Answer, say},
     args::{CreateTask, Task, TaskRef, Wait},
     at::At,
     error::CliError,
-    shown::{items, string},
     story,
 };
+
+/// A task as it was answered.
+pub(super) type Found = Reply<task::Task>;
 
 pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
     match command {
         Task::Create(new) => create(at, new).await,
         Task::List { status, query, limit, cursor } => {
-            let mut input = json!({ "project_id": at.project().await? });
-            if !status.is_empty() {
-                input["status"] = json!(status);
-            }
-            put(&mut input, "q", query);
-            put(&mut input, "limit", limit);
-            put(&mut input, "cursor", cursor);
-            let page = at.call("task_list", input).await?;
+            let project_id = at.project().await?;
+            let status = (!status.is_empty()).then_some(status);
+            let page = at.call(TaskList, ListTasks { project_id, status, q: query, limit, cursor }).await?;
             let text = show::list(&page);
-            Ok(Answer::new(page, text))
+            Ok(Answer::new(page.json, text))
         }
         Task::Show(task) => shown(at, find(at, &task).await?).await,
         Task::Start { task, agent, no_queue, wait } => start(at, &task, agent, !no_queue, wait).await,
         Task::Move { task, to, reason, wait } => {
             let task = find(at, &task).await?;
-            let mut input = json!({ "task_id": task["id"], "to": to, "version": task["version"] });
-            put(&mut input, "reason", reason);
-            act(at, "task_transition", &task, input, wait).await
+            let input = TransitionTask {
+                task_id: task.id.clone(),
+                to,
+                version: task.version,
+                reason,
+                wait: answered(at, wait),
+                if_locked: None,
+            };
+            act(at, TaskTransition, input, &task, wait).await
         }
         Task::Approve { task, commit, reason, wait } => {
             let task = find(at, &task).await?;
-            let commit = commit.map_or_else(|| task["review"]["reviewed_commit"].clone(), Value::from);
-            let mut input = json!({ "task_id": task["id"], "commit": commit });
-            put(&mut input, "reason", reason);
-            act(at, "review_approve", &task, input, wait).await
+            let commit = commit.or_else(|| reviewed_commit(&task));
+            let input = DecideReview { commit, ..decision(at, &task, reason, wait) };
+            act(at, ReviewApprove, input, &task, wait).await
         }
         Task::Reject { task, reason, wait } => {
             let task = find(at, &task).await?;
-            let mut input = json!({ "task_id": task["id"] });
-            put(&mut input, "reason", reason);
-            act(at, "review_reject", &task, input, wait).await
+            let input = decision(at, &task, reason, wait);
+            act(at, ReviewReject, input, &task, wait).await
         }
         Task::Cancel { task, reason } => {
             let task = find(at, &task).await?;
-            let mut input = offer(&task, "cancel");
-            put(&mut input, "reason", reason);
-            let answer = at.call("task_action", input).await?;
-            shown(at, answer["task"].clone()).await
+            let input = TakeOffer {
+                task_id: task.id.clone(),
+                verb: Verb::Cancel,
+                version: task.version,
+                reason,
+                message: None,
+                entry: None,
+                commit: None,
+                wait: None,
+            };
+            let mut answer = at.call(TaskAction, input).await?;
+            shown(at, Reply { json: answer.json["task"].take(), value: answer.value.task }).await
         }
         Task::Action { task, verb, reason, message, wait } => {
             let task = find(at, &task).await?;
-            let mut input = offer(&task, &verb);
-            if verb == "approve" {
-                input["commit"] = task["review"]["reviewed_commit"].clone();
+            // A verb is any text here, so it is read as the engine reads it.
+            let mut input: TakeOffer = read_input(json!({
+                "task_id": task.id, "verb": verb, "version": task.version, "reason": reason, "message": message,
+            }))
+            .map_err(CliError::Refused)?;
+            if input.verb == Verb::Approve {
+                input.commit = reviewed_commit(&task);
             }
-            put(&mut input, "reason", reason);
-            put(&mut input, "message", message);
-            act(at, "task_action", &task, input, wait).await
+            input.wait = answered(at, wait);
+            act(at, TaskAction, input, &task, wait).await
         }
         Task::Log { task, log, after, limit } => read_log(at, &task, log, after, limit).await,
     }
 }
 
-fn offer(task: &Value, verb: &str) -> Value {
-    json!({ "task_id": task["id"], "verb": verb, "version": task["version"] })
+/// When the engine answers: at once where what follows is watched anyway, else by its own rule.
+fn answered(at: &At, wait: Wait) -> Option<ops::Wait> {
+    wait.decide(at.connection.is_own()).then_some(ops::Wait::None)
 }
 
-/// Sets a field that was given.
-fn put(input: &mut Value, field: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        input[field] = value.into();
+fn decision(at: &At, task: &task::Task, reason: Option<String>, wait: Wait) -> DecideReview {
+    DecideReview {
+        task_id: task.id.clone(),
+        reason,
+        commit: None,
+        comments: Vec::new(),
+        version: None,
+        wait: answered(at, wait),
     }
 }
 
+fn reviewed_commit(task: &task::Task) -> Option<String> {
+    task.review.as_ref()?.reviewed_commit.clone()
+}
+
 /// A task by its id, or by its number with or without `#`.
-pub(crate) async fn find(at: &At, reference: &TaskRef) -> Result<Value, CliError> {
+pub(crate) async fn find(at: &At, reference: &TaskRef) -> Result<Found, CliError> {
     find_in(at, None, &reference.task).await
 }
 
 /// The task of an id, or of a number in a project: the one that was named, or the only one, when absent.
-pub(super) async fn find_in(at: &At, project: Option<String>, named: &str) -> Result<Value, CliError> {
+pub(super) async fn find_in(at: &At, project: Option<ProjectId>, named: &str) -> Result<Found, CliError> {
     let text = named.trim();
     match text.strip_prefix('#').unwrap_or(text).parse::<u32>() {
         Ok(number) => {
-            let project = match project {
+            let project_id = match project {
                 Some(project) => project,
                 None => at.project().await?,
             };
-            at.call("task_find", json!({ "project_id": project, "number": number })).await
+            at.call(TaskFind, FindTask { project_id, number }).await
         }
-        Err(_) => at.call("task_get", json!({ "task_id": text })).await,
+        Err(_) => at.call(TaskGet, TaskPath { task_id: TaskId::from(text) }).await,
     }
 }
 
 async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
-    let project = at.project().await?;
-    let mut input = json!({ "project_id": project, "title": new.title });
+    let project_id = at.project().await?;
     let description = match new.description.as_deref() {
         Some("-") => {
             let mut text = String::new();
@@ -114,31 +156,42 @@ async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
         }
         other => other.map(str::to_owned),
     };
-    put(&mut input, "description", description);
-    put(&mut input, "priority", new.priority);
-    if !new.check.is_empty() {
-        input["review_config"] = json!({ "ci_steps": new.check });
-    }
-    if let Some(agent) = new.agent {
-        let holder = at.holder(&agent).await?;
-        let role = work_role(at, &project).await?;
-        input["roles"] = json!({ role: holder });
-    }
-    if !new.depends_on.is_empty() {
-        let mut ids = Vec::new();
-        for task in new.depends_on {
-            ids.push(find(at, &TaskRef { task }).await?["id"].clone());
+    let roles = match new.agent {
+        Some(agent) => {
+            let holder = at.holder(&agent).await?;
+            Some([(work_role(at, &project_id).await?, Some(holder))].into())
         }
-        input["depends_on"] = Value::Array(ids);
+        None => None,
+    };
+    let mut depends_on = Vec::new();
+    for task in new.depends_on {
+        depends_on.push(find(at, &TaskRef { task }).await?.value.id);
     }
-    let task = at.call("task_create", input).await?;
-    let text = format!("Created #{} {} ({}).", task["number"], string(&task, "title"), string(&task, "id"));
-    Ok(Answer::new(task, text))
+    let checks = (!new.check.is_empty()).then_some(new.check);
+    let input = ops::tasks::CreateTask {
+        project_id,
+        title: new.title,
+        description,
+        priority: new.priority,
+        review_config: checks
+            .map(|checks| ReviewConfig { ci_steps: Some(checks), ..ReviewConfig::default() }),
+        merge_config: None,
+        task_state_config: None,
+        race: None,
+        roles,
+        depends_on: (!depends_on.is_empty()).then_some(depends_on),
+        parent_id: None,
+        execution_mode: None,
+        subtask_order: None,
+    };
+    let task = at.call(TaskCreate, input).await?;
+    let text = format!("Created #{} {} ({}).", task.number, task.title, task.id);
+    Ok(Answer::new(task.json, text))
 }
 
-async fn work_role(at: &At, project: &str) -> Result<String, CliError> {
-    let view = at.call("project_workflow_get", json!({ "project_id": project })).await?;
-    view["work_role"].as_str().map(str::to_owned).ok_or_else(|| CliError::Conflict {
+async fn work_role(at: &At, project: &ProjectId) -> Result<String, CliError> {
+    let view = at.call(ProjectWorkflowGet, ProjectPath { project_id: project.clone() }).await?.value;
+    view.work_role.ok_or_else(|| CliError::Conflict {
         message: "the project's workflow has no role that does the work".to_owned(),
         hint: "Set a role in its working state.",
     })
@@ -152,30 +205,34 @@ async fn start(
     wait: Wait,
 ) -> Result<Answer, CliError> {
     let task = find(at, reference).await?;
-    let holder = match agent {
+    let agent_id = match agent {
         Some(agent) => at.holder(&agent).await?,
         None => own_holder(at, &task).await?,
     };
-    let input =
-        json!({ "task_id": task["id"], "agent_id": holder, "version": task["version"], "queue": queue });
-    follow_after(at, &task, wait, async || at.call("task_claim", input).await).await
+    let input = ClaimTask {
+        task_id: task.id.clone(),
+        agent_id,
+        version: task.version,
+        queue: Some(queue),
+        if_locked: None,
+    };
+    act(at, TaskClaim, input, &task, wait).await
 }
 
 /// Who a task is for: the holder of the role that a claim fills, else of its working role, else the only agent there
 /// is.
-async fn own_holder(at: &At, task: &Value) -> Result<String, CliError> {
-    let view = at.call("project_workflow_get", json!({ "project_id": string(task, "project_id") })).await?;
-    for role in [&view["claim_role"], &view["work_role"]] {
-        let holder = &task["roles"][role.as_str().unwrap_or_default()];
-        match (holder["type"].as_str(), holder["id"].as_str()) {
-            (Some("agent"), Some(id)) => return Ok(id.to_owned()),
-            (Some("user"), _) => return Ok("user".to_owned()),
-            _ => {}
+async fn own_holder(at: &At, task: &task::Task) -> Result<String, CliError> {
+    let view = at.call(ProjectWorkflowGet, ProjectPath { project_id: task.project_id.clone() }).await?;
+    for role in [&view.claim_role, &view.work_role].into_iter().flatten() {
+        match task.roles.get(role).and_then(Option::as_ref) {
+            Some(RoleHolder { kind: HolderKind::Agent, id: Some(id) }) => return Ok(id.0.clone()),
+            Some(RoleHolder { kind: HolderKind::User, .. }) => return Ok("user".to_owned()),
+            Some(RoleHolder { kind: HolderKind::Agent, id: None }) | None => {}
         }
     }
-    let agents = at.call("agent_list", json!({})).await?;
-    match items(&agents) {
-        [only] => Ok(string(only, "id")),
+    let agents = at.call(AgentList, Empty {}).await?;
+    match agents.items.as_slice() {
+        [only] => Ok(only.id.0.clone()),
         [] => Err(CliError::NotFound {
             message: "there are no agents".to_owned(),
             hint: "Add one with `forge agent add NAME --command COMMAND`.",
@@ -187,73 +244,66 @@ async fn own_holder(at: &At, task: &Value) -> Result<String, CliError> {
     }
 }
 
-async fn act(at: &At, op: &str, task: &Value, mut input: Value, wait: Wait) -> Result<Answer, CliError> {
-    if wait.decide(at.connection.is_own()) {
-        // What follows is watched anyway.
-        input["wait"] = Value::from("none");
-    }
-    follow_after(at, task, wait, async || at.call(op, input).await).await
-}
-
 /// Acts, and when asked to, tells what follows until the task comes to rest.
-async fn follow_after(
+async fn act<C: Call>(
     at: &At,
-    task: &Value,
+    call: C,
+    input: C::Input,
+    task: &task::Task,
     wait: Wait,
-    act: impl AsyncFnOnce() -> Result<Value, CliError>,
 ) -> Result<Answer, CliError> {
-    let id = string(task, "id");
+    let path = || TaskPath { task_id: task.id.clone() };
     if !wait.decide(at.connection.is_own()) {
-        act().await?;
-        return shown(at, at.call("task_get", json!({ "task_id": id })).await?).await;
+        at.call(call, input).await?;
+        return shown(at, at.call(TaskGet, path()).await?).await;
     }
-    let moves = async || at.call("task_transitions", json!({ "task_id": id })).await;
-    let moves_before = items(&moves().await?).len();
+    let moves_before = at.call(TaskTransitions, path()).await?.items.len();
     // Listened to before the act, so that nothing of what follows is missed.
     let mut changes = at.connection.changes().await?;
     let mut moves_told = 0;
-    act().await?;
-    at.connection.work_on(&id);
+    at.call(call, input).await?;
+    at.connection.work_on(&task.id);
     loop {
         // Read twice around the steps: an agent that ends in between leaves new ones behind.
-        let before = at.call("task_get", json!({ "task_id": id })).await?;
-        let transitions = moves().await?;
-        let task = at.call("task_get", json!({ "task_id": id })).await?;
-        let all_told = moves_before + moves_told >= items(&transitions).len();
-        if all_told && before == task && story::rest(&task, &transitions).is_some() {
-            return shown(at, task).await;
+        let before = at.call(TaskGet, path()).await?;
+        let transitions = at.call(TaskTransitions, path()).await?;
+        let now = at.call(TaskGet, path()).await?;
+        let all_told = moves_before + moves_told >= transitions.items.len();
+        if all_told && before.json == now.json && story::rest(&now, &transitions.items).is_some() {
+            return shown(at, now).await;
         }
         // One of this task's; the others change nothing here.
         let event = loop {
             match changes.next().await {
-                Some(event) if event["task_id"] == id.as_str() => break event,
+                Some(event) if event["task_id"] == task.id.as_str() => break event,
                 Some(_) => {}
                 None => return Err(CliError::Interrupted),
             }
         };
         moves_told += usize::from(event["type"] == "task.status_changed");
         if let Some(sentence) = story::sentence(&event) {
-            say(&format!("#{} {sentence}", task["number"]));
+            say(&format!("#{} {sentence}", now.number));
         }
     }
 }
 
-async fn shown(at: &At, task: Value) -> Result<Answer, CliError> {
-    let reviews = at.call("task_reviews", json!({ "task_id": task["id"] })).await?;
-    let runs = at.call("task_executions", json!({ "task_id": task["id"] })).await?;
-    let fixes = at.call("task_fixes", json!({ "task_id": task["id"] })).await?;
-    let mut text = show::task(&task, items(&reviews).last(), &fixes);
-    if let Some(withheld) = items(&runs).last().and_then(show::withheld) {
+async fn shown(at: &At, task: Found) -> Result<Answer, CliError> {
+    let path = || TaskPath { task_id: task.id.clone() };
+    let reviews = at.call(TaskReviews, path()).await?;
+    let runs = at.call(TaskExecutions, path()).await?;
+    let fixes = at.call(TaskFixes, path()).await?;
+    let mut text = show::task(&task, reviews.items.last(), &fixes.items);
+    if let Some(withheld) = runs.items.last().and_then(show::withheld) {
         text = format!("{text}\n\n{withheld}");
     }
-    Ok(Answer::new(task, text))
+    Ok(Answer::new(task.json, text))
 }
 
 /// Why a task has no run: that it was raced, or that it was not started.
-async fn without_a_run(at: &At, task: &Value) -> Result<CliError, CliError> {
-    let number = &task["number"];
-    let races = at.call("task_races", json!({ "task_id": task["id"] })).await?;
-    Ok(if items(&races).is_empty() {
+async fn without_a_run(at: &At, task: &task::Task) -> Result<CliError, CliError> {
+    let number = task.number;
+    let races = at.call(TaskRaces, TaskPath { task_id: task.id.clone() }).await?;
+    Ok(if races.items.is_empty() {
         let message = format!("#{number} has no runs");
         CliError::NotFound { message, hint: "Start the task with `forge task start`." }
     } else {
@@ -271,21 +321,18 @@ async fn read_log(
     limit: Option<u32>,
 ) -> Result<Answer, CliError> {
     let task = find(at, reference).await?;
-    let log = match log {
+    let log_id = match log {
         Some(log) => log,
         None => {
-            let runs = at.call("task_executions", json!({ "task_id": task["id"] })).await?;
-            let last = items(&runs).last().map(|run| string(run, "log_id"));
-            match last {
-                Some(log) => log,
+            let runs = at.call(TaskExecutions, TaskPath { task_id: task.id.clone() }).await?.value;
+            match runs.items.into_iter().next_back() {
+                Some(run) => run.log_id,
                 None => return Err(without_a_run(at, &task).await?),
             }
         }
     };
-    let mut input = json!({ "task_id": task["id"], "log_id": log });
-    put(&mut input, "after", after);
-    put(&mut input, "limit", limit);
-    let page = at.call("task_log", input).await?;
+    let input = ReadTaskLog { task_id: task.value.id, log_id, after, before: None, limit };
+    let page = at.call(TaskLog, input).await?;
     let text = show::log(&page);
-    Ok(Answer::new(page, text))
+    Ok(Answer::new(page.json, text))
 }

@@ -2,8 +2,15 @@
 
 use std::io::BufRead as _;
 
-use forge_model::words::counted;
-use serde_json::{Value, json};
+use forge_api::{
+    Reply,
+    operations::{ProjectTrust, ProjectTrustAccept},
+    ops::trust::{TrustFiles, TrustPath},
+};
+use forge_model::{
+    trust::{TrustFile, TrustState, TrustedContent},
+    words::counted,
+};
 
 use super::task;
 use crate::{
@@ -11,35 +18,33 @@ use crate::{
     args::Trust,
     at::At,
     error::CliError,
-    shown::string,
 };
 
 /// Set by Forge for everything that it runs for an agent.
 const RUN: &str = "FORGE_EXECUTION_ID";
 
 pub(crate) async fn run(at: &At, asked: Trust) -> Result<Answer, CliError> {
-    // A name is understood where a project is read.
-    let found = at.call("project_get", json!({ "project_id": asked.project })).await?;
-    let mut input = json!({ "project_id": found["id"] });
-    if let Some(named) = asked.task {
-        let task = task::find_in(at, Some(string(&found, "id")), &named).await?;
-        input["task_id"] = task["id"].clone();
-    }
-    let listing = at.call("project_trust", input.clone()).await?;
-    let open = open(&listing);
+    let project_id = at.project_named(&asked.project).await?;
+    let task_id = match asked.task {
+        Some(named) => Some(task::find_in(at, Some(project_id.clone()), &named).await?.value.id),
+        None => None,
+    };
+    let of = TrustPath { project_id: project_id.clone(), task_id: task_id.clone() };
+    let Reply { value: listing, json } = at.call(ProjectTrust, of).await?;
+    let open: Vec<&TrustFile> = listing.files.iter().filter(|file| !file.accepted).collect();
     if open.is_empty() {
-        let text = match files(&listing).len() {
+        let text = match listing.files.len() {
             0 => "This repository has no startup files.".to_owned(),
             count => format!("Trusted: {}.", counted(count as u64, "file", "files")),
         };
-        return Ok(Answer::new(listing, text));
+        return Ok(Answer::new(json, text));
     }
     let shown: Vec<String> = open.iter().map(|file| show(file)).collect();
     let shown = shown.join("\n\n");
     let count = counted(open.len() as u64, "file", "files");
     if !asked.accept {
         let text = format!("{shown}\n\nNot trusted: {count}. Add --accept to trust the files shown.");
-        return Ok(Answer { good: false, ..Answer::new(listing, text) });
+        return Ok(Answer { good: false, ..Answer::new(json, text) });
     }
     if std::env::var_os(RUN).is_some() {
         return Err(CliError::Conflict {
@@ -59,36 +64,27 @@ pub(crate) async fn run(at: &At, asked: Trust) -> Result<Answer, CliError> {
             });
         }
     }
-    let seen = open.iter().map(|file| json!({ "path": file["path"], "sha256": file["sha256"] }));
-    input["files"] = seen.collect();
-    let now = at.call("project_trust_accept", input).await?;
-    Ok(Answer::new(now, format!("Trusted {count}. Tasks that waited for this continue.")))
-}
-
-fn files(listing: &Value) -> &[Value] {
-    listing["files"].as_array().map_or(&[], Vec::as_slice)
-}
-
-fn open(listing: &Value) -> Vec<&Value> {
-    files(listing).iter().filter(|file| file["accepted"] != true).collect()
+    let seen = |file: &&TrustFile| TrustedContent { path: file.path.clone(), sha256: file.sha256.clone() };
+    let files = open.iter().map(seen).collect();
+    let now = at.call(ProjectTrustAccept, TrustFiles { project_id, task_id, files }).await?;
+    Ok(Answer::new(now.json, format!("Trusted {count}. Tasks that waited for this continue.")))
 }
 
 /// A file as a person reads it: its name, where it is, and its text or what changed of it.
-fn show(file: &Value) -> String {
-    let place = match (file["commit"].as_str(), file["state"].as_str()) {
-        (_, Some("removed")) => String::new(),
+fn show(file: &TrustFile) -> String {
+    let place = match (&file.commit, file.state) {
+        (_, TrustState::Removed) => String::new(),
         (Some(commit), _) => format!(" in commit {}", commit.get(..10).unwrap_or(commit)),
         (None, _) => " in a worktree, uncommitted".to_owned(),
     };
-    let head = format!("{} ({}){place}", string(file, "path"), string(file, "state"));
-    let diff = string(file, "diff");
-    let body = match file["content"].as_str() {
-        _ if !diff.is_empty() => diff,
-        Some(text) => text.to_owned(),
-        None if file["state"] == "removed" => String::new(),
-        None => format!("{} bytes, binary", file["size"]),
+    let head = format!("{} ({}){place}", file.path, file.state);
+    let body = match &file.content {
+        _ if !file.diff.is_empty() => file.diff.clone(),
+        Some(text) => text.clone(),
+        None if file.state == TrustState::Removed => String::new(),
+        None => format!("{} bytes, binary", file.size),
     };
     let lines: String = body.lines().map(|line| format!("    {line}\n")).collect();
-    let cut = if file["cut"] == true { "    ... (cut)\n" } else { "" };
+    let cut = if file.cut { "    ... (cut)\n" } else { "" };
     format!("{head}\n{lines}{cut}").trim_end().to_owned()
 }

@@ -1,63 +1,69 @@
 //! `forge validate`.
 
-use forge_model::validate::{ValidateInput, ValidateReport, told};
-use serde_json::{Value, json};
+use forge_api::{
+    operations::{self, ValidateState},
+    ops::validate::IterationsOf,
+};
+use forge_model::{
+    ids::ProjectId,
+    validate::{ContractPair, ValidateInput, ValidateReport, told},
+};
 
-use crate::{answer::Answer, args::Validate, at::At, error::CliError, place, shown::string};
+use crate::{answer::Answer, args::Validate, at::At, error::CliError, place};
 
 pub(crate) async fn run(at: &At, asked: Validate) -> Result<Answer, CliError> {
     let project = match &at.project {
-        Some(named) => {
-            let project = at.call("project_get", json!({ "project_id": named })).await?;
-            Some(string(&project, "id"))
-        }
+        Some(named) => Some(at.project_named(named).await?),
         None => None,
     };
-    let input = if asked.names_checks() {
-        input_of(&asked, project.as_deref())?
-    } else {
-        repeated(at, &asked, project.as_deref()).await?
-    };
-    let answer = at.call("validate", input).await?;
-    let report = serde_json::from_value::<ValidateReport>(answer.clone()).map_err(std::io::Error::from);
-    let report = report.map_err(CliError::io("understand the report"))?;
-    Ok(Answer { good: report.passed, ..Answer::new(answer, text_of(&report)) })
+    let input =
+        if asked.names_checks() { input_of(&asked, project)? } else { repeated(at, &asked, project).await? };
+    let report = at.call(operations::Validate, input).await?;
+    let text = text_of(&report);
+    Ok(Answer { good: report.passed, ..Answer::new(report.json, text) })
 }
 
 /// What the command line names.
-fn input_of(asked: &Validate, project: Option<&str>) -> Result<Value, CliError> {
-    let contracts: Vec<Value> = asked
-        .contract
-        .chunks_exact(2)
-        .map(|pair| json!({ "exporter": pair.first(), "importer": pair.get(1) }))
-        .collect();
-    Ok(json!({
-        "moduleId": asked.module, "runId": asked.run, "project_id": project,
-        "cwd": place::checked_folder(asked.cwd.clone())?,
-        "commands": asked.command, "files": asked.file, "contractChecks": contracts,
-    }))
+fn input_of(asked: &Validate, project: Option<ProjectId>) -> Result<ValidateInput, CliError> {
+    let (pairs, _) = asked.contract.as_chunks::<2>();
+    let contracts = pairs
+        .iter()
+        .map(|[exporter, importer]| ContractPair { exporter: exporter.clone(), importer: importer.clone() });
+    Ok(ValidateInput {
+        module_id: asked.module.clone(),
+        run_id: asked.run.clone(),
+        cwd: Some(place::checked_folder(asked.cwd.clone())?),
+        commands: asked.command.clone(),
+        files: asked.file.clone(),
+        contract_checks: contracts.collect(),
+        project_id: project,
+    })
 }
 
 /// What was checked last, in the same folder unless another one is named.
-async fn repeated(at: &At, asked: &Validate, project: Option<&str>) -> Result<Value, CliError> {
+async fn repeated(at: &At, asked: &Validate, project: Option<ProjectId>) -> Result<ValidateInput, CliError> {
     let cwd = place::checked_folder(asked.cwd.clone())?;
-    let of = json!({ "moduleId": asked.module, "runId": asked.run, "project_id": project, "cwd": cwd });
-    let state = at.call("validate_state", of).await?;
-    if let Some(why) = state["unreadable"].as_str() {
+    let of = IterationsOf {
+        module_id: asked.module.clone(),
+        run_id: asked.run.clone(),
+        project_id: project,
+        cwd: Some(cwd.clone()),
+    };
+    let state = at.call(ValidateState, of).await?.value;
+    if let Some(why) = state.unreadable {
         return Err(CliError::Conflict {
             message: format!("Could not read the attempts of {}: {why}", asked.module),
             hint: "Pass the checks again; the damaged file is then moved aside.",
         });
     }
-    let mut last: ValidateInput =
-        serde_json::from_value(state["input"].clone()).map_err(|_| CliError::NotFound {
-            message: format!("{} has no attempts yet", asked.module),
-            hint: "Pass checks with --command, --file or --contract.",
-        })?;
+    let mut last = state.input.ok_or_else(|| CliError::NotFound {
+        message: format!("{} has no attempts yet", asked.module),
+        hint: "Pass checks with --command, --file or --contract.",
+    })?;
     if asked.cwd.is_some() {
         last.cwd = Some(cwd);
     }
-    serde_json::to_value(last).map_err(std::io::Error::from).map_err(CliError::io("repeat a call"))
+    Ok(last)
 }
 
 fn text_of(report: &ValidateReport) -> String {

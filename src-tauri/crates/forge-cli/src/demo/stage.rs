@@ -2,23 +2,27 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use forge_api::{
+    Client as _,
+    operations::{DemoCreate, ReviewApprove, TaskClaim, TaskGet, TaskList, TaskTransitions},
+    ops::{
+        Empty, TaskPath, Wait,
+        reviews::DecideReview,
+        tasks::{ClaimTask, ListTasks},
+    },
+};
 use forge_demo::scenario::{self, Story};
+use forge_model::{ids::TaskId, task::Task};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{
-    changes::Changes,
-    connection::Connection,
-    error::CliError,
-    shown::{items, string},
-    story,
-};
+use crate::{changes::Changes, connection::Connection, error::CliError, story};
 
 /// A task on the stage.
 pub(super) struct Part {
     pub(super) story: Story,
-    pub(super) id: String,
-    pub(super) number: u64,
+    pub(super) id: TaskId,
+    pub(super) number: u32,
     pub(super) title: &'static str,
     claimed_at: Option<Instant>,
     /// How long it took until it was closed or in trouble.
@@ -49,18 +53,20 @@ impl<'a> Stage<'a> {
     ) -> Result<Self, CliError> {
         let began = Instant::now();
         let changes = connection.changes().await?;
-        let project = connection.call("demo_create", json!({})).await?;
-        let list = json!({ "project_id": project["id"], "limit": 200 });
-        let tasks = connection.call("task_list", list).await?;
-        let repo = PathBuf::from(string(&project, "repo_path"));
+        let project = connection.call(DemoCreate, Empty {}).await?.value;
+        let list =
+            ListTasks { project_id: project.id, status: None, q: None, limit: Some(200), cursor: None };
+        let tasks = connection.call(TaskList, list).await?;
+        let repo = PathBuf::from(project.repo_path);
         tell(&format!("Repository:  {}", repo.display()));
         let mut parts = Vec::new();
         for scripted in scenario::tasks().into_iter().filter(|task| PLAYED.contains(&task.story)) {
-            let there = items(&tasks).iter().find(|task| task["title"] == scripted.title);
+            let there = tasks.items.iter().find(|task| task.title == scripted.title);
             let fresh = match there {
                 Some(task) => {
-                    let moves = connection.call("task_transitions", json!({ "task_id": task["id"] })).await?;
-                    items(&moves).is_empty().then_some(task)
+                    let path = TaskPath { task_id: task.id.clone() };
+                    let moves = connection.call(TaskTransitions, path).await?;
+                    moves.items.is_empty().then_some(task)
                 }
                 None => None,
             };
@@ -70,8 +76,8 @@ impl<'a> Stage<'a> {
             })?;
             parts.push(Part {
                 story: scripted.story,
-                id: string(task, "id"),
-                number: task["number"].as_u64().unwrap_or_default(),
+                id: task.id.clone(),
+                number: task.number,
                 title: scripted.title,
                 claimed_at: None,
                 took: None,
@@ -107,24 +113,32 @@ impl<'a> Stage<'a> {
     /// Starts work on a task, by its own agent.
     pub(super) async fn claim(&mut self, story: Story) -> Result<(), CliError> {
         let index = self.index(story)?;
-        let id = self.parts[index].id.clone();
-        let task = self.connection.call("task_get", json!({ "task_id": id })).await?;
-        let agent = task["roles"].as_object().into_iter().flat_map(serde_json::Map::values);
-        let agent = agent.filter_map(|holder| holder["id"].as_str()).next().unwrap_or_default();
+        let task = self.task(index).await?;
+        let agent = task.roles.values().flatten().find_map(|holder| holder.id.clone());
         self.note(index, &format!("claimed: {}", self.parts[index].title));
         self.parts[index].claimed_at = Some(Instant::now());
-        let claim = json!({ "task_id": id, "agent_id": agent, "version": task["version"] });
-        self.connection.call("task_claim", claim).await?;
+        let claim = ClaimTask {
+            task_id: task.id,
+            agent_id: agent.map(|id| id.0).unwrap_or_default(),
+            version: task.version,
+            queue: None,
+            if_locked: None,
+        };
+        self.connection.call(TaskClaim, claim).await?;
         Ok(())
+    }
+
+    async fn task(&self, index: usize) -> Result<Task, CliError> {
+        let path = TaskPath { task_id: self.parts[index].id.clone() };
+        Ok(self.connection.call(TaskGet, path).await?.value)
     }
 
     /// Follows the play until the agent of a task is at work.
     pub(super) async fn until_at_work(&mut self, story: Story, within: Duration) -> Result<(), CliError> {
-        let id = self.parts[self.index(story)?].id.clone();
+        let index = self.index(story)?;
         let deadline = Instant::now() + within;
         loop {
-            let task = self.connection.call("task_get", json!({ "task_id": id })).await?;
-            if !task["live"].is_null() || !self.next(deadline).await? {
+            if self.task(index).await?.live.is_some() || !self.next(deadline).await? {
                 return Ok(());
             }
         }
@@ -166,24 +180,29 @@ impl<'a> Stage<'a> {
 
     async fn approve(&mut self, index: usize) -> Result<(), CliError> {
         self.note(index, "approved by you");
-        let approve = json!({ "task_id": self.parts[index].id, "reason": "Looks good.", "wait": "none" });
-        self.connection.call("review_approve", approve).await?;
+        let approve = DecideReview {
+            task_id: self.parts[index].id.clone(),
+            reason: Some("Looks good.".to_owned()),
+            commit: None,
+            comments: Vec::new(),
+            version: None,
+            wait: Some(Wait::None),
+        };
+        self.connection.call(ReviewApprove, approve).await?;
         Ok(())
     }
 
     /// Looks whether a task is closed, or needs a person for more than a gate.
     async fn look(&mut self, index: usize) -> Result<(), CliError> {
-        let task = self.connection.call("task_get", json!({ "task_id": self.parts[index].id })).await?;
-        let offers = task["offers"].as_array().map_or(&[][..], Vec::as_slice);
-        let in_trouble = !task["error_annotation"].is_null();
-        if !offers.is_empty() && !in_trouble {
+        let task = self.task(index).await?;
+        if !task.offers.is_empty() && task.error_annotation.is_none() {
             return Ok(());
         }
-        if let Some(message) = task["error_annotation"]["message"].as_str() {
-            self.note(index, message);
+        if let Some(trouble) = &task.error_annotation {
+            self.note(index, &trouble.message);
         }
-        for offer in offers {
-            let line = format!("offered: {:15} {}", string(offer, "verb"), string(offer, "why"));
+        for offer in &task.offers {
+            let line = format!("offered: {:15} {}", offer.verb.as_str(), offer.why);
             self.note(index, &line);
         }
         let part = &mut self.parts[index];

@@ -1,10 +1,8 @@
 //! Starting the agent of a task's present state once more, without a move.
 
 use forge_model::budget::BudgetKind;
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_store::Tx;
-use forge_store::table::slots;
-use forge_store::table::{steps, tasks};
 
 use crate::{
     Engine,
@@ -26,7 +24,7 @@ pub(crate) async fn re_enter(
     input: EntryInput,
     effects: &mut Vec<Effect>,
 ) -> Result<()> {
-    slots::release(tx, &s.task.id).await?;
+    tx.slots_mut().release(&s.task.id).await?;
     effects.push(Effect::WakeWaiting);
     let (context, transition) = (std::sync::Arc::clone(&s.context), s.transition.clone());
     core::entry::insert_entry(engine, tx, &context, &mut s.task, &transition, input).await
@@ -60,13 +58,13 @@ pub(crate) async fn send_back_in_place(
 pub(crate) async fn run_once_more(engine: &Engine, s: &Stepping, input: EntryInput) -> Result<End> {
     let mut effects: Vec<Effect> = Vec::new();
     let mut tx = engine.store().write().await?;
-    let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
-    let still_current = steps::next(&mut tx, &s.task.id).await?.is_some_and(|step| step.id == s.step.id);
+    let Some(task) = tx.tasks().get(&s.task.id).await? else { return Ok(End::Interrupted) };
+    let still_current = tx.steps().next(&s.task.id).await?.is_some_and(|step| step.id == s.step.id);
     if !still_current || task.status != s.task.status {
         return Ok(End::Interrupted);
     }
     let reason = input.cause.clone();
-    steps::skip_open(&mut tx, &s.task.id, "the agent gets another turn", engine.now()).await?;
+    tx.steps_mut().skip_open(&s.task.id, "the agent gets another turn", engine.now()).await?;
     let mut again = Stepping { task, ..s.again() };
     re_enter(engine, &mut tx, &mut again, input, &mut effects).await?;
     tx.commit().await?;

@@ -3,7 +3,7 @@
 
 use forge_model::event::EventType;
 use forge_model::workspace::Workspace;
-use forge_store::Tx;
+use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,8 +20,7 @@ use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::{MergeConfig, ProjectSettings, parse_stored_settings};
 use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, Workflow, parse_stored};
-use forge_store::table::{projects, projects::ProjectRow, tasks::TaskRow};
-use sqlx::SqliteConnection;
+use forge_store::table::{projects::ProjectRow, tasks::TaskRow};
 
 use crate::{
     Engine, EngineError,
@@ -216,10 +215,10 @@ pub(crate) fn forget_context(engine: &Engine, id: &ProjectId) {
 /// The project's context, from the cache when nothing changed.
 pub(crate) async fn context(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     id: &ProjectId,
 ) -> Result<Arc<ProjectContext>> {
-    let row = projects::get(conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     let contexts = engine.part::<Contexts>();
     let mut cache = locked(&contexts.0);
     if let Some(context) = cache.get(id)
@@ -235,7 +234,7 @@ pub(crate) async fn context(
 /// The project of a task, as that task sees it.
 pub(crate) async fn context_of(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     task: &TaskRow,
 ) -> Result<Arc<ProjectContext>> {
     let context = context(engine, conn, &task.project_id).await?;

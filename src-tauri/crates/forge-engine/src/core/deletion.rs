@@ -3,7 +3,6 @@
 use forge_model::retention::{Bounds, Counts, Deletion, decide};
 use forge_model::storage::RetentionQuestion;
 use forge_model::time::Timestamp;
-use forge_store::table::retention;
 
 use crate::{Engine, core::disk::Storage, error::Result};
 
@@ -17,7 +16,7 @@ pub(crate) struct Asked {
 
 /// What is known of a deletion of a kind of things that were made up to a time, and the bounds that follow from it.
 pub(crate) async fn question_of(engine: &Engine, kind: &str, until: Timestamp) -> Result<Asked> {
-    let known = retention::get(&mut *engine.store().read().await?, kind).await?;
+    let known = engine.store().read().await?.retention().get(kind).await?;
     Ok(Asked { kind: kind.to_owned(), bounds: Bounds::new(known.as_ref(), until), known })
 }
 
@@ -29,14 +28,14 @@ pub(crate) async fn may_delete(engine: &Engine, asked: &Asked, counts: Counts) -
         return Ok(decided == Deletion::Do);
     }
     let mut tx = engine.store().write().await?;
-    if retention::get(&mut tx, kind).await? != *known {
+    if tx.retention().get(kind).await? != *known {
         // Answered meanwhile: the sweep that the answer asks for decides.
         return Ok(false);
     }
     if let Deletion::Ask(doomed) = decided {
-        retention::ask(&mut tx, (kind, doomed, counts.total), bounds.until, engine.now()).await?;
+        tx.retention_mut().ask((kind, doomed, counts.total), bounds.until, engine.now()).await?;
     } else {
-        retention::forget(&mut tx, kind).await?;
+        tx.retention_mut().forget(kind).await?;
     }
     tx.commit().await?;
     storage_changed(engine);

@@ -13,7 +13,7 @@ use std::{
 
 use forge_model::ids::TaskId;
 use forge_model::storage::{StorageTrouble, is_low};
-use forge_store::{StoreError, table::steps};
+use forge_store::StoreError;
 use nix::sys::statvfs::statvfs;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -200,7 +200,7 @@ pub(crate) fn resume_work(engine: &Engine) {
     }
     let engine = engine.clone();
     engine.clone().in_background(async move {
-        let open = async { steps::tasks_with_open(&mut *engine.store().read().await?).await };
+        let open = async { engine.store().read().await?.steps().tasks_with_open().await };
         match open.await {
             Ok(open) => open.iter().for_each(|task| engine.kick(task)),
             Err(error) => tracing::error!(%error, "failed to look for pending work"),

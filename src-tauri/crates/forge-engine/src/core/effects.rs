@@ -3,7 +3,6 @@
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::loop_status::Subsystem;
 use forge_store::Tx;
-use forge_store::table::loop_effects;
 use forge_store::table::loop_effects::EffectRow;
 
 use crate::{Engine, error::Result};
@@ -18,5 +17,5 @@ pub(crate) async fn record_effect(
     effect: String,
 ) -> Result<()> {
     let row = EffectRow { task_id: task.cloned(), effect, at: engine.now() };
-    Ok(loop_effects::put(tx, project, part, &row).await?)
+    Ok(tx.loop_effects_mut().put(project, part, &row).await?)
 }

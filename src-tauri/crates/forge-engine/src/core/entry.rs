@@ -6,11 +6,7 @@ use forge_model::task::EntryBarrier;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
 use forge_store::Tx;
-use forge_store::table::steps::StepRow;
-use forge_store::table::tasks::TaskRow;
-use forge_store::table::transitions;
-use forge_store::table::transitions::TransitionRow;
-use forge_store::table::{steps, tasks};
+use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde_json::Value;
 
 use crate::{
@@ -54,7 +50,7 @@ pub(crate) async fn skip_open(engine: &Engine, tx: &mut Tx, task: &TaskRow, reas
     for tell in features(engine).each(|feature| feature.on_skip) {
         tell(engine, tx, task).await?;
     }
-    Ok(steps::skip_open(tx, &task.id, reason, engine.now()).await?)
+    Ok(tx.steps_mut().skip_open(&task.id, reason, engine.now()).await?)
 }
 
 /// The steps of entering a state, in order: undo, what leaving does, the barrier with what it waits for,
@@ -180,9 +176,9 @@ pub(crate) async fn insert_entry(
     task.error_annotation = None;
     task.waiting = None;
     for mut step in entry {
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
-    tasks::update(tx, task, now).await?;
+    tx.tasks_mut().update(task, now).await?;
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }
 
@@ -198,12 +194,12 @@ pub(crate) async fn append_work_steps(
     execution: &ExecutionId,
     kinds: &[StepKind],
 ) -> Result<()> {
-    let last = transitions::last(tx, &task.id).await?;
+    let last = tx.transitions().last(&task.id).await?;
     for kind in kinds {
         let mut step = StepRow::pending(&task.id, &task.status, *kind, "work_end");
         step.execution_id = Some(execution.clone());
         step.transition_seq = last.as_ref().map(|last| last.seq);
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
     Ok(())
 }

@@ -20,13 +20,12 @@ use forge_model::task::{AnnotationType, Waiting};
 use forge_model::validate::ValidateGate;
 use forge_model::workflow::{Action, State};
 use forge_model::workspace::Workspace;
-use forge_store::{
-    Tx,
-    table::{executions::ExecutionRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow},
+use forge_store::table::{
+    executions::ExecutionRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow,
 };
+use forge_store::{ReadConnection, Tx};
 use futures::future::BoxFuture;
 use serde_json::Value;
-use sqlx::SqliteConnection;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -143,7 +142,7 @@ pub(crate) struct Contributor {
     pub obstacle: Option<
         for<'a> fn(
             &'a Engine,
-            &'a mut SqliteConnection,
+            &'a mut ReadConnection,
             &'a ProjectContext,
             &'a TaskRow,
         ) -> BoxFuture<'a, Result<Option<Waiting>>>,

@@ -4,7 +4,7 @@ use forge_model::task::WaitReason;
 use forge_model::transition::{StepKind, StepStatus};
 use forge_model::workflow::{Action, LifecycleEvent};
 use forge_store::Tx;
-use forge_store::table::{slots, steps::StepRow};
+use forge_store::table::steps::StepRow;
 
 use crate::{
     core::step::{Effect, End},
@@ -17,7 +17,7 @@ pub(crate) async fn hold_back(tx: &mut Tx, step: &StepRow, effects: &mut Vec<Eff
     if !starts_something(step) {
         return Ok(None);
     }
-    if slots::release(tx, &step.task_id).await? {
+    if tx.slots_mut().release(&step.task_id).await? {
         effects.push(Effect::WakeWaiting);
     }
     Ok(Some(End::wait(WaitReason::Held, "on hold")))

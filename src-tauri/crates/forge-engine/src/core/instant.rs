@@ -3,7 +3,6 @@
 use forge_model::transition::StepOutcome;
 use forge_model::workflow::Action;
 use forge_store::Tx;
-use forge_store::table::steps;
 
 use crate::{
     Engine,
@@ -47,7 +46,7 @@ pub(crate) async fn run_instant_action(
 
 /// Whether an action of the same move was skipped: what depends on it has nothing to say.
 pub(crate) async fn was_skipped(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
-    let all = steps::of_transition(tx, s.transition.seq).await?;
+    let all = tx.steps().of_transition(s.transition.seq).await?;
     // The entry may have been made more than once; the latest before this step is meant.
     let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
     Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Skipped)))

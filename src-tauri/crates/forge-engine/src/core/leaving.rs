@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use forge_model::actor::Cause;
 use forge_model::budget::BudgetKind;
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::transition::StepStatus;
 use forge_model::workflow::{Action, Audience};
-use forge_store::table::{roles, steps};
 use serde_json::json;
 
 use crate::{
@@ -128,11 +127,11 @@ async fn would_leave(engine: &Engine, s: &Stepping) -> Result<Option<Box<Move>>>
 /// Has the step run with the next instant ones.
 async fn mark_asked(engine: &Engine, s: &Stepping) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
+    let current = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
     if let Some(mut step) = current {
         step.params = Some(json!({ ASKED: true }));
         step.status = StepStatus::Pending;
-        steps::update(&mut tx, &step).await?;
+        tx.steps_mut().update(&step).await?;
         tx.commit().await?;
     }
     Ok(())
@@ -143,7 +142,7 @@ pub(crate) async fn refused(engine: &Engine, s: &Stepping, trouble: BlockReason)
     let mut conn = engine.store().read().await?;
     let budget = retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution);
     let role = s.context.work_role().unwrap_or_default();
-    let holder = roles::holder(&mut conn, &s.task.id, role).await?;
+    let holder = conn.roles().holder(&s.task.id, role).await?;
     let has_agent = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
     match s.context.workflow.work_state().filter(|work| work.name != s.task.status) {
         Some(work) if has_agent && budget.allows() => {

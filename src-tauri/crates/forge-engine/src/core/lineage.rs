@@ -8,11 +8,9 @@ use forge_model::inner_loop::Strategy;
 use forge_model::race::RaceEntry;
 use forge_model::race::RaceStatus;
 use forge_model::task::ExecutionMode;
-use forge_store::table::executions::ExecutionRow;
-use forge_store::table::tasks::TaskRow;
-use forge_store::table::{executions, races};
+use forge_store::ReadConnection;
+use forge_store::table::{executions::ExecutionRow, tasks::TaskRow};
 use serde_json::json;
-use sqlx::SqliteConnection;
 
 use crate::{ConflictCode, EngineError, error::Result};
 
@@ -40,7 +38,7 @@ pub(crate) fn is_ordered(task: &TaskRow) -> bool {
 /// What of an agent's profile is replaced: an entry's by its strategy, and afterwards that of the winner's agent
 /// by the strategy that won.
 pub(crate) async fn as_strategy(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     task: &TaskRow,
     role: ExecutionRole,
     agent: &mut Agent,
@@ -49,7 +47,7 @@ pub(crate) async fn as_strategy(
         return Ok(None);
     }
     let entry = if is_entry(task) {
-        let race = races::of_entry(conn, &task.id).await?;
+        let race = conn.races().of_entry(&task.id).await?;
         race.and_then(|race| race.entry_of(&task.id).cloned())
     } else {
         winner_of(conn, &task.id).await?.filter(|entry| entry.agent_id == agent.id)
@@ -67,14 +65,14 @@ pub(crate) async fn as_strategy(
 }
 
 /// The entry whose work is a task's since it won the task's race.
-pub(crate) async fn winner_of(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<RaceEntry>> {
-    let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+pub(crate) async fn winner_of(conn: &mut ReadConnection, task: &TaskId) -> Result<Option<RaceEntry>> {
+    let race = conn.races().last(task).await?.filter(|race| race.status == RaceStatus::Promoted);
     Ok(race.and_then(|race| race.winner.as_deref().and_then(|name| race.entry(name)).cloned()))
 }
 
 /// The task that a run's work belongs to now: the raced task, for a run of the entry that won its race.
-pub(crate) async fn task_of_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<TaskId> {
-    let race = races::of_entry(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+pub(crate) async fn task_of_work(conn: &mut ReadConnection, task: &TaskId) -> Result<TaskId> {
+    let race = conn.races().of_entry(task).await?.filter(|race| race.status == RaceStatus::Promoted);
     Ok(match race {
         Some(race) if race.entry_of(task).map(|entry| &entry.strategy) == race.winner.as_ref() => {
             race.task_id
@@ -84,21 +82,22 @@ pub(crate) async fn task_of_work(conn: &mut SqliteConnection, task: &TaskId) -> 
 }
 
 /// The last run that worked on what a task is now: its own, or that of the entry that won its race.
-pub(crate) async fn last_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<ExecutionRow>> {
-    let own = executions::last_of(conn, task, ExecutionRole::Coder).await?;
+pub(crate) async fn last_work(conn: &mut ReadConnection, task: &TaskId) -> Result<Option<ExecutionRow>> {
+    let own = conn.executions().last_of(task, ExecutionRole::Coder).await?;
     let of_winner = match winner_of(conn, task).await? {
-        Some(entry) => executions::last_of(conn, &entry.task_id, ExecutionRole::Coder).await?,
+        Some(entry) => conn.executions().last_of(&entry.task_id, ExecutionRole::Coder).await?,
         None => None,
     };
     Ok(own.into_iter().chain(of_winner).max_by_key(|row| row.after_transition))
 }
 
 /// The commit that a task's worktree begins at, where a race says so.
-pub(crate) async fn race_base(conn: &mut SqliteConnection, task: &TaskRow) -> Result<Option<String>> {
+pub(crate) async fn race_base(conn: &mut ReadConnection, task: &TaskRow) -> Result<Option<String>> {
     let race = if is_entry(task) {
-        races::of_entry(conn, &task.id).await?
+        conn.races().of_entry(&task.id).await?
     } else {
-        races::last(conn, &task.id)
+        conn.races()
+            .last(&task.id)
             .await?
             .filter(|race| matches!(race.status, RaceStatus::Decided | RaceStatus::Promoted))
     };
@@ -106,8 +105,8 @@ pub(crate) async fn race_base(conn: &mut SqliteConnection, task: &TaskRow) -> Re
 }
 
 /// Whether the work of a task is that of a race's winner, whose checks ran on the same files.
-pub(crate) async fn is_from_race(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool> {
-    Ok(races::last(conn, task).await?.is_some_and(|race| race.status == RaceStatus::Promoted))
+pub(crate) async fn is_from_race(conn: &mut ReadConnection, task: &TaskId) -> Result<bool> {
+    Ok(conn.races().last(task).await?.is_some_and(|race| race.status == RaceStatus::Promoted))
 }
 
 /// Whether a run judges work.

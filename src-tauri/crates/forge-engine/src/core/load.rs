@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use forge_model::ids::TaskId;
+use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
-use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
@@ -15,12 +15,11 @@ use crate::{
 /// A task with its project, at the version that the caller believes in.
 pub(crate) async fn load(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     id: &TaskId,
     version: Option<u32>,
 ) -> Result<(TaskRow, Arc<ProjectContext>)> {
-    let task =
-        forge_store::table::tasks::get(conn, id).await?.ok_or_else(|| EngineError::not_found("task", id))?;
+    let task = conn.tasks().get(id).await?.ok_or_else(|| EngineError::not_found("task", id))?;
     if let Some(expected) = version
         && expected != task.version
     {
@@ -33,7 +32,7 @@ pub(crate) async fn load(
 /// The same for what changes a task: an entry of a race is its race's alone.
 pub(crate) async fn load_own(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     id: &TaskId,
     version: Option<u32>,
 ) -> Result<(TaskRow, Arc<ProjectContext>)> {

@@ -2,8 +2,8 @@
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
+use forge_model::correction::Correction;
 use forge_model::knowledge::Lesson;
-use forge_model::prompt::Correction;
 use forge_model::task::ErrorAnnotation;
 use forge_model::time::Timestamp;
 use forge_model::workflow::Audience;

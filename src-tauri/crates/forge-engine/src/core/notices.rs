@@ -4,7 +4,7 @@
 use forge_model::event::EventType;
 use forge_model::notification::{Notification, NotificationKind};
 use forge_store::Tx;
-use forge_store::table::{notifications, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
@@ -53,7 +53,7 @@ pub(crate) async fn notify(
         read: false,
         created_at: engine.now(),
     };
-    if notifications::insert(tx, &notification, cause).await? {
+    if tx.notifications_mut().insert(&notification, cause).await? {
         let facts = json!({ "kind": kind, "native": native });
         engine.emit(tx, EventType::NotificationCreated, task, notification.id.as_str(), &facts).await?;
     }

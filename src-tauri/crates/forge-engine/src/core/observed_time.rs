@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use forge_model::time::Timestamp;
-use forge_store::table::{clock, clock::Mark};
+use forge_store::table::clock::Mark;
 use tokio::time::Instant;
 
 use crate::{
@@ -34,9 +34,9 @@ fn ms_between(from: Instant, to: Instant) -> i64 {
 /// anything was observed.
 pub(crate) async fn observed_age(engine: &Engine, made: Timestamp) -> Result<Option<i64>> {
     let mut conn = engine.store().read().await?;
-    let Some(last) = clock::last(&mut conn).await? else { return Ok(None) };
+    let Some(last) = conn.clock_marks().last().await? else { return Ok(None) };
     let now = last.observed_ms.saturating_add(ms_between(*locked(&engine.inner.marked), Instant::now()));
-    let latest = clock::latest_moment_of(&mut conn, made).await?;
+    let latest = conn.clock_marks().latest_moment_of(made).await?;
     Ok(latest.map(|latest| now.saturating_sub(latest.min(now))))
 }
 
@@ -85,11 +85,11 @@ async fn mark_time(engine: &Engine) -> Result<()> {
     let (now, at) = (engine.now(), Instant::now());
     let ran_ms = ms_between(*locked(&engine.inner.marked), at);
     let mut tx = engine.store().write().await?;
-    let observed_ms = match clock::last(&mut tx).await? {
+    let observed_ms = match tx.clock_marks().last().await? {
         Some(last) => last.observed_ms.saturating_add(observed_since(last, now, ran_ms)),
         None => 0,
     };
-    clock::put(&mut tx, Mark { observed_ms, wall: now }, KEPT_MS).await?;
+    tx.clock_marks_mut().put(Mark { observed_ms, wall: now }, KEPT_MS).await?;
     tx.commit().await?;
     *locked(&engine.inner.marked) = at;
     Ok(())
@@ -99,9 +99,9 @@ async fn mark_time(engine: &Engine) -> Result<()> {
 /// has not observed that many.
 pub(crate) async fn older_than(engine: &Engine, days: u32) -> Result<Option<Timestamp>> {
     let mut conn = engine.store().read().await?;
-    let Some(last) = clock::last(&mut conn).await? else { return Ok(None) };
+    let Some(last) = conn.clock_marks().last().await? else { return Ok(None) };
     let then = last.observed_ms - i64::from(days) * DAY_MS;
-    let wall = clock::earliest_wall_since(&mut conn, then).await?;
+    let wall = conn.clock_marks().earliest_wall_since(then).await?;
     // Never later than the wall clock says itself.
     let plain = engine.now().plus_ms(-i64::from(days) * DAY_MS);
     Ok(wall.map(|wall| wall.plus_ms(-BETWEEN_MARKS_MS).min(plain)))
@@ -185,11 +185,11 @@ mod tests {
             clock.jumped.notify_one();
             until("a record of the jump", async || {
                 let mut conn = engine.store().read().await.unwrap();
-                clock::last(&mut conn).await.unwrap().is_some_and(|mark| mark.wall == Timestamp(ms))
+                conn.clock_marks().last().await.unwrap().is_some_and(|mark| mark.wall == Timestamp(ms))
             })
             .await;
             let mut conn = engine.store().read().await.unwrap();
-            let wall = clock::earliest_wall_since(&mut conn, 0).await.unwrap();
+            let wall = conn.clock_marks().earliest_wall_since(0).await.unwrap();
             assert_eq!(wall, Some(Timestamp(earliest)), "made while the clock was back, and old by it");
         }
         engine.stop().await;

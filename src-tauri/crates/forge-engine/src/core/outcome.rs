@@ -9,9 +9,7 @@ use forge_model::task::{WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, OnFailure};
 use forge_store::Tx;
-use forge_store::table::steps::StepRow;
-use forge_store::table::tasks::TaskRow;
-use forge_store::table::{slots, steps, tasks, transitions};
+use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -31,8 +29,8 @@ use crate::{
 pub(crate) async fn finish_step(engine: &Engine, s: &Stepping, end: End) -> Result<bool> {
     let mut effects = Vec::new();
     let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(false) };
-    let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
+    let Some(mut task) = tx.tasks().get(&s.task.id).await? else { return Ok(false) };
+    let current = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
     let Some(mut step) = current else { return Ok(true) };
     let context = super::context::context_of(engine, &mut tx, &task).await?;
     let end = match end {
@@ -79,13 +77,13 @@ pub(crate) async fn record(
             let begun = step.kind == StepKind::Hook;
             step.status = if begun { StepStatus::Running } else { StepStatus::Pending };
             step.reason = Some("interrupted".to_owned());
-            steps::update(tx, step).await?;
+            tx.steps_mut().update(step).await?;
             return Ok(false);
         }
         End::Wait(waiting) => {
             step.status = StepStatus::Pending;
             step.reason = Some(waiting.message.clone());
-            steps::update(tx, step).await?;
+            tx.steps_mut().update(step).await?;
             begin_to_wait(engine, tx, context, task, step, waiting).await?;
             return Ok(false);
         }
@@ -93,7 +91,7 @@ pub(crate) async fn record(
         End::Skipped(reason) => done(StepOutcome::Skipped, Some(reason)),
         End::Failed(trouble) => {
             done(StepOutcome::Failed, Some(trouble.message.clone()));
-            steps::update(tx, step).await?;
+            tx.steps_mut().update(step).await?;
             return follow_policy(engine, tx, context, task, step, trouble, effects).await;
         }
         End::Written(go_on) => return Ok(go_on),
@@ -101,23 +99,23 @@ pub(crate) async fn record(
         End::Found(_) => {}
         End::Go(mv) => {
             done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
-            steps::update(tx, step).await?;
+            tx.steps_mut().update(step).await?;
             super::transition::cascade(engine, tx, context, task, *mv).await?;
             effects.push(Effect::WakeWaiting);
             return Ok(true);
         }
         End::Block(trouble) => {
             done(StepOutcome::Failed, Some(trouble.message.clone()));
-            steps::update(tx, step).await?;
+            tx.steps_mut().update(step).await?;
             super::transition::block(engine, tx, context, task, trouble, Cause::Workflow).await?;
             effects.push(Effect::WakeWaiting);
             return Ok(true);
         }
     }
-    steps::update(tx, step).await?;
+    tx.steps_mut().update(step).await?;
     if waited {
         task.waiting = None;
-        tasks::update(tx, task, engine.now()).await?;
+        tx.tasks_mut().update(task, engine.now()).await?;
     }
     let facts = json!({ "step": name_of(step), "outcome": step.outcome });
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
@@ -150,7 +148,7 @@ async fn begin_to_wait(
     }
     let facts = json!({ "waiting": waiting.reason });
     task.waiting = Some(waiting);
-    tasks::update(tx, task, engine.now()).await?;
+    tx.tasks_mut().update(task, engine.now()).await?;
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
 }
 
@@ -169,7 +167,7 @@ async fn follow_policy(
         OnFailure::Log => Ok(true),
         OnFailure::Block => stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await,
         OnFailure::Cascade(to) => {
-            let Some(from) = transitions::last(tx, &task.id).await? else { return Ok(true) };
+            let Some(from) = tx.transitions().last(&task.id).await? else { return Ok(true) };
             let mut mv = Move::cascade(&to, "cascade", Cause::Workflow, &from);
             mv.reason = Some(trouble.message);
             super::transition::cascade(engine, tx, context, task, mv).await?;
@@ -190,12 +188,12 @@ pub(crate) async fn stay_behind_barrier(
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
     super::entry::skip_open(engine, tx, task, BEHIND_BARRIER).await?;
-    slots::release(tx, &task.id).await?;
+    tx.slots_mut().release(&task.id).await?;
     effects.push(Effect::WakeWaiting);
     let body = trouble.message.clone();
     task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
     task.waiting = None;
-    tasks::update(tx, task, engine.now()).await?;
+    tx.tasks_mut().update(task, engine.now()).await?;
     let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
     engine.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
     let cause = format!("barrier:{}", step.id);

@@ -15,7 +15,7 @@ use forge_model::task::AnnotationType;
 use forge_model::transition::{StepOutcome, StepStatus};
 use forge_model::workflow::{State, StateKind};
 use forge_store::Tx;
-use forge_store::table::{steps, tasks, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -81,9 +81,9 @@ async fn step_panicked(
     before: &HashSet<Option<i64>>,
 ) -> Result<Option<i64>> {
     let mut tx = engine.store().write().await?;
-    let step = steps::next(&mut tx, id).await?;
+    let step = tx.steps().next(id).await?;
     let at = step.as_ref().map(|step| step.id);
-    let Some(mut task) = tasks::get(&mut tx, id).await? else { return Ok(at) };
+    let Some(mut task) = tx.tasks().get(id).await? else { return Ok(at) };
     let unit = step.as_ref().map_or_else(|| "work on a task".into(), name_of).into_owned();
     let facts = json!({ "action": unit, "reason": panic.to_string() });
     engine.emit(&mut tx, EventType::TransitionEffectFailed, &task, id.as_str(), &facts).await?;
@@ -95,7 +95,7 @@ async fn step_panicked(
             step.outcome = Some(StepOutcome::Failed);
             step.finished_at = Some(engine.now());
         }
-        steps::update(&mut tx, &step).await?;
+        tx.steps_mut().update(&step).await?;
     }
     for settle in features(engine).each(|feature| feature.on_panic) {
         settle(engine, &mut tx, &task, &panic.error()).await?;
@@ -126,7 +126,7 @@ pub(crate) async fn give_to_person(
     }
     let (now, body) = (engine.now(), trouble.message.clone());
     task.error_annotation = Some(trouble.annotation(&task.status, now));
-    tasks::update(tx, task, now).await?;
+    tx.tasks_mut().update(task, now).await?;
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({})).await?;
     let cause = format!("panic:{}:{}", task.id, now.0);
     super::notices::notify(engine, tx, context, task, NotificationKind::Blocked, &body, &cause).await

@@ -3,10 +3,9 @@
 use forge_model::ids::TaskId;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::StateKind;
+use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{dependencies, tasks};
 use serde_json::json;
-use sqlx::SqliteConnection;
 
 use crate::{
     core::{block_reason::BlockReason, context::ProjectContext},
@@ -27,13 +26,13 @@ pub(crate) fn is_done_state(context: &ProjectContext, state: &str) -> bool {
 
 /// What must be done before a task and is not; a cancelled prerequisite is not done either.
 pub(crate) async fn open_prerequisites(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskId,
 ) -> Result<Vec<TaskRow>> {
     let mut open = Vec::new();
-    for id in dependencies::of(conn, task).await? {
-        if let Some(other) = tasks::get(conn, &id).await?
+    for id in conn.dependencies().of(task).await? {
+        if let Some(other) = conn.tasks().get(&id).await?
             && !is_done(context, &other)
         {
             open.push(other);

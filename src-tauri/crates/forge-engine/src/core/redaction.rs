@@ -20,7 +20,6 @@ use forge_model::{
     ids::{ProjectId, TaskId},
     redact::{RedactedStream, Redactor, Secret, is_secret_value},
 };
-use forge_store::table::tasks;
 use serde_json::Value;
 
 use crate::{
@@ -134,7 +133,7 @@ pub(crate) fn redacted_in(engine: &Engine, context: &ProjectContext, text: Strin
 /// What takes secrets out of a task's texts.
 pub(crate) async fn redactor_of_task(engine: &Engine, id: &TaskId) -> Result<Arc<Redactor>> {
     let mut conn = engine.store().read().await?;
-    let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(engine.redactor()) };
+    let Some(task) = conn.tasks().get(id).await? else { return Ok(engine.redactor()) };
     Ok(redactor_in(engine, &*super::context::context_of(engine, &mut conn, &task).await?))
 }
 

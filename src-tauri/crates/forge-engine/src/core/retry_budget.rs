@@ -5,21 +5,21 @@ use std::collections::HashMap;
 
 use forge_model::budget::{Budgets, Spent};
 use forge_model::ids::TaskId;
-use forge_store::table::{executions, tasks::TaskRow, transitions};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
+use forge_store::table::tasks::TaskRow;
 
 use crate::{core::context::ProjectContext, error::Result};
 
 /// The budgets of tasks of one project.
 pub(crate) async fn budgets(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     tasks: &[&TaskRow],
 ) -> Result<HashMap<TaskId, Budgets>> {
     let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
     let merge_failed = context.workflow.merge_failed().map(|state| state.name.as_str());
-    let moves = transitions::spent(conn, &ids, merge_failed).await?;
-    let runs = executions::spent(conn, &ids).await?;
+    let moves = conn.transitions().spent(&ids, merge_failed).await?;
+    let runs = conn.executions().spent(&ids).await?;
     Ok(tasks
         .iter()
         .map(|task| {
@@ -34,7 +34,7 @@ pub(crate) async fn budgets(
 
 /// The budgets of one task.
 pub(crate) async fn budget(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Budgets> {
@@ -46,14 +46,14 @@ pub(crate) async fn budget(
 }
 
 /// Starts over from the newest move: counts anew, and goes on with no conversation of before.
-pub(crate) async fn start_over(conn: &mut SqliteConnection, task: &mut TaskRow) -> Result<()> {
+pub(crate) async fn start_over(conn: &mut ReadConnection, task: &mut TaskRow) -> Result<()> {
     reset(conn, task).await?;
     task.session_boundary = task.budget_boundary;
     Ok(())
 }
 
 /// Starts counting anew from the newest move.
-pub(crate) async fn reset(conn: &mut SqliteConnection, task: &mut TaskRow) -> Result<()> {
-    task.budget_boundary = transitions::max_seq(conn).await?;
+pub(crate) async fn reset(conn: &mut ReadConnection, task: &mut TaskRow) -> Result<()> {
+    task.budget_boundary = conn.transitions().max_seq().await?;
     Ok(())
 }

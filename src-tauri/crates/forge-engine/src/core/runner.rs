@@ -12,7 +12,6 @@ use forge_model::ids::TaskId;
 use forge_model::task::AnnotationType;
 use forge_model::transition::{StepKind, StepStatus};
 use forge_model::workflow::Action;
-use forge_store::table::{steps, tasks, transitions};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -109,7 +108,7 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
     let mut effects = Vec::new();
     let mut tx = engine.store().write().await?;
     let next = loop {
-        let Some(mut step) = steps::next(&mut tx, task_id).await? else {
+        let Some(mut step) = tx.steps().next(task_id).await? else {
             for go_on in features(engine).each(|feature| feature.on_idle) {
                 effects.extend(go_on(engine, &mut tx, task_id).await?);
             }
@@ -118,7 +117,7 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
         if let Some(at) = step.not_before.filter(|at| *at > engine.now()) {
             break Next::Later(at);
         }
-        let Some(mut task) = tasks::get(&mut tx, task_id).await? else { break Next::Nothing };
+        let Some(mut task) = tx.tasks().get(task_id).await? else { break Next::Nothing };
         let context = super::context::context_of(engine, &mut tx, &task).await?;
         if task.held
             && let Some(end) = super::held::hold_back(&mut tx, &step, &mut effects).await?
@@ -127,8 +126,8 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
             break Next::Nothing;
         }
         let transition = match step.transition_seq {
-            Some(seq) => transitions::get(&mut tx, seq).await?,
-            None => transitions::last(&mut tx, task_id).await?,
+            Some(seq) => tx.transitions().get(seq).await?,
+            None => tx.transitions().last(task_id).await?,
         };
         let transition = transition.ok_or_else(|| EngineError::not_found("transition of step", step.id))?;
         step.runs += 1;
@@ -144,7 +143,7 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
             if let Some(begin) = spec.begin {
                 begin(engine, &mut tx, &mut stepping.step).await?;
             }
-            steps::update(&mut tx, &stepping.step).await?;
+            tx.steps_mut().update(&stepping.step).await?;
             break Next::Run(Box::new(stepping));
         };
         let end = match skip_with_needed(&mut tx, &stepping, stepping.step.action).await? {

@@ -13,11 +13,9 @@ use forge_model::ids::{AgentId, TaskId};
 use forge_model::task::{AnnotationType, HolderKind, WaitReason, Waiting};
 use forge_model::time::Timestamp;
 use forge_model::workflow::{Audience, State};
-use forge_store::table::{
-    agents, dependencies, executions, limits, projects, roles, slots, tasks, tasks::TaskRow,
-};
+use forge_store::table::tasks::TaskRow;
+use forge_store::{ReadConnection, Tx};
 use serde_json::json;
-use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError, Work,
@@ -77,7 +75,7 @@ fn limited(agent: &Agent, until: Timestamp) -> Waiting {
 /// What keeps an agent from starting on a task now, apart from others that were there first.
 pub(crate) async fn obstacle(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
     agent: &Agent,
@@ -85,7 +83,7 @@ pub(crate) async fn obstacle(
     // What is held is nothing that its race starts, either.
     let raced = task.parent_id.as_ref().filter(|_| is_entry(task));
     let raced_held = match raced {
-        Some(parent) => tasks::get(conn, parent).await?.is_some_and(|parent| parent.held),
+        Some(parent) => conn.tasks().get(parent).await?.is_some_and(|parent| parent.held),
         None => false,
     };
     if task.held || raced_held {
@@ -94,7 +92,7 @@ pub(crate) async fn obstacle(
     if let Some(paused) = paused(context, agent) {
         return Ok(Some(paused));
     }
-    if let Some(until) = limits::of(conn, &agent.id).await?.filter(|until| *until > engine.now()) {
+    if let Some(until) = conn.limits().of(&agent.id).await?.filter(|until| *until > engine.now()) {
         return Ok(Some(limited(agent, until)));
     }
     for look in features(engine).each(|feature| feature.obstacle) {
@@ -102,19 +100,14 @@ pub(crate) async fn obstacle(
             return Ok(Some(waiting));
         }
     }
-    let (of_agent, of_project) = slots::taken(conn, &agent.id, &task.project_id, &task.id).await?;
+    let (of_agent, of_project) = conn.slots().taken(&agent.id, &task.project_id, &task.id).await?;
     Ok(busy(context, agent, of_agent, of_project))
 }
 
 /// Gives the task a place of its agent, or lets it wait for one. No start bypasses this.
-pub(crate) async fn take_place(
-    engine: &Engine,
-    conn: &mut SqliteConnection,
-    s: &Stepping,
-    agent: &Agent,
-) -> Result<End> {
-    if is_start(conn, s).await? {
-        let open = open_prerequisites(conn, &s.context, &s.task.id).await?;
+pub(crate) async fn take_place(engine: &Engine, tx: &mut Tx, s: &Stepping, agent: &Agent) -> Result<End> {
+    if is_start(tx, s).await? {
+        let open = open_prerequisites(tx, &s.context, &s.task.id).await?;
         if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
             return Ok(End::Block(prerequisite_cancelled(gone)));
         }
@@ -122,29 +115,29 @@ pub(crate) async fn take_place(
             return Ok(End::wait(WaitReason::DependencyOpen, format!("waits for {}", named(&open))));
         }
     }
-    if let Some(waiting) = obstacle(engine, conn, &s.context, &s.task, agent).await? {
+    if let Some(waiting) = obstacle(engine, tx, &s.context, &s.task, agent).await? {
         return Ok(End::Wait(waiting));
     }
-    if somebody_is_before(engine, conn, &s.task, agent).await? {
+    if somebody_is_before(engine, tx, &s.task, agent).await? {
         return Ok(End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name)));
     }
-    slots::take(conn, &s.task.id, &s.task.project_id, &agent.id, engine.now()).await?;
+    tx.slots_mut().take(&s.task.id, &s.task.project_id, &agent.id, engine.now()).await?;
     Ok(End::Ok(Some(agent.name.clone())))
 }
 
 /// Whether an agent's work begins here without a person having put the card there by hand.
-async fn is_start(conn: &mut SqliteConnection, s: &Stepping) -> Result<bool> {
+async fn is_start(conn: &mut ReadConnection, s: &Stepping) -> Result<bool> {
     if !["claim", "start"].contains(&s.transition.trigger.as_str()) {
         return Ok(false);
     }
-    let last = executions::last(conn, &s.task.id).await?;
+    let last = conn.executions().last(&s.task.id).await?;
     Ok(last.is_none_or(|row| row.after_transition < s.transition.seq))
 }
 
 /// Whether a task of higher priority, or an older one, could take the place that this one is about to.
 async fn somebody_is_before(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     task: &TaskRow,
     agent: &Agent,
 ) -> Result<bool> {
@@ -153,7 +146,7 @@ async fn somebody_is_before(
         return Ok(false);
     }
     let rank = |task: &TaskRow| (std::cmp::Reverse(task.priority), task.status_since, task.number);
-    for other in tasks::waiting(conn).await? {
+    for other in conn.tasks().waiting().await? {
         // They come in the order of their ranks.
         if rank(&other) >= rank(task) {
             break;
@@ -175,16 +168,16 @@ async fn somebody_is_before(
 
 /// The agent that holds the role of the state that a task is in.
 pub(crate) async fn agent_for(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Agent>> {
     let Some(role) = context.workflow.state(&task.status).and_then(|state| state.role.as_deref()) else {
         return Ok(None);
     };
-    let holder = roles::holder(conn, &task.id, role).await?;
+    let holder = conn.roles().holder(&task.id, role).await?;
     match holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id) {
-        Some(id) => Ok(agents::get(conn, &id).await?),
+        Some(id) => Ok(conn.agents().get(&id).await?),
         None => Ok(None),
     }
 }
@@ -221,7 +214,7 @@ pub(crate) fn look_for_work(engine: &Engine) {
 }
 
 async fn run_pass(engine: &Engine) -> Result<()> {
-    let all = projects::list(&mut *engine.store().read().await?).await?;
+    let all = engine.store().read().await?.projects().list().await?;
     let mut places = HashMap::new();
     for row in all {
         let mut conn = engine.store().read().await?;
@@ -229,11 +222,11 @@ async fn run_pass(engine: &Engine) -> Result<()> {
         let Some(initial) = context.workflow.initial() else { continue };
         // Without auto-start only an explanation that is out of date is looked at.
         let role = context.work_role().filter(|_| context.settings.auto_start);
-        let queue = tasks::queue(&mut conn, &row.project.id, &initial.name, role).await?;
+        let queue = conn.tasks().queue(&row.project.id, &initial.name, role).await?;
         drop(conn);
         let mut of_project = None;
         for ids in queue.chunks(READ_AT_ONCE) {
-            let part = tasks::of_ids(&mut *engine.store().read().await?, ids).await?;
+            let part = engine.store().read().await?.tasks().of_ids(ids).await?;
             run_queue(engine, &context, initial, part, (&mut places, &mut of_project)).await?;
         }
     }
@@ -250,7 +243,7 @@ async fn run_queue(
     let ids: Vec<TaskId> = queue.iter().map(|task| task.id.clone()).collect();
     let (mut held, needs) = {
         let mut conn = engine.store().read().await?;
-        (roles::of_tasks(&mut conn, &ids).await?, dependencies::of_tasks(&mut conn, &ids).await?)
+        (conn.roles().of_tasks(&ids).await?, conn.dependencies().of_tasks(&ids).await?)
     };
     let target = context.workflow.claim_target(&initial.name).filter(|_| context.settings.auto_start);
     for task in queue {
@@ -274,7 +267,7 @@ async fn run_queue(
             let place = place(engine, &mut conn, places, &agent, &task).await?;
             let taken = match *of_project {
                 Some(taken) => taken,
-                None => slots::spoken_for(&mut conn, &agent, &task.project_id, &task.id).await?.1,
+                None => conn.slots().spoken_for(&agent, &task.project_id, &task.id).await?.1,
             };
             (place, taken)
         };
@@ -304,15 +297,15 @@ async fn run_queue(
 
 async fn place<'a>(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     places: &'a mut HashMap<AgentId, Places>,
     id: &AgentId,
     task: &TaskRow,
 ) -> Result<Option<&'a Places>> {
     if !places.contains_key(id) {
-        let Some(agent) = agents::get(conn, id).await? else { return Ok(None) };
-        let (spoken_for, _) = slots::spoken_for(conn, id, &task.project_id, &task.id).await?;
-        let limited_until = limits::of(conn, id).await?.filter(|until| *until > engine.now());
+        let Some(agent) = conn.agents().get(id).await? else { return Ok(None) };
+        let (spoken_for, _) = conn.slots().spoken_for(id, &task.project_id, &task.id).await?;
+        let limited_until = conn.limits().of(id).await?.filter(|until| *until > engine.now());
         places.insert(id.clone(), Places { agent, limited_until, spoken_for });
     }
     Ok(places.get(id))
@@ -350,11 +343,11 @@ async fn explain(engine: &Engine, task: &TaskRow, waiting: Option<Waiting>) -> R
         return Ok(());
     }
     let mut tx = engine.store().write().await?;
-    let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(()) };
+    let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(()) };
     if now.version == task.version {
         let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
         now.waiting = waiting;
-        tasks::update(&mut tx, &mut now, engine.now()).await?;
+        tx.tasks_mut().update(&mut now, engine.now()).await?;
         engine.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
         tx.commit().await?;
     }
@@ -369,8 +362,8 @@ async fn block_for_cancelled(
     prerequisite: &TaskId,
 ) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let Some(prerequisite) = tasks::get(&mut tx, prerequisite).await? else { return Ok(()) };
-    let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(()) };
+    let Some(prerequisite) = tx.tasks().get(prerequisite).await? else { return Ok(()) };
+    let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(()) };
     if now.version == task.version && context.is_cancelled(&prerequisite) {
         let trouble = prerequisite_cancelled(&prerequisite);
         super::transition::block(engine, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
@@ -398,7 +391,7 @@ async fn start_by_itself(
         Err(other) => return Err(other),
     }
     let mut tx = engine.store().write().await?;
-    let Some(mut now) = tasks::get(&mut tx, &task.id).await? else { return Ok(false) };
+    let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(false) };
     if now.version != task.version {
         return Ok(false);
     }
@@ -461,7 +454,7 @@ pub(crate) fn wake_waiting(engine: &Engine) {
     engine.clone().in_background(async move {
         let waiting = async {
             let mut conn = engine.store().read().await?;
-            tasks::waiting(&mut conn).await
+            conn.tasks().waiting().await
         };
         match waiting.await {
             Ok(tasks) => {

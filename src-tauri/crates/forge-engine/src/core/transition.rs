@@ -11,10 +11,7 @@ use forge_model::task::{AnnotationType, EntryBarrier, WaitReason, Waiting, close
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, Audience, Phase, State, StateKind};
 use forge_store::Tx;
-use forge_store::table::{
-    dependencies, executions, reviews, slots, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
-    transitions::TransitionRow,
-};
+use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde_json::{Value, json};
 
 use crate::{
@@ -72,7 +69,7 @@ pub(crate) async fn apply(
     };
     let was_annotated = task.error_annotation.is_some();
     clear_what_ends_with_the_state(engine, tx, context, task, &state, &mv).await?;
-    transitions::insert(tx, &mut row).await?;
+    tx.transitions_mut().insert(&mut row).await?;
     set_position(tx, context, task, &state, mv.position).await?;
     let entering = Entering { context, task, left: &from, state: &state, row: &row };
     let (entry, taken_over) = collect_entry(engine, tx, entering, &mv).await?;
@@ -88,20 +85,20 @@ pub(crate) async fn apply(
     let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
     task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
     for mut step in entry {
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
     if state.name == context.workflow.cancellation_state
-        && !dependencies::dependents(tx, &task.id).await?.is_empty()
+        && !tx.dependencies().dependents(&task.id).await?.is_empty()
     {
         let mut step =
             StepRow::pending(&task.id, &state.name, StepKind::BlockDependents, Phase::OnEnter.as_str());
         step.transition_seq = Some(row.seq);
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
     if state.plans() && !is_ordered(task) {
         begin_review(engine, tx, task, &state, &row, mv.input.note.clone()).await?;
     }
-    tasks::update(tx, task, now).await?;
+    tx.tasks_mut().update(task, now).await?;
     let facts = json!({ "from": from, "to": row.to, "trigger": row.trigger, "actor": row.actor, "number": task.number });
     engine.emit(tx, EventType::TaskStatusChanged, task, task.id.as_str(), &facts).await?;
     // What a person just did themselves is no news to them.
@@ -151,13 +148,13 @@ async fn clear_what_ends_with_the_state(
     for leave in features(engine).each(|feature| feature.on_leave) {
         leave(engine, tx, task).await?;
     }
-    slots::release(tx, &task.id).await?;
-    if let Some(mut review) = reviews::last(tx, &task.id).await?
+    tx.slots_mut().release(&task.id).await?;
+    if let Some(mut review) = tx.reviews().last(&task.id).await?
         && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
     {
         review.status = ReviewStatus::Cancelled;
         review.finished_at = Some(now);
-        reviews::update(tx, &review).await?;
+        tx.reviews_mut().update(&review).await?;
     }
     let Actor::User { .. } = mv.actor else { return Ok(()) };
     // A person's hand on the work takes the earlier pass back; passing the gate themselves does not.
@@ -188,7 +185,7 @@ async fn set_position(
         task.position = position;
     } else if column(&task.status).as_deref() != Some(to.column.as_str()) {
         let states = column_states(context, &to.column);
-        task.position = tasks::bottom(tx, &task.project_id, &states).await?;
+        task.position = tx.tasks().bottom(&task.project_id, &states).await?;
     }
     Ok(())
 }
@@ -204,7 +201,7 @@ pub(crate) async fn begin_review(
     note: Option<String>,
 ) -> Result<()> {
     let review = new_review(engine, tx, task, state, row, note).await?;
-    reviews::insert(tx, &review, row.seq).await?;
+    tx.reviews_mut().insert(&review, row.seq).await?;
     engine
         .emit(
             tx,
@@ -225,7 +222,7 @@ pub(crate) async fn new_review(
     row: &TransitionRow,
     note: Option<String>,
 ) -> Result<Review> {
-    let attempt = reviews::last(tx, &task.id).await?.map_or(1, |last| last.attempt_number + 1);
+    let attempt = tx.reviews().last(&task.id).await?.map_or(1, |last| last.attempt_number + 1);
     Ok(Review {
         id: engine.new_id(),
         task_id: task.id.clone(),
@@ -238,7 +235,9 @@ pub(crate) async fn new_review(
         report: None,
         score: None,
         findings: Vec::new(),
-        work_execution_id: executions::last_of(tx, &task.id, ExecutionRole::Coder)
+        work_execution_id: tx
+            .executions()
+            .last_of(&task.id, ExecutionRole::Coder)
             .await?
             .map(|last| last.execution.id),
         note,

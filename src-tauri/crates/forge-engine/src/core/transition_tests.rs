@@ -9,9 +9,7 @@ use forge_model::task::{AnnotationType, ExecutionMode};
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, Edge, StateKind, default_workflow};
 use forge_store::Tx;
-use forge_store::table::{
-    events, projects, projects::ProjectRow, steps, steps::StepRow, tasks, tasks::TaskRow, transitions,
-};
+use forge_store::table::{projects::ProjectRow, steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -50,7 +48,7 @@ pub(crate) async fn bench() -> Bench {
         repository_config: None,
     };
     let mut tx = engine.store().write().await.unwrap();
-    projects::insert(&mut tx, &row).await.unwrap();
+    tx.projects_mut().insert(&row).await.unwrap();
     let context = super::context::context(&engine, &mut tx, &row.project.id).await.unwrap();
     tx.commit().await.unwrap();
     Bench { engine, context, _dir: dir }
@@ -63,7 +61,7 @@ impl Bench {
         let project = self.context.project.id.clone();
         let row = TaskRow {
             id: self.engine.new_id::<TaskId>(),
-            number: projects::take_task_number(tx, &project).await.unwrap(),
+            number: tx.projects_mut().take_task_number(&project).await.unwrap(),
             project_id: project,
             title: "t".into(),
             description: String::new(),
@@ -94,7 +92,7 @@ impl Bench {
             created_at: now,
             updated_at: now,
         };
-        tasks::insert(tx, &row).await.unwrap();
+        tx.tasks_mut().insert(&row).await.unwrap();
         row
     }
 
@@ -102,7 +100,7 @@ impl Bench {
         let engine = &self.engine;
         let mut tx = engine.store().write().await.unwrap();
         let mut task = self.task_in(&mut tx, &edge.from).await;
-        let before = events::last_seq(&mut tx).await.unwrap();
+        let before = tx.events().last_seq().await.unwrap();
         let actor = Actor::System { cause: Cause::Workflow };
         self.context.workflow.check_edge(&edge.from, &edge.to, &actor).unwrap();
         let mut mv = Move::by(&edge.to, "walk", actor);
@@ -113,13 +111,13 @@ impl Bench {
         }
         super::transition::apply(engine, &mut tx, &self.context, &mut task, mv).await.unwrap();
 
-        let stored = tasks::get(&mut tx, &task.id).await.unwrap().unwrap();
+        let stored = tx.tasks().get(&task.id).await.unwrap().unwrap();
         assert_eq!((stored.status.as_str(), stored.version), (edge.to.as_str(), 2), "{edge:?}");
-        let last = transitions::last(&mut tx, &task.id).await.unwrap().unwrap();
+        let last = tx.transitions().last(&task.id).await.unwrap().unwrap();
         assert_eq!((last.from.as_str(), last.to.as_str()), (edge.from.as_str(), edge.to.as_str()));
-        let told = events::after(&mut tx, before, 100).await.unwrap();
+        let told = tx.events().after(before, 100).await.unwrap();
         assert!(told.iter().any(|event| event.data["to"] == edge.to.as_str()), "{edge:?}: {told:?}");
-        let queued = steps::of_transition(&mut tx, last.seq).await.unwrap();
+        let queued = tx.steps().of_transition(last.seq).await.unwrap();
         let hooks: usize = [&target.hooks.before_enter, &target.hooks.on_enter, &target.hooks.after_enter]
             .iter()
             .map(|h| h.len())
@@ -185,7 +183,7 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
     let mut task = bench.task_in(&mut tx, "todo").await;
     let mv = Move::by("review", "move", Actor::User { via: Via::Board });
     let row = super::transition::apply(&bench.engine, &mut tx, &context, &mut task, mv).await.unwrap();
-    let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
+    let queued = tx.steps().of_transition(row.seq).await.unwrap();
     let checks = |queued: &[StepRow]| {
         queued.iter().find(|step| step.action == Some(Action::RunCiSteps)).cloned().unwrap()
     };
@@ -199,7 +197,7 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
             super::transition::apply(&bench.engine, &mut tx, &context, &mut task, cause).await.unwrap();
         let mv = Move::cascade("review", "cascade", Cause::Merge, &first);
         let row = super::transition::cascade(&bench.engine, &mut tx, &context, &mut task, mv).await.unwrap();
-        let queued = steps::of_transition(&mut tx, row.seq).await.unwrap();
+        let queued = tx.steps().of_transition(row.seq).await.unwrap();
         assert_eq!(checks(&queued).outcome.is_some(), is_skipped, "{:?}", first.audience);
     }
     tx.commit().await.unwrap();

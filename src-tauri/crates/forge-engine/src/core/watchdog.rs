@@ -14,10 +14,8 @@ use forge_model::ids::TaskId;
 use forge_model::review::ReviewStatus;
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::workflow::{Action, Audience, State, StateKind};
-use forge_store::table::{
-    executions, processes, projects, reviews, roles, steps, tasks, tasks::TaskRow, transitions,
-};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine, Work,
@@ -56,7 +54,7 @@ pub(crate) fn keep_watch(engine: &Engine) {
 }
 
 async fn look_after_all(engine: &Engine) -> Result<()> {
-    let all = projects::list(&mut *engine.store().read().await?).await?;
+    let all = engine.store().read().await?.projects().list().await?;
     for row in all {
         let idle = {
             let mut conn = engine.store().read().await?;
@@ -65,7 +63,7 @@ async fn look_after_all(engine: &Engine) -> Result<()> {
             let states = context.workflow.states.iter().chain(&entries.workflow.states);
             let states = states.filter(|state| is_watched(state));
             let states: Vec<String> = states.map(|state| state.name.clone()).collect();
-            tasks::idle(&mut conn, &row.project.id, &states).await?
+            conn.tasks().idle(&row.project.id, &states).await?
         };
         for task in idle {
             look_after(engine, &task.id).await?;
@@ -77,7 +75,7 @@ async fn look_after_all(engine: &Engine) -> Result<()> {
 async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
     let adrift = {
         let mut conn = engine.store().read().await?;
-        match tasks::get(&mut conn, id).await? {
+        match conn.tasks().get(id).await? {
             Some(task) => {
                 let context = super::context::context_of(engine, &mut conn, &task).await?;
                 is_adrift(engine, &mut conn, &context, &task).await?
@@ -90,18 +88,18 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
     }
     // The second look, while nobody can write.
     let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, id).await? else { return Ok(()) };
+    let Some(mut task) = tx.tasks().get(id).await? else { return Ok(()) };
     let context = super::context::context_of(engine, &mut tx, &task).await?;
     if !is_adrift(engine, &mut tx, &context, &task).await? {
         return Ok(());
     }
     tracing::warn!(task = %id, state = %task.status, "nobody acts on a task; it goes to a person");
-    for row in executions::open(&mut tx, Some(std::slice::from_ref(id))).await? {
+    for row in tx.executions().open(Some(std::slice::from_ref(id))).await? {
         let mut lost = row.execution;
         lost.status = ExecutionStatus::Lost;
         lost.finished_at = Some(engine.now());
-        executions::update(&mut tx, &lost).await?;
-        processes::delete(&mut tx, &marker_of(lost.id.as_str()).0).await?;
+        tx.executions_mut().update(&lost).await?;
+        tx.processes_mut().delete(&marker_of(lost.id.as_str()).0).await?;
     }
     let message = format!("nothing is running, waiting or pending for this task in {}", task.status);
     let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
@@ -115,7 +113,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
 /// Whether an open task has neither an owner nor a reason to wait.
 async fn is_adrift(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<bool> {
@@ -128,7 +126,7 @@ async fn is_adrift(
     }
     if super::workers::is_attended(engine, &task.id)
         || features(engine).each(|feature| feature.attends).any(|attends| attends(engine, &task.id))
-        || steps::any_open(conn, &task.id).await?
+        || conn.steps().any_open(&task.id).await?
     {
         return Ok(false);
     }
@@ -143,9 +141,9 @@ fn is_watched(state: &State) -> bool {
 }
 
 /// Whether it is a person's turn.
-async fn person_acts(conn: &mut SqliteConnection, task: &TaskRow, state: &State) -> Result<bool> {
+async fn person_acts(conn: &mut ReadConnection, task: &TaskRow, state: &State) -> Result<bool> {
     let holder = match &state.role {
-        Some(role) => roles::holder(conn, &task.id, role).await?,
+        Some(role) => conn.roles().holder(&task.id, role).await?,
         None => None,
     };
     let agent_holds = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
@@ -158,7 +156,7 @@ async fn person_acts(conn: &mut SqliteConnection, task: &TaskRow, state: &State)
                 Action::AutoCascadeOnMergeResult,
                 Action::RunMerge,
             ];
-            let is_asked = reviews::last(conn, &task.id).await?.is_some_and(|review| {
+            let is_asked = conn.reviews().last(&task.id).await?.is_some_and(|review| {
                 is_reviewed(state)
                     && review.state == state.name
                     && matches!(review.status, ReviewStatus::AwaitingHuman | ReviewStatus::Passed)
@@ -173,7 +171,7 @@ async fn person_acts(conn: &mut SqliteConnection, task: &TaskRow, state: &State)
 }
 
 /// Whether a person put the task where it is.
-async fn put_there(conn: &mut SqliteConnection, task: &TaskRow) -> Result<bool> {
-    let last = transitions::last(conn, &task.id).await?;
+async fn put_there(conn: &mut ReadConnection, task: &TaskRow) -> Result<bool> {
+    let last = conn.transitions().last(&task.id).await?;
     Ok(last.is_some_and(|last| last.audience == Audience::UserOnly && last.cascade_depth == 0))
 }

@@ -6,7 +6,6 @@ use std::{
 };
 
 use forge_model::{ids::TaskId, time::Timestamp};
-use forge_store::table::tasks;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -137,7 +136,7 @@ async fn works_on(engine: &Engine, task: &TaskId) -> bool {
         if works_on_named(engine, &id) {
             return true;
         }
-        let parent = async { tasks::get(&mut *engine.store().read().await?, &id).await };
+        let parent = async { engine.store().read().await?.tasks().get(&id).await };
         match parent.await {
             Ok(row) => next = row.and_then(|row| row.parent_id),
             Err(error) => {

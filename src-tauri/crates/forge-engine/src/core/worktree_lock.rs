@@ -19,7 +19,6 @@ use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::workspace::{Workspace, WorkspaceLock, WorkspaceStatus};
-use forge_store::table::{tasks, workspaces};
 use notify::{RecursiveMode, Watcher as _};
 use serde_json::json;
 use tokio::sync::{Mutex as Queue, Notify, OwnedMutexGuard};
@@ -106,7 +105,7 @@ pub(crate) async fn run_locked(
     cancel: &CancellationToken,
     run: Acting,
 ) -> Result<End> {
-    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     let present = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Active);
     let Some(workspace) = present.filter(|workspace| Path::new(&workspace.path).is_dir()) else {
         return run(engine, s, cancel).await;
@@ -188,7 +187,7 @@ pub(crate) async fn refuse_locked(engine: &Engine, task: &TaskId, if_locked: IfL
     if if_locked == IfLocked::Wait {
         return Ok(());
     }
-    let workspace = workspaces::last(&mut *engine.store().read().await?, task).await?;
+    let workspace = engine.store().read().await?.workspaces().last(task).await?;
     let Some(workspace) = workspace else { return Ok(()) };
     let folder = task_folder(&workspace);
     if lock_queue(engine, &folder).try_lock_owned().is_err() {
@@ -310,7 +309,7 @@ async fn say_unlocked(engine: &Engine, task: &TaskId) -> Result<()> {
 
 async fn set_waiting(engine: &Engine, id: &TaskId, waiting: Option<Waiting>) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, id).await? else { return Ok(()) };
+    let Some(mut task) = tx.tasks().get(id).await? else { return Ok(()) };
     let of_a_lock = |waiting: &Waiting| waiting.reason == WaitReason::WorkspaceLocked;
     // What it waits for besides is not ours to take away.
     if task.waiting == waiting || (waiting.is_none() && !task.waiting.as_ref().is_some_and(of_a_lock)) {
@@ -318,7 +317,7 @@ async fn set_waiting(engine: &Engine, id: &TaskId, waiting: Option<Waiting>) -> 
     }
     let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
     task.waiting = waiting;
-    tasks::update(&mut tx, &mut task, engine.now()).await?;
+    tx.tasks_mut().update(&mut task, engine.now()).await?;
     engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
     tx.commit().await?;
     engine.made_progress();

@@ -11,9 +11,9 @@ use forge_model::task::{WaitReason, Waiting};
 use forge_model::time::Timestamp;
 use forge_model::usage::UsageSample;
 use forge_model::words::dollars;
-use forge_store::table::{executions, tasks::TaskRow};
+use forge_store::ReadConnection;
+use forge_store::table::tasks::TaskRow;
 use serde_json::Value;
-use sqlx::SqliteConnection;
 use tokio::time::Instant;
 
 use crate::{
@@ -124,10 +124,10 @@ pub(crate) async fn metered(
 pub(crate) async fn write_used(engine: &Engine, meter: &mut Meter, execution: &ExecutionId) -> Result<()> {
     meter.written = Some(Instant::now());
     let mut tx = engine.store().write().await?;
-    if let Some(row) = executions::get(&mut tx, execution).await? {
+    if let Some(row) = tx.executions().get(execution).await? {
         let mut execution = row.execution;
         meter.cost().write_into(&mut execution);
-        executions::set_used(&mut tx, &execution, meter.carry.as_ref()).await?;
+        tx.executions_mut().set_used(&execution, meter.carry.as_ref()).await?;
     }
     tx.commit().await?;
     meter.owes = false;
@@ -137,7 +137,7 @@ pub(crate) async fn write_used(engine: &Engine, meter: &mut Meter, execution: &E
 /// The limits of cost that count for a task's run, each with what was spent of it before, in micro-dollars.
 pub(crate) async fn limits_of_cost(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
     of: Option<&Metered<'_>>,
@@ -153,11 +153,11 @@ pub(crate) async fn limits_of_cost(
     if let Some(limit) = settings.task_micro_usd {
         // An entry's runs are its task's.
         let whose = task.parent_id.as_ref().filter(|_| is_entry(task)).unwrap_or(&task.id);
-        limits.push((CostScope::Task, limit, executions::cost_of_task(conn, whose, execution).await?));
+        limits.push((CostScope::Task, limit, conn.executions().cost_of_task(whose, execution).await?));
     }
     if let Some(limit) = settings.day_micro_usd {
         let since = day_of(engine.now()).0;
-        let spent = executions::cost_since(conn, &task.project_id, since, execution).await?;
+        let spent = conn.executions().cost_since(&task.project_id, since, execution).await?;
         limits.push((CostScope::Day, limit, spent));
     }
     Ok(limits)
@@ -167,7 +167,7 @@ pub(crate) async fn limits_of_cost(
 /// by itself.
 pub(crate) async fn cost_reached(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<(CostScope, u64, Option<Timestamp>)>> {
@@ -182,7 +182,7 @@ pub(crate) async fn cost_reached(
 /// A limit that passes by itself and keeps the task's agent from being started until then.
 pub(crate) async fn wait_for_day(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Waiting>> {

@@ -21,11 +21,13 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::usage::{UsageSample, by_model};
 use forge_model::words::dollars;
-use forge_store::Tx;
-use forge_store::table::ledger::{self, CostFilter, LedgerCursor};
-use forge_store::table::{agents, costs, costs::CostSample, executions, tasks::TaskRow};
+use forge_store::table::{
+    costs::CostSample,
+    ledger::{CostFilter, LedgerCursor},
+    tasks::TaskRow,
+};
+use forge_store::{ReadConnection, Tx};
 use serde_json::Value;
-use sqlx::SqliteConnection;
 
 use crate::{
     Engine, EngineError,
@@ -76,16 +78,16 @@ pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) 
     let Some(chain) = last_chain(tx, task).await? else { return Ok(()) };
     let last = &chain.last;
     if !matches!(last.status, ExecutionStatus::Finished | ExecutionStatus::Failed)
-        || costs::is_recorded(tx, &last.id).await?
+        || tx.costs().is_recorded(&last.id).await?
     {
         return Ok(());
     }
     let context = core::context::context_of(engine, tx, task).await?;
-    let Some(mut agent) = agents::get(tx, &last.agent_id).await? else { return Ok(()) };
+    let Some(mut agent) = tx.agents().get(&last.agent_id).await? else { return Ok(()) };
     let strategy = core::lineage::as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
     let model = main_model(&chain.used).unwrap_or_default().to_owned();
     let threshold = context.settings.inner_loop.cost_anomaly.threshold();
-    let before = costs::window(tx, &task.project_id, &model, threshold.median_window()).await?;
+    let before = tx.costs().window(&task.project_id, &model, threshold.median_window()).await?;
     let known: Vec<Option<u64>> = before.iter().copied().map(Some).collect();
     let judged = judge(&threshold, &known, chain.cost);
     let sample = CostSample {
@@ -103,7 +105,7 @@ pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) 
         is_anomaly: judged.is_anomaly(),
         ended_at: engine.now(),
     };
-    costs::insert(tx, &sample).await?;
+    tx.costs_mut().insert(&sample).await?;
     if sample.is_anomaly {
         tell_anomaly(engine, tx, &context, task, &sample, &judged, CostTokens::of(&chain.used)).await?;
     }
@@ -137,7 +139,7 @@ async fn tell_anomaly(
         tokens,
         attempts: sample.attempts,
     };
-    costs::insert_anomaly(tx, &task.project_id, &record).await?;
+    tx.costs_mut().insert_anomaly(&task.project_id, &record).await?;
     let (at, of) = (record.at, (Some(&task.project_id), Some(&record.task_id)));
     let mut facts = json(&record)?;
     // Events are small; the title is the task's.
@@ -159,7 +161,7 @@ async fn tell_anomaly(
 
 /// Exports the anomalies that are not exported yet.
 pub(crate) async fn export_new_anomalies(engine: &Engine) -> Result<()> {
-    let projects = costs::unexported(&mut *engine.store().read().await?).await?;
+    let projects = engine.store().read().await?.costs().unexported().await?;
     for project in projects {
         if let Err(error) = export_anomalies_of(engine, &project).await {
             tracing::warn!(%project, %error, "failed to export anomalies of cost");
@@ -171,7 +173,7 @@ pub(crate) async fn export_new_anomalies(engine: &Engine) -> Result<()> {
 async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()> {
     let (context, records) = {
         let mut conn = engine.store().read().await?;
-        (core::context::context(engine, &mut conn, project).await?, costs::records(&mut conn, project).await?)
+        (core::context::context(engine, &mut conn, project).await?, conn.costs().records(project).await?)
     };
     let mut lines = String::new();
     for record in &records {
@@ -182,7 +184,7 @@ async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()>
     export::export(engine, &context, EXPORT, lines).await?;
     let mut tx = engine.store().write().await?;
     for record in &records {
-        costs::set_exported(&mut tx, &record.execution_id).await?;
+        tx.costs_mut().set_exported(&record.execution_id).await?;
     }
     Ok(tx.commit().await?)
 }
@@ -196,7 +198,7 @@ pub(crate) async fn cost_ledger(
 ) -> Result<CostPage> {
     let behind = cursor.map(parse_cursor).transpose()?;
     let mut page =
-        ledger::page(&mut *engine.store().read().await?, filter, behind, limit.saturating_add(1)).await?;
+        engine.store().read().await?.cost_ledger().page(filter, behind, limit.saturating_add(1)).await?;
     let is_more = page.len() > limit as usize;
     page.truncate(limit as usize);
     let next_cursor = page.last().filter(|_| is_more).map(|((at, seq), _)| format!("{at}:{seq}"));
@@ -218,19 +220,19 @@ pub(crate) async fn cost_csv(
 
 /// Sums over the runs of a time.
 pub(crate) async fn cost_totals(engine: &Engine, filter: &CostFilter) -> Result<CostTotals> {
-    Ok(ledger::totals(&mut *engine.store().read().await?, filter, MOST_SUMS).await?)
+    Ok(engine.store().read().await?.cost_ledger().totals(filter, MOST_SUMS).await?)
 }
 
 /// The course of what coder runs cost, with no more points than can be seen.
 pub(crate) async fn cost_series(engine: &Engine, filter: &CostFilter) -> Result<CostSeries> {
     let mut conn = engine.store().read().await?;
-    let mut rows = costs::lines(&mut conn, filter).await?;
+    let mut rows = conn.costs().lines(filter).await?;
     let left_off = u32::try_from(rows.len().saturating_sub(MOST_LINES)).unwrap_or(u32::MAX);
     rows.truncate(MOST_LINES);
     let all: usize = rows.iter().map(|row| row.known as usize).sum();
     let mut lines = Vec::with_capacity(rows.len());
     for row in rows {
-        let points = costs::points(&mut conn, filter, &row).await?;
+        let points = conn.costs().points(filter, &row).await?;
         // Each line has its part of the points, the short ones all of theirs.
         let part = MOST_POINTS.saturating_mul(points.len()).checked_div(all).unwrap_or(0).max(20);
         let shown = if all > MOST_POINTS { thinned(points, part) } else { points };
@@ -255,7 +257,7 @@ pub(crate) async fn cost_anomalies(
     task: Option<&TaskId>,
     limit: u32,
 ) -> Result<Vec<CostAnomalyEntry>> {
-    Ok(costs::anomalies(&mut *engine.store().read().await?, filter, task, limit).await?)
+    Ok(engine.store().read().await?.costs().anomalies(filter, task, limit).await?)
 }
 
 /// The task that a run's cost is counted to: of a race's entry, the raced one.
@@ -264,13 +266,13 @@ fn counted_to(task: &TaskRow) -> &TaskId {
 }
 
 /// The last coder run of a task with those that it goes on from.
-async fn last_chain(conn: &mut SqliteConnection, task: &TaskRow) -> Result<Option<Chain>> {
-    let Some(row) = executions::last_of(conn, &task.id, ExecutionRole::Coder).await? else { return Ok(None) };
+async fn last_chain(conn: &mut ReadConnection, task: &TaskRow) -> Result<Option<Chain>> {
+    let Some(row) = conn.executions().last_of(&task.id, ExecutionRole::Coder).await? else { return Ok(None) };
     if !row.goes_on {
         let (cost, used) = (row.execution.cost_micro_usd, row.execution.models.clone());
         return Ok(Some(Chain { last: row.execution, attempts: 1, cost, used }));
     }
-    let all = executions::list(conn, &task.id).await?;
+    let all = conn.executions().list(&task.id).await?;
     let mut runs = Vec::new();
     for row in all.into_iter().rev().filter(|row| row.execution.role == ExecutionRole::Coder) {
         let goes_on = row.goes_on;

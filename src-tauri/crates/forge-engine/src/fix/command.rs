@@ -16,9 +16,7 @@ use forge_model::review::ReviewStatus;
 use forge_model::transition::StepKind;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{
-    executions, fixes, reviews, steps, steps::StepRow, tasks::TaskRow, transitions, workspaces,
-};
+use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -42,22 +40,19 @@ pub(crate) async fn fixes(engine: &Engine, id: &TaskId) -> Result<Fixes> {
     super::superseded::supersede_fixes(engine, id).await;
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    Ok(Fixes {
-        proposals: fixes::of_task(&mut conn, id).await?,
-        drafts: fixes::drafts_of(&mut conn, id).await?,
-    })
+    Ok(Fixes { proposals: conn.fixes().of_task(id).await?, drafts: conn.fixes().drafts_of(id).await? })
 }
 
 /// The proposals of a project, oldest first.
 pub(crate) async fn fixes_of_project(engine: &Engine, id: &ProjectId) -> Result<Vec<FixProposal>> {
     let mut conn = engine.store().read().await?;
     core::context::context(engine, &mut conn, id).await?;
-    Ok(fixes::of_project(&mut conn, id).await?)
+    Ok(conn.fixes().of_project(id).await?)
 }
 
 /// The task that a fix was drafted for. Tasks whose files were the same when the same was drafted share its name.
 pub(crate) async fn task_of_fix(engine: &Engine, fix: &str, task: Option<&TaskId>) -> Result<TaskId> {
-    let tasks = fixes::tasks_of(&mut *engine.store().read().await?, fix).await?;
+    let tasks = engine.store().read().await?.fixes().tasks_of(fix).await?;
     match tasks.as_slice() {
         all if task.is_some() => {
             all.iter().find(|id| Some(*id) == task).cloned().ok_or_else(|| EngineError::not_found("fix", fix))
@@ -111,7 +106,7 @@ pub(crate) async fn rollback_fix(
 pub(crate) async fn reject_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
     let mut tx = engine.store().write().await?;
     let (task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
-    let mut fix = fixes::get(&mut tx, id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
+    let mut fix = tx.fixes().get(id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
     require(&fix, &[FixStatus::Drafted])?;
     fix.decided_by = Some(actor);
     write_fix(engine, &mut tx, &task, &mut fix, FixStatus::Rejected).await?;
@@ -125,16 +120,16 @@ async fn want_fix(engine: &Engine, actor: &Actor, id: &TaskId, fix: &str) -> Res
     let Actor::Agent { id: agent } = actor else { return Ok(None) };
     let mut tx = engine.store().write().await?;
     let (task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
-    let open = executions::open(&mut tx, Some(std::slice::from_ref(id))).await?;
+    let open = tx.executions().open(Some(std::slice::from_ref(id))).await?;
     let judges = |run: &Execution| run.role == ExecutionRole::Reviewer && run.agent_id == *agent;
     if !open.iter().any(|row| judges(&row.execution)) {
         return Ok(None);
     }
-    let found = fixes::get(&mut tx, id, fix).await?;
+    let found = tx.fixes().get(id, fix).await?;
     let mut fix = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
     require(&fix, &[FixStatus::Drafted])?;
     (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
-    fixes::update(&mut tx, &fix).await?;
+    tx.fixes_mut().update(&fix).await?;
     engine
         .emit(&mut tx, EventType::TaskUpdated, &task, &fix.fix_id, &json!({ "fix_id": fix.fix_id }))
         .await?;
@@ -152,10 +147,10 @@ async fn take_up(
 ) -> Result<(TaskRow, std::sync::Arc<ProjectContext>, Workspace, FixProposal, WorkspaceHold)> {
     let mut conn = engine.store().read().await?;
     let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
-    let found = fixes::get(&mut conn, id, fix).await?;
+    let found = conn.fixes().get(id, fix).await?;
     let found = found.ok_or_else(|| EngineError::not_found("fix", fix))?;
     require(&found, statuses)?;
-    let workspace = workspaces::last(&mut conn, id).await?;
+    let workspace = conn.workspaces().last(id).await?;
     let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
     let Some(workspace) = present else {
         return Err(EngineError::conflict(
@@ -163,11 +158,11 @@ async fn take_up(
             "the task has no worktree to change",
         ));
     };
-    let runs = !executions::open(&mut conn, Some(std::slice::from_ref(id))).await?.is_empty();
-    if runs || steps::any_open(&mut conn, id).await? {
+    let runs = !conn.executions().open(Some(std::slice::from_ref(id))).await?.is_empty();
+    if runs || conn.steps().any_open(id).await? {
         return Err(blocked("the task is in progress: wait until it finishes, or stop it first"));
     }
-    let review = reviews::last(&mut conn, id).await?;
+    let review = conn.reviews().last(id).await?;
     let undecided = |status| matches!(status, ReviewStatus::Running | ReviewStatus::AwaitingHuman);
     if review.is_some_and(|review| undecided(review.status)) {
         return Err(blocked("a review is open: send the task back first"));
@@ -190,7 +185,7 @@ pub(crate) async fn land_fix(
         Ok(landed) => return landed,
         Err(panic) => panic,
     };
-    let stored = async || fixes::get(&mut *engine.store().read().await?, &fix.task_id, &fix.fix_id).await;
+    let stored = async || engine.store().read().await?.fixes().get(&fix.task_id, &fix.fix_id).await;
     if let Some(half) = stored().await?.filter(is_half_applied) {
         recover_half_applied(engine, &half).await?;
     }
@@ -221,16 +216,16 @@ async fn intend_and_land(
     let commit = commit.map_err(refusal)?;
     fix.applied_commit = Some(commit.clone());
     let mut tx = engine.store().write().await?;
-    let stored = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await?;
+    let stored = tx.fixes().get(&fix.task_id, &fix.fix_id).await?;
     let stored = stored.ok_or_else(|| EngineError::not_found("fix", &fix.fix_id))?;
     require(&stored, &[FixStatus::Drafted])?;
-    fixes::update(&mut tx, &fix).await?;
+    tx.fixes_mut().update(&fix).await?;
     tx.commit().await?;
     engine.point("fix.intended");
     if let Err(error) = land_on(engine, of, &commit, &head).await {
         fix.applied_commit = None;
         let mut tx = engine.store().write().await?;
-        fixes::update(&mut tx, &fix).await?;
+        tx.fixes_mut().update(&fix).await?;
         tx.commit().await?;
         return Err(error);
     }
@@ -309,8 +304,8 @@ async fn land_on(engine: &Engine, of: &Fixing<'_>, commit: &str, head: &str) -> 
 pub(crate) async fn queue_verification(tx: &mut Tx, task: &TaskRow, fix: &FixProposal) -> Result<()> {
     let mut step = StepRow::pending(&task.id, &task.status, StepKind::VerifyFix, "fix");
     step.params = Some(json!({ "fix_id": fix.fix_id }));
-    step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
-    Ok(steps::insert(tx, &mut step).await?)
+    step.transition_seq = tx.transitions().last(&task.id).await?.map(|last| last.seq);
+    Ok(tx.steps_mut().insert(&mut step).await?)
 }
 
 fn require(fix: &FixProposal, statuses: &[FixStatus]) -> Result<()> {
@@ -344,8 +339,8 @@ pub(crate) async fn recover_half_applied(engine: &Engine, fix: &FixProposal) -> 
     let (task, context, workspace, reviewing) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, &fix.task_id, None).await?;
-        let workspace = workspaces::last(&mut conn, &task.id).await?;
-        let review = reviews::last(&mut conn, &task.id).await?;
+        let workspace = conn.workspaces().last(&task.id).await?;
+        let review = conn.reviews().last(&task.id).await?;
         let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
         (task, context, workspace, review.is_some_and(|review| of_it(&review)))
     };
@@ -359,7 +354,7 @@ pub(crate) async fn recover_half_applied(engine: &Engine, fix: &FixProposal) -> 
         _ => false,
     };
     let mut tx = engine.store().write().await?;
-    let Some(mut fix) = fixes::get(&mut tx, &fix.task_id, &fix.fix_id).await? else { return Ok(()) };
+    let Some(mut fix) = tx.fixes().get(&fix.task_id, &fix.fix_id).await? else { return Ok(()) };
     if landed {
         // The review that applied it, or has it applied for its reviewer, runs the check again by itself.
         if !reviewing && fix.wanted_by.is_none() {
@@ -368,7 +363,7 @@ pub(crate) async fn recover_half_applied(engine: &Engine, fix: &FixProposal) -> 
         write_fix(engine, &mut tx, &task, &mut fix, FixStatus::Applied).await?;
     } else {
         fix.applied_commit = None;
-        fixes::update(&mut tx, &fix).await?;
+        tx.fixes_mut().update(&fix).await?;
     }
     tx.commit().await?;
     export_fixes(engine, &context, None).await;

@@ -4,15 +4,13 @@ use forge_agents::{LogReader, marker_of};
 use forge_git::{GitError, Way};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionStatus;
-use forge_model::fix::{
-    DraftStatus, FixAuthor, FixDraft, FixProposal, FixStatus, MAX_ANSWER_BYTES, PatchRefusal, read_patch,
-};
-use forge_model::fix_prompt::SHOWN_BYTES;
+use forge_model::fix::{DraftStatus, FixAuthor, FixDraft, FixProposal, FixStatus};
 use forge_model::log::EntryKind;
 use forge_model::postmortem::PostmortemCause;
+use forge_prompt::fix::SHOWN_BYTES;
+use forge_reading::patch::{MAX_ANSWER_BYTES, Patch, PatchRefusal, read_patch};
 use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{agents, executions, fixes, processes, reviews, tasks};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -60,12 +58,12 @@ async fn record_draft(
     drafted: std::result::Result<FixProposal, String>,
 ) -> Result<Option<FixProposal>> {
     let mut tx = engine.store().write().await?;
-    let Some(task) = tasks::get(&mut tx, &draft.task_id).await? else { return Ok(None) };
+    let Some(task) = tx.tasks().get(&draft.task_id).await? else { return Ok(None) };
     let context = core::context::context_of(engine, &mut tx, &task).await?;
     let mut proposal = None;
     draft.finished_at = Some(engine.now());
     match drafted {
-        Ok(fix) if fixes::insert(&mut tx, &fix).await? => {
+        Ok(fix) if tx.fixes_mut().insert(&fix).await? => {
             draft.status = DraftStatus::Drafted;
             draft.fix_id = Some(fix.fix_id.clone());
             proposal = Some(fix);
@@ -81,7 +79,7 @@ async fn record_draft(
             draft.reason = Some(why);
         }
     }
-    fixes::update_draft(&mut tx, &draft).await?;
+    tx.fixes_mut().update_draft(&draft).await?;
     if is_closed(&context, &task) {
         supersede_all(engine, &mut tx, &task, "the task is closed").await?;
     }
@@ -108,9 +106,9 @@ async fn try_draft(
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, &draft.task_id, None).await?;
         // In a race that is the entry, which has the check's log.
-        let judged = reviews::task_of(&mut conn, &draft.review_id).await?;
+        let judged = conn.reviews().task_of(&draft.review_id).await?;
         let judged = judged.unwrap_or_else(|| task.id.clone());
-        let agent = agents::get(&mut conn, &draft.agent_id).await?;
+        let agent = conn.agents().get(&draft.agent_id).await?;
         let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
         let title = task.title.clone();
         (task, context, agent, title, judged)
@@ -129,7 +127,7 @@ async fn try_draft(
     let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
     let output = output_of(engine, &task.project_id, &judged, &log_id).await?;
     let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
-    let asked = forge_model::fix_prompt::FixPrompt {
+    let asked = forge_prompt::fix::FixPrompt {
         title: &title,
         gate: &draft.gate,
         output: &output,
@@ -137,7 +135,7 @@ async fn try_draft(
         content: &content,
         max_lines,
     };
-    let prompt = forge_model::fix_prompt::fix_prompt(&asked);
+    let prompt = forge_prompt::fix::fix_prompt(&asked);
     let execution = drafter::run_drafter(engine, (&task, &context, &agent), draft, &prompt, cancel).await?;
     if execution.status != ExecutionStatus::Finished {
         let why = execution.error.map_or_else(|| "stopped".to_owned(), |error| error.message);
@@ -189,7 +187,7 @@ async fn read_answer(
     log_id: &str,
     file: &str,
     max_lines: u32,
-) -> Result<std::result::Result<forge_model::fix::Patch, PatchRefusal>> {
+) -> Result<std::result::Result<Patch, PatchRefusal>> {
     let (dir, log_id) = (engine.log_dir(&task.project_id, &task.id), log_id.to_owned());
     let read = tokio::task::spawn_blocking(move || {
         let (mut texts, mut bytes) = (Vec::new(), 0);
@@ -212,11 +210,11 @@ async fn read_answer(
 /// Ends the run of a draft, if it is still open: what it did is lost.
 pub(crate) async fn lose_drafter(engine: &Engine, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
     let Some(id) = &draft.execution_id else { return Ok(()) };
-    let open = executions::get(tx, id).await?.filter(|row| !row.execution.status.is_over());
+    let open = tx.executions().get(id).await?.filter(|row| !row.execution.status.is_over());
     let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
     execution.status = ExecutionStatus::Lost;
     execution.finished_at = Some(engine.now());
-    executions::update(tx, &execution).await?;
-    processes::delete(tx, &marker_of(execution.id.as_str()).0).await?;
+    tx.executions_mut().update(&execution).await?;
+    tx.processes_mut().delete(&marker_of(execution.id.as_str()).0).await?;
     Ok(())
 }

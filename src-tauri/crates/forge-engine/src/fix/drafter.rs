@@ -21,10 +21,7 @@ use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::fix::FixDraft;
 use forge_model::ids::ExecutionId;
 use forge_model::time::Timestamp;
-use forge_store::table::processes::ProcessRow;
-use forge_store::table::{
-    approvals, executions, executions::ExecutionRow, fixes, limits, processes, tasks::TaskRow, transitions,
-};
+use forge_store::table::{executions::ExecutionRow, processes::ProcessRow, tasks::TaskRow};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -60,7 +57,7 @@ pub(crate) async fn run_drafter(
     let of = Metered { context, task, agent, execution: &id };
     let left = {
         let mut conn = engine.store().read().await?;
-        if limits::of(&mut conn, &agent.id).await?.is_some_and(|until| until > engine.now()) {
+        if conn.limits().of(&agent.id).await?.is_some_and(|until| until > engine.now()) {
             return Err(Undrafted::ProviderLimit { agent: agent.name.clone() });
         }
         cost::meter::limits_of_cost(engine, &mut conn, context, task, Some(&of)).await?
@@ -123,8 +120,8 @@ async fn record_drafter(
 ) -> Result<Execution> {
     let mut tx = engine.store().write().await?;
     let role = ExecutionRole::Drafter;
-    let coder = executions::last_of(&mut tx, &task.id, ExecutionRole::Coder).await?;
-    let attempt = executions::count(&mut tx, &task.id, role.as_str()).await? + 1;
+    let coder = tx.executions().last_of(&task.id, ExecutionRole::Coder).await?;
+    let attempt = tx.executions().count(&task.id, role.as_str()).await? + 1;
     let begun = Execution::begun(id, task.id.clone(), agent.id.clone(), role, engine.now());
     let execution = Execution {
         attempt,
@@ -139,12 +136,12 @@ async fn record_drafter(
         goes_on: false,
         corrections: Vec::new(),
         spends: None,
-        after_transition: transitions::max_seq(&mut tx).await?,
+        after_transition: tx.transitions().max_seq().await?,
         execution: execution.clone(),
     };
-    executions::insert(&mut tx, &row).await?;
+    tx.executions_mut().insert(&row).await?;
     draft.execution_id = Some(execution.id.clone());
-    fixes::update_draft(&mut tx, draft).await?;
+    tx.fixes_mut().update_draft(draft).await?;
     // Recorded before there is a process: its marker finds it even if this is all that was written.
     let process = ProcessRow {
         marker: marker_of(execution.id.as_str()).0,
@@ -154,7 +151,7 @@ async fn record_drafter(
         boot_id: String::new(),
         started_at: engine.now(),
     };
-    processes::insert(&mut tx, &process).await?;
+    tx.processes_mut().insert(&process).await?;
     let facts = json!({ "agent_id": agent.id, "attempt": execution.attempt, "role": role });
     engine.emit(&mut tx, EventType::ExecutionStarted, task, execution.id.as_str(), &facts).await?;
     tx.commit().await?;
@@ -195,7 +192,7 @@ async fn run_in_folder(
     env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
     env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
     let mut tx = engine.store().write().await?;
-    executions::set_withheld(&mut tx, &execution.id, &environment.withheld_names()).await?;
+    tx.executions_mut().set_withheld(&execution.id, &environment.withheld_names()).await?;
     tx.commit().await?;
     let limits = limits_of(agent);
     let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
@@ -256,22 +253,22 @@ async fn end_drafter(
 ) -> Result<Execution> {
     let mut execution = execution.clone();
     let mut tx = engine.store().write().await?;
-    processes::delete(&mut tx, &marker_of(execution.id.as_str()).0).await?;
+    tx.processes_mut().delete(&marker_of(execution.id.as_str()).0).await?;
     if engine.inner.shutdown.is_cancelled() && outcome.result.is_err() {
         // The next start sees that it was cut short.
         tx.commit().await?;
         execution.status = ExecutionStatus::Lost;
         return Ok(execution);
     }
-    if let Some(row) = executions::get(&mut tx, &execution.id).await? {
+    if let Some(row) = tx.executions().get(&execution.id).await? {
         execution = row.execution;
     }
     let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
     write_end(&mut execution, outcome, cost, stopped, engine.now());
-    executions::update(&mut tx, &execution).await?;
-    approvals::expire(&mut tx, &execution.id, None, engine.now()).await?;
+    tx.executions_mut().update(&execution).await?;
+    tx.approvals_mut().expire(&execution.id, None, engine.now()).await?;
     if let Err(AgentError::RateLimited { until_ms }) = &outcome.result {
-        limits::put(&mut tx, &execution.agent_id, Timestamp(*until_ms)).await?;
+        tx.limits_mut().put(&execution.agent_id, Timestamp(*until_ms)).await?;
     }
     let facts = json!({ "status": execution.status, "role": execution.role });
     engine.emit(&mut tx, EventType::ExecutionFinished, task, execution.id.as_str(), &facts).await?;

@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 
 use forge_agents::adapter;
 use forge_model::agent::Agent;
-use forge_model::diagnostic::{changed_file, diagnostics};
 use forge_model::event::EventType;
 use forge_model::fix::{DraftStatus, FixDraft, FixGate, MAX_FAILURE_IDS};
 use forge_model::review::{Review, ReviewStep};
 use forge_model::workspace::Workspace;
-use forge_store::table::{agents, fixes, roles, tasks, tasks::TaskRow};
+use forge_reading::diagnostic::{changed_file, diagnostics};
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
@@ -126,12 +126,12 @@ async fn drafter(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> R
     let id = match &context.settings.inner_loop.auto_fix.agent_id {
         Some(id) => Some(id.clone()),
         None => match context.work_role() {
-            Some(role) => roles::holder(&mut conn, &task.id, role).await?.and_then(|holder| holder.id),
+            Some(role) => conn.roles().holder(&task.id, role).await?.and_then(|holder| holder.id),
             None => None,
         },
     };
     let agent = match id {
-        Some(id) => agents::get(&mut conn, &id).await?,
+        Some(id) => conn.agents().get(&id).await?,
         None => None,
     };
     Ok(agent.filter(|agent| !agent.paused && adapter(agent.adapter).capabilities().draft))
@@ -156,21 +156,21 @@ pub(crate) fn start_draft(engine: &Engine, draft: FixDraft) {
 
 /// Settles what an earlier process left: drafts are dropped, what was about to be applied is or is not.
 pub(crate) async fn recover_fixes(engine: &Engine) -> Result<()> {
-    let open = fixes::open_drafts(&mut *engine.store().read().await?).await?;
+    let open = engine.store().read().await?.fixes().open_drafts().await?;
     for mut draft in open {
         let mut tx = engine.store().write().await?;
         lose_drafter(engine, &mut tx, &draft).await?;
         draft.status = DraftStatus::Dropped;
         draft.reason = Some("Forge ended while it was drafted".to_owned());
         draft.finished_at = Some(engine.now());
-        fixes::update_draft(&mut tx, &draft).await?;
-        if let Some(task) = tasks::get(&mut tx, &draft.task_id).await? {
+        tx.fixes_mut().update_draft(&draft).await?;
+        if let Some(task) = tx.tasks().get(&draft.task_id).await? {
             let facts = json!({ "review_id": draft.review_id, "status": draft.status });
             engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
         }
         tx.commit().await?;
     }
-    let half = fixes::half_applied(&mut *engine.store().read().await?).await?;
+    let half = engine.store().read().await?.fixes().half_applied().await?;
     for fix in half {
         if let Err(error) = recover_half_applied(engine, &fix).await {
             tracing::warn!(task = %fix.task_id, fix = %fix.fix_id, %error, "failed to see whether a fix was applied");

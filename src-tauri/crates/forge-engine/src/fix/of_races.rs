@@ -2,26 +2,25 @@
 
 use forge_model::fix::FixProposal;
 use forge_model::race::{Race, RaceStatus};
-use forge_store::table::{races, reviews};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
 
 use crate::error::Result;
 
 /// The race whose entry's work a fix was drafted on.
-pub(crate) async fn race_of_fix(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Option<Race>> {
-    match reviews::task_of(conn, &fix.review_id).await? {
-        Some(entry) if fix.strategy.is_some() => Ok(races::of_entry(conn, &entry).await?),
+pub(crate) async fn race_of_fix(conn: &mut ReadConnection, fix: &FixProposal) -> Result<Option<Race>> {
+    match conn.reviews().task_of(&fix.review_id).await? {
+        Some(entry) if fix.strategy.is_some() => Ok(conn.races().of_entry(&entry).await?),
         _ => Ok(None),
     }
 }
 
 /// Whether the work that a fix was drafted on is the task's, or can still become it.
-pub(crate) async fn is_of_present_work(conn: &mut SqliteConnection, fix: &FixProposal) -> Result<Standing> {
+pub(crate) async fn is_of_present_work(conn: &mut ReadConnection, fix: &FixProposal) -> Result<Standing> {
     if fix.strategy.is_none() {
         return Ok(Standing::Own);
     }
     let Some(race) = race_of_fix(conn, fix).await? else { return Ok(Standing::Gone) };
-    let last = races::last(conn, &fix.task_id).await?;
+    let last = conn.races().last(&fix.task_id).await?;
     if last.is_none_or(|last| last.id != race.id) {
         return Ok(Standing::Gone);
     }

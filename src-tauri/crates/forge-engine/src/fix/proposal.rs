@@ -2,11 +2,11 @@
 
 use forge_agents::LogReader;
 use forge_model::event::EventType;
-use forge_model::fix::{FixProposal, FixStatus, PatchRefusal};
+use forge_model::fix::{FixProposal, FixStatus};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::log::EntryKind;
+use forge_reading::patch::PatchRefusal;
 use forge_store::Tx;
-use forge_store::table::fixes;
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
@@ -76,7 +76,7 @@ pub(crate) async fn write_fix(
 ) -> Result<()> {
     fix.status = status;
     fix.updated_at = engine.now();
-    fixes::update(tx, fix).await?;
+    tx.fixes_mut().update(fix).await?;
     let facts = json!({ "fix_id": fix.fix_id, "status": status });
     let event = match status {
         FixStatus::Drafted => EventType::FixDrafted,
@@ -99,7 +99,7 @@ pub(crate) async fn export_fixes(engine: &Engine, context: &ProjectContext, new:
             let path = format!("{PATCHES}/{}.patch", fix.fix_id);
             export::export(engine, context, &path, fix.patch.clone()).await?;
         }
-        let all = fixes::of_project(&mut *engine.store().read().await?, &context.project.id).await?;
+        let all = engine.store().read().await?.fixes().of_project(&context.project.id).await?;
         let mut list = json!(all);
         // The patch has a file of its own.
         for fix in list.as_array_mut().into_iter().flatten() {

@@ -6,7 +6,6 @@ use forge_model::execution::Execution;
 use forge_model::fix::{FixProposal, FixStatus, FixVerification};
 use forge_model::review::{Review, ReviewStep};
 use forge_model::workspace::Workspace;
-use forge_store::table::{fixes, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -25,8 +24,8 @@ pub(crate) async fn verify_fix(engine: &Engine, s: &Stepping, cancel: &Cancellat
     let id = s.step.params.as_ref().and_then(|params| params.get("fix_id")).and_then(|id| id.as_str());
     let (fix, workspace) = {
         let mut conn = engine.store().read().await?;
-        let fix = fixes::get(&mut conn, &s.task.id, id.unwrap_or_default()).await?;
-        (fix, workspaces::last(&mut conn, &s.task.id).await?)
+        let fix = conn.fixes().get(&s.task.id, id.unwrap_or_default()).await?;
+        (fix, conn.workspaces().last(&s.task.id).await?)
     };
     let Some(fix) = fix.filter(|fix| fix.status == FixStatus::Applied) else {
         return Ok(End::skipped("the fix is no longer applied"));
@@ -57,9 +56,9 @@ async fn check_with_fix(
     let stat =
         workspace::measure::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
     let mut tx = engine.store().write().await?;
-    if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+    if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = Some(stat);
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
     }
     tx.commit().await?;
     review::look_at_changed_work(engine, &s.task.id).await?;
@@ -75,7 +74,7 @@ pub(crate) async fn settle_wanted(
     sent_back: bool,
     cancel: &CancellationToken,
 ) -> Result<bool> {
-    let all = fixes::of_task(&mut *engine.store().read().await?, &s.task.id).await?;
+    let all = engine.store().read().await?.fixes().of_task(&s.task.id).await?;
     for fix in all {
         let Some(actor) = fix.wanted_by.clone() else { continue };
         // Of an earlier run that nobody settled, a wish is over.
@@ -123,7 +122,7 @@ pub(crate) async fn apply_and_check(
 
 async fn forget_wish(engine: &Engine, fix: &FixProposal) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    fixes::forget_wish(&mut tx, fix).await?;
+    tx.fixes_mut().forget_wish(fix).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -170,7 +169,7 @@ pub(crate) async fn settle_fix(
 
 /// The fix that stands applied for a review.
 pub(crate) async fn applied_for(engine: &Engine, review: &Review) -> Result<Option<FixProposal>> {
-    let all = fixes::of_task(&mut *engine.store().read().await?, &review.task_id).await?;
+    let all = engine.store().read().await?.fixes().of_task(&review.task_id).await?;
     Ok(all.into_iter().find(|fix| fix.review_id == review.id && fix.status == FixStatus::Applied))
 }
 
@@ -189,7 +188,7 @@ pub(crate) async fn fix_in_place(
     }
     let Some(draft) = super::plan_draft(engine, s, review, workspace, check).await else { return Ok(None) };
     let mut tx = engine.store().write().await?;
-    let first = fixes::begin_draft(&mut tx, &draft).await?;
+    let first = tx.fixes_mut().begin_draft(&draft).await?;
     tx.commit().await?;
     if !first {
         return Ok(None);

@@ -5,7 +5,6 @@ use forge_model::ids::TaskId;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{fixes, workspaces};
 
 use crate::{
     Engine,
@@ -33,7 +32,7 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
     let (task, context, open) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
-        (task, context, fixes::of_task(&mut conn, id).await?)
+        (task, context, conn.fixes().of_task(id).await?)
     };
     // A fix that is being verified may be taken back, and the file is then as it was.
     if open.iter().any(|fix| fix.status == FixStatus::Applied) {
@@ -47,7 +46,7 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
     let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
     // A branch that somebody deleted can be restored; one that went with its worktree cannot.
     let is_set_aside = head.is_none() && {
-        let workspace = workspaces::last(&mut *engine.store().read().await?, id).await?;
+        let workspace = engine.store().read().await?.workspaces().last(id).await?;
         workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
     };
     for fix in open {
@@ -87,7 +86,7 @@ pub(crate) async fn supersede(
     why: Option<&str>,
 ) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let Some(fix) = fixes::get(&mut tx, &task.id, fix).await?.filter(is_waiting) else {
+    let Some(fix) = tx.fixes().get(&task.id, fix).await?.filter(is_waiting) else {
         return Ok(());
     };
     let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
@@ -109,7 +108,7 @@ pub(crate) async fn supersede_of_closed(engine: &Engine, tx: &mut Tx, moved: Mov
 
 /// Marks every open proposal of a task: what they were drafted on is not worked on any more.
 pub(crate) async fn supersede_all(engine: &Engine, tx: &mut Tx, task: &TaskRow, why: &str) -> Result<()> {
-    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+    for fix in tx.fixes().of_task(&task.id).await?.into_iter().filter(is_waiting) {
         mark_superseded(engine, tx, task, fix, why).await?;
     }
     Ok(())
@@ -130,7 +129,7 @@ pub(crate) async fn mark_superseded(
 
 /// Marks the open fixes of entries whose work cannot become the task's any more.
 pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    for fix in fixes::of_task(tx, &task.id).await?.into_iter().filter(is_waiting) {
+    for fix in tx.fixes().of_task(&task.id).await?.into_iter().filter(is_waiting) {
         if is_of_present_work(tx, &fix).await? == Standing::Gone {
             mark_superseded(engine, tx, task, fix, "its entry is not the winner").await?;
         }

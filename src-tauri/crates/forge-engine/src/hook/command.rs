@@ -11,9 +11,7 @@ use forge_model::task::{EntryBarrier, HolderKind};
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{LifecycleEvent, Phase};
 use forge_store::Tx;
-use forge_store::table::{
-    executions, roles, steps, steps::StepRow, tasks, tasks::TaskRow, transitions, workspaces,
-};
+use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -199,14 +197,14 @@ async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRe
             return Err(EngineError::invalid("task_id", "belongs to another project"));
         }
         log_dir = engine.log_dir(project, &id);
-        workspace = usable(workspaces::last(&mut conn, &id).await?);
+        workspace = usable(conn.workspaces().last(&id).await?);
         let role = context.work_role().unwrap_or_default();
-        let holder = roles::holder(&mut conn, &id, role).await?;
+        let holder = conn.roles().holder(&id, role).await?;
         facts.agent = holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id);
         facts.status.clone_from(&row.status);
-        facts.previous = transitions::last(&mut conn, &id).await?.map(|last| last.from).unwrap_or_default();
+        facts.previous = conn.transitions().last(&id).await?.map(|last| last.from).unwrap_or_default();
         if event != LifecycleEvent::BeforeWork {
-            facts.execution = executions::last(&mut conn, &id).await?.map(|row| row.execution.id);
+            facts.execution = conn.executions().last(&id).await?.map(|row| row.execution.id);
         }
         task = Some(row);
     }
@@ -222,7 +220,7 @@ pub(crate) async fn go_on_behind_barrier(
     task: &mut TaskRow,
     skipped: Option<SkippedOnce>,
 ) -> Result<()> {
-    let all = steps::list(tx, &task.id).await?;
+    let all = tx.steps().list(&task.id).await?;
     let failed = all
         .iter()
         .rposition(|step| is_blocking(step) && step.outcome == Some(StepOutcome::Failed))
@@ -252,13 +250,13 @@ pub(crate) async fn go_on_behind_barrier(
         list.push(clear);
     }
     for mut step in list {
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
     let now = engine.now();
     task.entry_barrier = Some(EntryBarrier { state: task.status.clone(), since: now });
     task.error_annotation = None;
     task.waiting = None;
-    tasks::update(tx, task, now).await?;
+    tx.tasks_mut().update(task, now).await?;
     let facts = json!({ "hook": HookStep::of(failed)?.reference() });
     engine.emit(tx, forge_model::event::EventType::TaskUnblocked, task, task.id.as_str(), &facts).await
 }

@@ -17,7 +17,7 @@ use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepStatus};
 use forge_model::workflow::{Action, LifecycleEvent, Phase, StateKind};
 use forge_store::Tx;
-use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
+use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -154,10 +154,10 @@ async fn work_that_stops(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) 
     if !listened || !active || is_ordered(task) || task.entry_barrier.is_some() {
         return Ok(None);
     }
-    if steps::is_work_stopped(tx, &task.id, &task.status).await? {
+    if tx.steps().is_work_stopped(&task.id, &task.status).await? {
         return Ok(None);
     }
-    let run = executions::last(tx, &task.id).await?.map(|row| row.execution);
+    let run = tx.executions().last(&task.id).await?.map(|row| row.execution);
     let run = run.filter(|run| run.started_at >= task.status_since);
     Ok(Some(Stopped {
         state: task.status.clone(),
@@ -194,7 +194,7 @@ pub(crate) async fn add_hooks(
     if state.is_terminal() {
         let cancelled = state.name == context.workflow.cancellation_state;
         let event = if cancelled { LifecycleEvent::OnTaskCancel } else { LifecycleEvent::OnTaskDone };
-        let run = executions::last(tx, &task.id).await?.map(|row| row.execution);
+        let run = tx.executions().last(&task.id).await?.map(|row| row.execution);
         let closed = Moment {
             agent: run.as_ref().map(|run| run.agent_id.clone()),
             execution: run.map(|run| run.id),
@@ -227,7 +227,7 @@ pub(crate) async fn queue_work_start(
         execution: Some(execution.clone()),
     };
     for mut step in moment.rows(context)? {
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
     Ok(())
 }
@@ -241,14 +241,14 @@ pub(crate) async fn queue_work_stop(
 ) -> Result<()> {
     let Some(stopped) = work_that_stops(tx, context, task).await? else { return Ok(()) };
     for mut step in stopped_rows(context, task, row, &stopped)? {
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
     Ok(())
 }
 
 /// Tells of a blocking hook that is cut short, as the open steps of its task are skipped.
 pub(crate) async fn tell_cut_short(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    match steps::next(tx, &task.id).await? {
+    match tx.steps().next(&task.id).await? {
         Some(step) if is_blocking(&step) && step.status == StepStatus::Running => {
             emit_hook_run(engine, tx, task, &step, HookStatus::Interrupted).await
         }

@@ -21,7 +21,7 @@ use forge_model::transition::{StepOutcome, StepStatus};
 use forge_model::workflow::{Action, LifecycleEvent, State, StateKind};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{executions, roles, steps, steps::StepRow, workspaces};
+use forge_store::table::steps::StepRow;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +56,7 @@ pub(crate) async fn name_log(engine: &Engine, tx: &mut Tx, step: &mut StepRow) -
     let mut at = engine.now().0;
     loop {
         let name = format!("hook-{}-{}-{at}", hook.event, hook.index);
-        if !steps::has_log(tx, &name).await? {
+        if !tx.steps().has_log(&name).await? {
             step.log_id = Some(name);
             return Ok(());
         }
@@ -69,7 +69,7 @@ pub(crate) async fn announce_hooks(tx: &mut Tx, s: &Stepping) -> Result<End> {
     if s.context.workflow.state(&s.task.status).is_none_or(|state| state.kind != StateKind::Active) {
         return Ok(End::skipped("before_work hooks run in active states"));
     }
-    let open = steps::open(tx, &s.task.id).await?;
+    let open = tx.steps().open(&s.task.id).await?;
     let blocking = open.iter().filter(|step| is_blocking(step)).count();
     let hooks = s.context.settings.lifecycle_hooks.before_work.len();
     Ok(match (hooks, blocking) {
@@ -210,20 +210,20 @@ async fn facts_of_hook(
     step: &HookStep,
 ) -> Result<(Option<Workspace>, HookFacts)> {
     let mut conn = engine.store().read().await?;
-    let workspace = usable(workspaces::last(&mut conn, &s.task.id).await?);
+    let workspace = usable(conn.workspaces().last(&s.task.id).await?);
     let agent = match &step.agent {
         Some(agent) => Some(agent.clone()),
         None => {
             let state = s.context.workflow.state(&step.status);
             let role = state.and_then(|state| state.role.as_deref()).or(s.context.work_role());
-            let holder = roles::holder(&mut conn, &s.task.id, role.unwrap_or_default()).await?;
+            let holder = conn.roles().holder(&s.task.id, role.unwrap_or_default()).await?;
             holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id)
         }
     };
     let execution = match &step.execution {
         Some(execution) => Some(execution.clone()),
         None if step.event == LifecycleEvent::BeforeWork => {
-            let open = executions::open(&mut conn, Some(std::slice::from_ref(&s.task.id))).await?;
+            let open = conn.executions().open(Some(std::slice::from_ref(&s.task.id))).await?;
             open.first().map(|run| run.execution.id.clone())
         }
         None => None,
@@ -313,7 +313,7 @@ async fn act_as_plugin(
     }
     let mut effects = Vec::new();
     let mut tx = engine.store().write().await?;
-    let task = forge_store::table::tasks::get(&mut tx, &s.task.id).await?;
+    let task = tx.tasks().get(&s.task.id).await?;
     let Some(task) = task else { return Ok(End::skipped("the task was deleted")) };
     let mut fresh = Stepping {
         step: s.step.clone(),
@@ -349,7 +349,7 @@ async fn record_hook(
     let remark = Some(run.stdout.clone()).filter(|said| run.kind == "plugin" && !said.is_empty());
     step.reason = run.error.clone().or(remark);
     step.finished_at = Some(engine.now());
-    steps::update(tx, step).await?;
+    tx.steps_mut().update(step).await?;
     if run.status != HookStatus::Skipped {
         super::emit_hook_run(engine, tx, task, step, run.status).await?;
     }

@@ -11,7 +11,7 @@ use forge_model::knowledge::{Document, FOLDER};
 use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
 use forge_model::project::WorkMode;
 use forge_model::time::Timestamp;
-use forge_store::table::lessons::{self, Landing, LessonRow};
+use forge_store::table::lessons::{Landing, LessonRow};
 use serde_json::json;
 
 use crate::{
@@ -80,7 +80,7 @@ pub(crate) async fn lessons(
         let wanted = status.unwrap_or(LessonStatus::Proposed);
         let after = after.as_ref().map(|(at, id)| (*at, id));
         let mut conn = engine.store().read().await?;
-        let mut rows = lessons::list(&mut conn, project, wanted, after, limit + 1).await?;
+        let mut rows = conn.lessons().list(project, wanted, after, limit + 1).await?;
         let more = rows.len() > room;
         rows.truncate(room);
         let last = rows.last().filter(|_| more);
@@ -120,7 +120,7 @@ pub(crate) async fn propose_lesson(
         created_at: engine.now(),
         decided_at: None,
     };
-    if !lessons::propose(&mut tx, &row).await? {
+    if !tx.lessons_mut().propose(&row).await? {
         return Err(EngineError::conflict(ConflictCode::NameTaken, "the same lesson was proposed before"));
     }
     super::step::knowledge_changed(engine, &mut tx, &context, "proposed").await?;
@@ -195,7 +195,7 @@ async fn kept(
         [] => Vec::new(),
         files => {
             let mut conn = engine.store().read().await?;
-            lessons::of_files(&mut conn, &context.project.id, &target, files).await?
+            conn.lessons().of_files(&context.project.id, &target, files).await?
         }
     };
     let mut views = Vec::new();
@@ -334,7 +334,7 @@ pub(crate) fn recover_lessons(engine: &Engine) {
     let engine = engine.clone();
     engine.clone().in_background(async move {
         let settle = async {
-            let rows = lessons::landing(&mut *engine.store().read().await?).await?;
+            let rows = engine.store().read().await?.lessons().landing().await?;
             for row in rows {
                 let context = core::context::context(&engine, &mut *engine.store().read().await?, &row.project_id).await?;
                 let repo = core::repository::repo(&engine, &context).await?;
@@ -357,7 +357,7 @@ async fn lesson(
 ) -> Result<(LessonRow, std::sync::Arc<ProjectContext>)> {
     let mut conn = engine.store().read().await?;
     let context = core::context::context(engine, &mut conn, project).await?;
-    let row = lessons::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
+    let row = conn.lessons().get(id).await?.filter(|row| row.project_id == *project);
     Ok((row.ok_or_else(|| EngineError::not_found("lesson", id))?, context))
 }
 
@@ -405,7 +405,7 @@ async fn as_kept(repo: &Repo, row: &LessonRow) -> Result<LessonView> {
 
 async fn write_lesson(engine: &Engine, row: &LessonRow, told: Option<(&ProjectContext, &str)>) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    lessons::update(&mut tx, row).await?;
+    tx.lessons_mut().update(row).await?;
     if let Some((context, what)) = told {
         super::step::knowledge_changed(engine, &mut tx, context, what).await?;
     }

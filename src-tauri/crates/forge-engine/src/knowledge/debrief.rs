@@ -6,9 +6,9 @@ use forge_model::event::EventType;
 use forge_model::execution::Execution;
 use forge_model::ids::ProjectId;
 use forge_model::postmortem::PostmortemCause;
-use forge_model::trajectory::{Note, NoteReader, Trajectory};
+use forge_model::trajectory::Trajectory;
 use forge_model::words::counted;
-use forge_store::table::{postmortems, tasks, trajectories};
+use forge_reading::trajectory::{Note, NoteReader};
 use serde_json::json;
 
 use crate::{
@@ -46,7 +46,7 @@ async fn keep_note(engine: &Engine, s: &Stepping) -> Result<Option<String>> {
         let at = s.transition.at;
         let note = Trajectory { text, is_cut, execution_id: run.id, agent_id: run.agent_id, at };
         let mut tx = engine.store().write().await?;
-        trajectories::put(&mut tx, &s.task.id, &note).await?;
+        tx.trajectories_mut().put(&s.task.id, &note).await?;
         let facts = json!({ "note": words });
         engine.emit(&mut tx, EventType::TaskUpdated, &s.task, s.task.id.as_str(), &facts).await?;
         tx.commit().await?;
@@ -73,9 +73,9 @@ async fn note_of(engine: &Engine, project: &ProjectId, run: &Execution) -> Resul
 /// Writes the postmortem of this end of the task; run again after a kill, it finds it.
 async fn keep_postmortem(engine: &Engine, s: &Stepping) -> Result<Option<String>> {
     let mut tx = engine.store().write().await?;
-    let Some(task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(None) };
+    let Some(task) = tx.tasks().get(&s.task.id).await? else { return Ok(None) };
     let cause = PostmortemCause::TaskClosed;
-    let earlier = postmortems::of_task(&mut tx, &task.id).await?;
+    let earlier = tx.postmortems().of_task(&task.id).await?;
     if earlier.iter().any(|known| known.cause == cause && known.at >= s.transition.at) {
         return Ok(None);
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod command;
 pub(crate) mod debrief;
+pub(crate) mod policy;
 pub(crate) mod postmortem;
 pub(crate) mod search;
 pub(crate) mod step;

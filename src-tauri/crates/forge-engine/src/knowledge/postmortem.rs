@@ -1,19 +1,19 @@
-//! Postmortems: reads what is stored about a task, and records the postmortem that `forge-model` makes of it.
+//! Postmortems: reads what is stored about a task, and records the postmortem that `policy.rs` makes of it.
 
 use forge_model::event::EventType;
 use forge_model::ids::ReviewId;
-use forge_model::postmortem::{EntryFacts, Facts, Occasion, Postmortem, PostmortemCause, postmortem};
+use forge_model::postmortem::{Postmortem, PostmortemCause};
 use forge_model::review::Review;
-use forge_store::Tx;
-use forge_store::table::{executions, fixes, postmortems, races, reviews, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::tasks::TaskRow;
+use forge_store::{ReadConnection, Tx};
 use serde_json::json;
-use sqlx::SqliteConnection;
 
 use crate::{
     Engine,
     core::{self, lineage::is_entry},
     error::Result,
     export,
+    knowledge::policy::{EntryFacts, Facts, Occasion, postmortem},
 };
 
 /// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.
@@ -24,7 +24,7 @@ pub(crate) async fn record_gate_failure(
     review: &Review,
 ) -> Result<()> {
     let by_person = review.decided_by.as_ref().is_some_and(forge_model::actor::Actor::is_user);
-    if by_person || fixes::draft_of(tx, &review.id).await?.is_some() {
+    if by_person || tx.fixes().draft_of(&review.id).await?.is_some() {
         return Ok(());
     }
     record_postmortem(engine, tx, task, PostmortemCause::GateFailed, Some(&review.id)).await.map(drop)
@@ -48,11 +48,11 @@ pub(crate) async fn record_postmortem(
     if facts.runs.is_empty() && facts.entries.is_empty() {
         return Ok(None);
     }
-    let earlier = postmortems::of_task(tx, &task.id).await?;
+    let earlier = tx.postmortems().of_task(&task.id).await?;
     let number = earlier.last().map_or(1, |last| last.number + 1);
     let occasion = Occasion { number, cause, review_id: review.cloned(), at: engine.now() };
     let record = postmortem(&facts, occasion);
-    if !postmortems::insert(tx, &record).await? {
+    if !tx.postmortems_mut().insert(&record).await? {
         return Ok(None);
     }
     let told = json!({ "postmortem": number, "cause": cause });
@@ -63,18 +63,18 @@ pub(crate) async fn record_postmortem(
 }
 
 /// What is known of a task and of the entries of its races.
-async fn facts_of(conn: &mut SqliteConnection, task: &TaskRow) -> Result<Facts> {
+async fn facts_of(conn: &mut ReadConnection, task: &TaskRow) -> Result<Facts> {
     let mut entries = Vec::new();
-    for race in races::list(conn, &task.id).await? {
+    for race in conn.races().list(&task.id).await? {
         for entry in race.entries {
             let (reviews, runs) = judged_and_run(conn, &entry.task_id).await?;
             entries.push(EntryFacts { race: race.number, entry, reviews, runs });
         }
     }
     // Numbers and titles change while the task is worked on.
-    let task = tasks::get(conn, &task.id).await?.unwrap_or_else(|| task.clone());
+    let task = conn.tasks().get(&task.id).await?.unwrap_or_else(|| task.clone());
     let (reviews, runs) = judged_and_run(conn, &task.id).await?;
-    let worktree = workspaces::last(conn, &task.id).await?.map(|it| it.path).unwrap_or_default();
+    let worktree = conn.workspaces().last(&task.id).await?.map(|it| it.path).unwrap_or_default();
     Ok(Facts {
         task_id: task.id,
         task_number: task.number,
@@ -88,9 +88,9 @@ async fn facts_of(conn: &mut SqliteConnection, task: &TaskRow) -> Result<Facts> 
 }
 
 async fn judged_and_run(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     task: &forge_model::ids::TaskId,
 ) -> Result<(Vec<Review>, Vec<forge_model::execution::Execution>)> {
-    let runs = executions::list(conn, task).await?.into_iter().map(|row| row.execution).collect();
-    Ok((reviews::list(conn, task).await?, runs))
+    let runs = conn.executions().list(task).await?.into_iter().map(|row| row.execution).collect();
+    Ok((conn.reviews().list(task).await?, runs))
 }

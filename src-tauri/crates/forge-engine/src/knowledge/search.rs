@@ -4,7 +4,7 @@
 use forge_git::Repo;
 use forge_model::ids::ProjectId;
 use forge_model::knowledge::{Document, FOLDER, Lesson, query};
-use forge_store::table::lesson_index::{self, IndexedLesson};
+use forge_store::table::lesson_index::IndexedLesson;
 
 use crate::{
     Engine, EngineError,
@@ -43,7 +43,7 @@ pub(crate) async fn find_lessons(
     index_lessons(engine, context, target).await?;
     let Some(query) = query(text) else { return Ok(Vec::new()) };
     let mut conn = engine.store().read().await?;
-    Ok(lesson_index::search(&mut conn, &context.project.id, target, &query, limit).await?)
+    Ok(conn.lesson_index().search(&context.project.id, target, &query, limit).await?)
 }
 
 /// Brings the index of a branch up to date.
@@ -56,7 +56,7 @@ async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) 
     };
     let version = version.unwrap_or_default();
     let project = &context.project.id;
-    let known = lesson_index::version(&mut *engine.store().read().await?, project, target).await?;
+    let known = engine.store().read().await?.lesson_index().version(project, target).await?;
     if known.as_deref() == Some(version.as_str()) {
         return Ok(());
     }
@@ -70,7 +70,7 @@ async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) 
     };
     let lessons: Vec<IndexedLesson> = kept.into_iter().map(indexed).collect();
     let mut tx = engine.store().write().await?;
-    lesson_index::replace(&mut tx, (project, target), &version, &lessons).await?;
+    tx.lesson_index_mut().replace((project, target), &version, &lessons).await?;
     Ok(tx.commit().await?)
 }
 

@@ -8,11 +8,12 @@ use forge_agents::{LogError, LogReader};
 use forge_model::event::EventType;
 use forge_model::execution::Execution;
 use forge_model::knowledge::{Document, FOLDER, bounded};
-use forge_model::lesson::{LessonDraft, LessonReader, LessonStatus, Proposals, told};
+use forge_model::lesson::{LessonDraft, LessonStatus};
 use forge_model::transition::StepStatus;
 use forge_model::workflow::Action;
+use forge_reading::lesson::{LessonReader, Proposals, told};
 use forge_store::Tx;
-use forge_store::table::{lessons, lessons::LessonRow, steps};
+use forge_store::table::lessons::LessonRow;
 use serde_json::json;
 
 use crate::{
@@ -41,7 +42,7 @@ pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<En
     }
     let told = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
     let mut tx = engine.store().write().await?;
-    let open = steps::open(&mut tx, &s.task.id).await?;
+    let open = tx.steps().open(&s.task.id).await?;
     let dispatch = open
         .into_iter()
         .find(|step| step.action == Some(Action::DispatchRoleAgent) && step.status == StepStatus::Pending);
@@ -51,7 +52,7 @@ pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<En
     let input = dispatch.params.take().map(serde_json::from_value::<EntryInput>).transpose();
     let input = EntryInput { lessons, ..input.map_err(corrupt_step)?.unwrap_or_default() };
     dispatch.params = Some(serde_json::to_value(&input).map_err(corrupt_step)?);
-    steps::update(&mut tx, &dispatch).await?;
+    tx.steps_mut().update(&dispatch).await?;
     tx.commit().await?;
     Ok(End::Ok(Some(told)))
 }
@@ -103,7 +104,7 @@ async fn new_lessons(
     let mut conn = engine.store().read().await?;
     for (draft, run) in said {
         if kept.iter().chain(rows.iter().map(|row| &row.draft)).any(|other| same(other, &draft))
-            || lessons::is_known(&mut conn, &s.task.project_id, &draft).await?
+            || conn.lessons().is_known(&s.task.project_id, &draft).await?
         {
             known += 1;
             continue;
@@ -179,7 +180,7 @@ async fn keep_lessons(
 ) -> Result<()> {
     let mut new = 0;
     for row in rows {
-        new += usize::from(lessons::propose(tx, row).await?);
+        new += usize::from(tx.lessons_mut().propose(row).await?);
     }
     if new > 0 {
         knowledge_changed(engine, tx, context, "proposed").await?;

@@ -1,18 +1,16 @@
 //! What runs leave for later runs: which lessons an agent was given, the note of a finished task, and the export of
 //! both under `.forge/`.
 
+use forge_model::correction::Correction;
 use forge_model::debrief::Debrief;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::TaskId;
 use forge_model::loop_status::Subsystem;
-use forge_model::prompt::Correction;
 use forge_model::race::RaceStatus;
-use forge_model::reflexion::reflexion;
 use forge_model::trajectory::render;
-use forge_store::Tx;
-use forge_store::table::executions::ExecutionRow;
-use forge_store::table::{agents, executions, postmortems, races, tasks, tasks::TaskRow, trajectories};
-use sqlx::SqliteConnection;
+use forge_prompt::reflexion::reflexion;
+use forge_store::table::{executions::ExecutionRow, tasks::TaskRow};
+use forge_store::{ReadConnection, Tx};
 
 use crate::{
     Engine, EngineError,
@@ -30,8 +28,8 @@ const POSTMORTEMS: &str = "postmortems";
 pub(crate) async fn debrief(engine: &Engine, id: &TaskId) -> Result<Debrief> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    let note = trajectories::get(&mut conn, id).await?;
-    Ok(Debrief { note, postmortems: postmortems::of_task(&mut conn, id).await? })
+    let note = conn.trajectories().get(id).await?;
+    Ok(Debrief { note, postmortems: conn.postmortems().of_task(id).await? })
 }
 
 /// Writes down what a run that begins is told of earlier ones.
@@ -64,15 +62,15 @@ pub(crate) async fn record_told(
 }
 
 /// The runs that did a task's work well, oldest first: those of the entry whose work is the task's, then its own.
-pub(crate) async fn finished_work(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Execution>> {
-    let race = races::last(conn, task).await?.filter(|race| race.status == RaceStatus::Promoted);
+pub(crate) async fn finished_work(conn: &mut ReadConnection, task: &TaskId) -> Result<Vec<Execution>> {
+    let race = conn.races().last(task).await?.filter(|race| race.status == RaceStatus::Promoted);
     let winner = race.and_then(|race| {
         let name = race.winner.clone()?;
         race.entry(&name).map(|entry| entry.task_id.clone())
     });
     let mut runs = Vec::new();
     for of in winner.iter().chain([task]) {
-        runs.extend(executions::list(conn, of).await?.into_iter().map(|row| row.execution));
+        runs.extend(conn.executions().list(of).await?.into_iter().map(|row| row.execution));
     }
     runs.retain(|run| run.role == ExecutionRole::Coder && run.status == ExecutionStatus::Finished);
     Ok(runs)
@@ -82,27 +80,27 @@ pub(crate) async fn finished_work(conn: &mut SqliteConnection, task: &TaskId) ->
 pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
     let (notes, records) = {
         let mut conn = engine.store().read().await?;
-        (trajectories::unexported(&mut conn).await?, postmortems::unexported(&mut conn).await?)
+        (conn.trajectories().unexported().await?, conn.postmortems().unexported().await?)
     };
     for (id, note) in notes {
         let (task, context, agent) = {
             let mut conn = engine.store().read().await?;
-            let Some(task) = tasks::get(&mut conn, &id).await? else { continue };
+            let Some(task) = conn.tasks().get(&id).await? else { continue };
             let context = core::context::context_of(engine, &mut conn, &task).await?;
-            (task, context, agents::get(&mut conn, &note.agent_id).await?)
+            (task, context, conn.agents().get(&note.agent_id).await?)
         };
         let agent = agent.map_or_else(|| note.agent_id.0.clone(), |agent| agent.name);
         let file = render(&note, task.number, &task.title, &agent);
         if exported(engine, &context, &format!("{NOTES}/{id}.md"), file).await {
             let mut tx = engine.store().write().await?;
-            trajectories::set_exported(&mut tx, &id, &note).await?;
+            tx.trajectories_mut().set_exported(&id, &note).await?;
             tx.commit().await?;
         }
     }
     for record in records {
         let context = {
             let mut conn = engine.store().read().await?;
-            let Some(task) = tasks::get(&mut conn, &record.task_id).await? else { continue };
+            let Some(task) = conn.tasks().get(&record.task_id).await? else { continue };
             core::context::context_of(engine, &mut conn, &task).await?
         };
         let text = serde_json::to_string_pretty(&record)
@@ -110,7 +108,7 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
         let path = format!("{POSTMORTEMS}/{}-{}.json", record.task_id, record.number);
         if exported(engine, &context, &path, format!("{text}\n")).await {
             let mut tx = engine.store().write().await?;
-            postmortems::set_exported(&mut tx, &record.task_id, record.number).await?;
+            tx.postmortems_mut().set_exported(&record.task_id, record.number).await?;
             tx.commit().await?;
         }
     }

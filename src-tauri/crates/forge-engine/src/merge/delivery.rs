@@ -13,7 +13,6 @@ use forge_model::review::ReviewStatus;
 use forge_model::task::WaitReason;
 use forge_model::time::Timestamp;
 use forge_store::table::tasks::Filter;
-use forge_store::table::{executions, merges, pull_requests, reviews, tasks, workspaces};
 
 use crate::{ConflictCode, Engine, EngineError, core, error::Result};
 
@@ -28,7 +27,7 @@ const MAX_QUEUE: u32 = 500;
 pub(crate) async fn merges(engine: &Engine, id: &TaskId) -> Result<Vec<Merge>> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    Ok(merges::list(&mut conn, id).await?)
+    Ok(conn.merges().list(id).await?)
 }
 
 /// The tasks of a project that are being merged or stand in line, per target in their order.
@@ -38,7 +37,7 @@ pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<M
     let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
     let states = vec![state.name.clone()];
     let filter = Filter { project: Some(id.clone()), states, text: None, after: None };
-    let mut rows = tasks::list(&mut conn, &filter, MAX_QUEUE).await?;
+    let mut rows = conn.tasks().list(&filter, MAX_QUEUE).await?;
     // Who waits for a turn stands behind who has it; the rest is the order of their coming.
     let stands = |reason: Option<WaitReason>| u8::from(reason == Some(WaitReason::MergeQueue));
     rows.sort_by_key(|task| {
@@ -66,7 +65,7 @@ pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<M
 pub(crate) async fn conflict(engine: &Engine, id: &TaskId) -> Result<Option<Conflict>> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    let runs = executions::list(&mut conn, id).await?;
+    let runs = conn.executions().list(id).await?;
     Ok(runs.into_iter().rev().find_map(|row| row.execution.conflict))
 }
 
@@ -78,8 +77,8 @@ pub(crate) async fn conflict_standing(
 ) -> Result<ConflictStanding> {
     let mut conn = engine.store().read().await?;
     let (_, context) = core::load::load(engine, &mut conn, id, None).await?;
-    let last = merges::last(&mut conn, id).await?;
-    let workspace = workspaces::last(&mut conn, id).await?;
+    let last = conn.merges().last(id).await?;
+    let workspace = conn.workspaces().last(id).await?;
     drop(conn);
     if last.is_some_and(|merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing)) {
         return Ok(ConflictStanding::Merged);
@@ -121,12 +120,12 @@ pub(crate) async fn delivery(engine: &Engine, id: &TaskId) -> Result<Delivery> {
         let message = "the task is open: its delivery is known after it is closed";
         return Err(EngineError::conflict(ConflictCode::TaskOpen, message));
     }
-    let merge = merges::last(&mut conn, id).await?;
+    let merge = conn.merges().last(id).await?;
     let merge = merge.filter(|merge| matches!(merge.status, MergeStatus::Landed | MergeStatus::Nothing));
-    let reviews = reviews::list(&mut conn, id).await?;
-    let runs = executions::list(&mut conn, id).await?;
-    let workspace = workspaces::last(&mut conn, id).await?;
-    let pull_request = pull_requests::get(&mut conn, id).await?.and_then(|row| row.pull_request);
+    let reviews = conn.reviews().list(id).await?;
+    let runs = conn.executions().list(id).await?;
+    let workspace = conn.workspaces().last(id).await?;
+    let pull_request = conn.pull_requests().get(id).await?.and_then(|row| row.pull_request);
     drop(conn);
     let commits = match (&merge, &workspace) {
         (Some(merge), Some(workspace)) if !merge.source_commit.is_empty() => {

@@ -2,7 +2,6 @@
 
 use forge_git::Repo;
 use forge_model::review::{Review, ReviewStatus};
-use forge_store::table::reviews;
 
 use crate::{
     Engine,
@@ -18,7 +17,7 @@ const SHORT: usize = 10;
 
 /// The commit of a task's latest review that passed, without what Forge's own rebase made of it.
 pub(crate) async fn judged_commit(engine: &Engine, s: &Stepping) -> Result<Option<String>> {
-    let all = reviews::list(&mut *engine.store().read().await?, &s.task.id).await?;
+    let all = engine.store().read().await?.reviews().list(&s.task.id).await?;
     let judged = |review: &Review| review.status == ReviewStatus::Passed && review.state != s.task.status;
     Ok(all.into_iter().rev().find(judged).and_then(|review| review.reviewed_commit))
 }

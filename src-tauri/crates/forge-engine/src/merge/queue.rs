@@ -15,7 +15,6 @@ use forge_model::ids::TaskId;
 use forge_model::project::WorkMode;
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::transition::StepStatus;
-use forge_store::table::{steps, tasks};
 
 use crate::{
     Engine,
@@ -97,11 +96,11 @@ pub(crate) async fn merge_turn(
 async fn ahead(engine: &Engine, s: &Stepping, (common_dir, target): &Target) -> Result<Option<u32>> {
     let mut conn = engine.store().read().await?;
     let mut ahead = None;
-    for step in steps::merging(&mut conn).await? {
+    for step in conn.steps().merging().await? {
         if step.id == s.step.id {
             break;
         }
-        let Some(task) = tasks::get(&mut conn, &step.task_id).await? else { continue };
+        let Some(task) = conn.tasks().get(&step.task_id).await? else { continue };
         let stands = match step.status {
             StepStatus::Running => core::workers::is_attended(engine, &task.id),
             StepStatus::Pending => is_standing(task.waiting.as_ref()),
@@ -126,11 +125,11 @@ async fn ahead(engine: &Engine, s: &Stepping, (common_dir, target): &Target) -> 
 /// A task whose turn has come does not stand in line any more, however long the turn takes.
 async fn stop_standing(engine: &Engine, id: &TaskId) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    if let Some(mut task) = tasks::get(&mut tx, id).await?
+    if let Some(mut task) = tx.tasks().get(id).await?
         && is_standing(task.waiting.as_ref())
     {
         task.waiting = None;
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
         let facts = serde_json::json!({ "merging": true });
         engine.emit(&mut tx, forge_model::event::EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
         tx.commit().await?;

@@ -14,7 +14,6 @@ use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::settings::MergeStrategy;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{executions, reviews, tasks, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -67,7 +66,7 @@ pub(crate) async fn is_unchecked(
     if s.context.merge_config(&s.task).strategy != Some(MergeStrategy::Rebase) {
         return Ok(false);
     }
-    let all = reviews::list(&mut *engine.store().read().await?, &s.task.id).await?;
+    let all = engine.store().read().await?.reviews().list(&s.task.id).await?;
     // One that was cut short or failed may have moved the branch: what is there was not checked either.
     let unfinished =
         all.last().is_some_and(|last| last.state == s.task.status && last.status != ReviewStatus::Passed);
@@ -92,7 +91,7 @@ pub(crate) async fn check_rebased(
     cancel: &CancellationToken,
 ) -> Result<Rebased> {
     s.context.require_checks(&s.task)?;
-    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     let workspace = workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
     if workspace.is_none() && !has_no_checks(s) {
         let message = "could not check the rebased work: the task has no worktree";
@@ -170,7 +169,7 @@ pub(crate) async fn put_tip_back(
     let judged = super::left_behind::judged_commit(engine, s).await?;
     let was_rebased = judged.as_deref().is_some_and(|judged| judged != landed);
     if was_rebased && now.as_deref() == Some(landed) {
-        let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+        let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
         let workspace =
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
         let _lock = match &workspace {
@@ -201,7 +200,7 @@ pub(crate) async fn put_tip_back(
 async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) -> Result<Review> {
     let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
     let base = repo.merge_base(&target, commit).await?;
-    let last = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let last = engine.store().read().await?.reviews().last(&s.task.id).await?;
     let is_open = |last: &Review| last.state == s.task.status && last.status == ReviewStatus::Running;
     let attempt = match &last {
         Some(last) if is_open(last) => last.attempt_number,
@@ -219,8 +218,8 @@ async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) 
                 steps: Vec::new(),
                 ..last
             };
-            reviews::clear_steps(&mut tx, &review.id).await?;
-            reviews::update(&mut tx, &review).await?;
+            tx.reviews_mut().clear_steps(&review.id).await?;
+            tx.reviews_mut().update(&review).await?;
             review
         }
         _ => {
@@ -236,7 +235,9 @@ async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) 
                 report: None,
                 score: None,
                 findings: Vec::new(),
-                work_execution_id: executions::last_of(&mut tx, &s.task.id, ExecutionRole::Coder)
+                work_execution_id: tx
+                    .executions()
+                    .last_of(&s.task.id, ExecutionRole::Coder)
                     .await?
                     .map(|last| last.execution.id),
                 note,
@@ -248,7 +249,7 @@ async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) 
                 started_at: engine.now(),
                 finished_at: None,
             };
-            reviews::insert(&mut tx, &review, s.transition.seq).await?;
+            tx.reviews_mut().insert(&review, s.transition.seq).await?;
             let facts = json!({ "attempt_number": review.attempt_number });
             engine.emit(&mut tx, EventType::ReviewStarted, &s.task, review.id.as_str(), &facts).await?;
             review
@@ -267,7 +268,7 @@ async fn close_recheck(
 ) -> Result<Rebased> {
     let decider = Actor::System { cause: Cause::Merge };
     let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
+    let Some(mut task) = tx.tasks().get(&s.task.id).await? else {
         return Ok(Rebased::ended(End::Interrupted));
     };
     let rebased = match checked {
@@ -279,7 +280,7 @@ async fn close_recheck(
             review.decided_by = Some(decider);
             review.finished_at = Some(engine.now());
             review.measures = review::stagnation::measures_of(&mut tx, &task, &review).await?;
-            reviews::update(&mut tx, &review).await?;
+            tx.reviews_mut().update(&review).await?;
             let facts = json!({ "attempt_number": review.attempt_number, "verdict": review.verdict });
             engine.emit(&mut tx, EventType::ReviewPassed, &task, review.id.as_str(), &facts).await?;
             Rebased::Passed(review.reviewed_commit.unwrap_or_default())
@@ -288,7 +289,7 @@ async fn close_recheck(
             let reason = check.failure();
             review::decision::fail_review(engine, &mut tx, &task, &mut review, decider, &reason).await?;
             task.review_passed_at = None;
-            tasks::update(&mut tx, &mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, engine.now()).await?;
             let mut trouble = BlockReason::new(AnnotationType::CiFailedAfterMergeFix, reason);
             trouble.evidence = Some(evidence_of(&check));
             Rebased::ended(End::Block(trouble))

@@ -18,7 +18,6 @@ use forge_model::merge::{
 use forge_model::settings::MergeStrategy;
 use forge_model::task::{AnnotationType, WaitReason, Waiting};
 use forge_model::words::counted;
-use forge_store::table::{executions, merges, reviews};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -192,7 +191,7 @@ pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut 
         write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
         return Ok(End::Ok(Some(why)));
     }
-    let review = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let review = engine.store().read().await?.reviews().last(&s.task.id).await?;
     // A person who approved it was told of what stays behind.
     if let Some(review) = review.filter(|_| !s.transition.actor.is_user())
         && let Some(changed) = review::work_changed(engine, &s.context, &s.task, &review).await?
@@ -224,7 +223,7 @@ pub(crate) async fn end_with_nothing(
 /// The merge row of this task's present move: the one left by a kill, or a new one. An intent for another commit or
 /// target ends as failed: what became of that commit says nothing about this one.
 pub(crate) async fn intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
-    let last = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let last = engine.store().read().await?.merges().last(&s.task.id).await?;
     if let Some(mut last) = last.filter(|last| last.status == MergeStatus::Intended) {
         if last.target == target && last.source_commit == source {
             return Ok(last);
@@ -232,7 +231,7 @@ pub(crate) async fn intent(engine: &Engine, s: &Stepping, target: &str, source: 
         last.status = MergeStatus::Failed;
         last.reason = Some("newer work took its place".to_owned());
         let mut tx = engine.store().write().await?;
-        merges::put(&mut tx, &last, engine.now()).await?;
+        tx.merges_mut().put(&last, engine.now()).await?;
         tx.commit().await?;
     }
     Ok(new_intent(engine, s, target, source))
@@ -344,11 +343,11 @@ async fn end_in_conflict(
     };
     let count = conflict.paths.len();
     let mut tx = engine.store().write().await?;
-    if let Some(mut last) = executions::last_of(&mut tx, &s.task.id, ExecutionRole::Coder).await? {
+    if let Some(mut last) = tx.executions().last_of(&s.task.id, ExecutionRole::Coder).await? {
         last.execution.conflict = Some(conflict.clone());
-        executions::update(&mut tx, &last.execution).await?;
+        tx.executions_mut().update(&last.execution).await?;
     }
-    merges::put(&mut tx, &merge, engine.now()).await?;
+    tx.merges_mut().put(&merge, engine.now()).await?;
     engine
         .emit(
             &mut tx,
@@ -386,7 +385,7 @@ pub(crate) async fn write_merge(
     event: EventType,
 ) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    merges::put(&mut tx, merge, engine.now()).await?;
+    tx.merges_mut().put(merge, engine.now()).await?;
     let facts = json!({ "target": merge.target, "commit": merge.merge_commit });
     engine.emit(&mut tx, event, &s.task, merge.id.as_str(), &facts).await?;
     tx.commit().await?;

@@ -7,7 +7,7 @@ use std::{io, path::Path};
 
 use async_trait::async_trait;
 use forge_exec::{Exit, Finished, HeadTail, OutputSink, Stream};
-use forge_model::validate::FailedCommand;
+use forge_reading::complaint::FailedCommand;
 
 /// How much of each stream is read for diagnoses: half from its beginning, half from its end.
 const READ_BYTES: usize = 256 * 1024;

@@ -10,10 +10,7 @@ use forge_exec::ProcessIdentity;
 use forge_git::REPOSITORY_VARIABLES;
 use forge_model::ids::TaskId;
 use forge_model::redact::Redactor;
-use forge_store::table::{
-    processes::{self, ProcessRow},
-    tasks::TaskRow,
-};
+use forge_store::table::{processes::ProcessRow, tasks::TaskRow};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -54,7 +51,7 @@ pub(crate) async fn run_recorded_for(
     };
     let record = || async {
         let mut tx = engine.store().write().await?;
-        processes::insert(&mut tx, &row).await?;
+        tx.processes_mut().insert(&row).await?;
         Ok(tx.commit().await?)
     };
     core::disk::with_patience_until(engine, cancel, record).await.map_err(Box::new)?;
@@ -69,7 +66,7 @@ pub(crate) async fn run_recorded_for(
     let finished = finished.and_then(|finished| written.map(|()| finished));
     let forget = || async {
         let mut tx = engine.store().write().await?;
-        processes::delete(&mut tx, &marker).await?;
+        tx.processes_mut().delete(&marker).await?;
         Ok(tx.commit().await?)
     };
     // What the process came to is worth the wait; a record that stays is settled by the next start.

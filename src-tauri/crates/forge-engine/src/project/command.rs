@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use forge_git::{GitError, Repo};
 use forge_model::ids::ProjectId;
+use forge_model::path::branch_fault;
 use forge_model::project::{Project, WorkMode};
-use forge_model::settings::{
-    ProjectSettings, WorkflowSource, branch_fault, merge_patch, parse_settings, tidy_settings,
-};
+use forge_model::settings::{ProjectSettings, WorkflowSource, merge_patch, parse_settings, tidy_settings};
 use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
-use forge_store::table::{projects, projects::ProjectRow, tasks, workspaces};
+use forge_store::table::projects::ProjectRow;
 use serde_json::{Value, json};
 
 use crate::{
@@ -118,7 +117,7 @@ pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<P
     if parsed.workflow_source == WorkflowSource::Repository {
         super::workflows::adopt_repository_workflow(engine, &mut tx, &mut row).await?;
     }
-    projects::insert(&mut tx, &row).await?;
+    tx.projects_mut().insert(&row).await?;
     project_changed(engine, &mut tx, &row.project, "created").await?;
     tx.commit().await?;
     super::repository::watch_repository(engine, &row.project.id);
@@ -128,7 +127,7 @@ pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<P
 /// All projects, by name.
 pub(crate) async fn projects(engine: &Engine) -> Result<Vec<Project>> {
     let mut conn = engine.store().read().await?;
-    Ok(projects::list(&mut conn).await?.into_iter().map(|row| row.project).collect())
+    Ok(conn.projects().list().await?.into_iter().map(|row| row.project).collect())
 }
 
 /// Whether a project's repository is where the project says.
@@ -140,10 +139,10 @@ pub(crate) async fn has_repository(engine: &Engine, id: &ProjectId) -> Result<bo
 /// One project, by id or name.
 pub(crate) async fn project(engine: &Engine, id_or_name: &str) -> Result<Project> {
     let mut conn = engine.store().read().await?;
-    if let Some(row) = projects::get(&mut conn, &ProjectId::from(id_or_name)).await? {
+    if let Some(row) = conn.projects().get(&ProjectId::from(id_or_name)).await? {
         return Ok(row.project);
     }
-    let named = projects::by_name(&mut conn, id_or_name).await?;
+    let named = conn.projects().by_name(id_or_name).await?;
     named.map(|row| row.project).ok_or_else(|| EngineError::not_found("project", id_or_name))
 }
 
@@ -155,7 +154,7 @@ pub(crate) async fn update_project(
 ) -> Result<Project> {
     let ProjectChange { name, default_branch, work_mode, paused } = change;
     let mut tx = engine.store().write().await?;
-    let mut row = projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     if let Some(name) = name {
         row.project.name = checked_name(&name)?;
         require_free_name(&mut tx, &row.project.name, Some(id)).await?;
@@ -172,7 +171,7 @@ pub(crate) async fn update_project(
     }
     row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
     row.project.paused = paused.unwrap_or(row.project.paused);
-    projects::update(&mut tx, &mut row, engine.now()).await?;
+    tx.projects_mut().update(&mut row, engine.now()).await?;
     project_changed(engine, &mut tx, &row.project, "updated").await?;
     tx.commit().await?;
     if moved {
@@ -187,8 +186,8 @@ pub(crate) async fn update_project(
 pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &str) -> Result<()> {
     let (row, all) = {
         let mut conn = engine.store().read().await?;
-        let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-        let all = tasks::of_project(&mut conn, id).await?;
+        let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+        let all = conn.tasks().of_project(id).await?;
         (row, all)
     };
     if confirm != row.project.name {
@@ -212,7 +211,7 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
         if !has_repository {
             continue;
         }
-        let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+        let workspace = engine.store().read().await?.workspaces().last(&task.id).await?;
         folders.extend(workspace.as_ref().map(task_folder));
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) =
@@ -228,7 +227,7 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
         workspace::pool::drop_slots(engine, &context, 0).await?;
     }
     let mut tx = engine.store().write().await?;
-    projects::delete(&mut tx, id).await?;
+    tx.projects_mut().delete(id).await?;
     project_changed(engine, &mut tx, &row.project, "deleted").await?;
     tx.commit().await?;
     core::context::forget_context(engine, id);
@@ -241,7 +240,7 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
 /// A project's settings, complete, and what of them is its own.
 pub(crate) async fn settings(engine: &Engine, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
     let mut conn = engine.store().read().await?;
-    let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     let context = core::context::context(engine, &mut conn, id).await?;
     Ok((context.settings.clone(), row.settings))
 }
@@ -257,7 +256,7 @@ pub(crate) async fn patch_settings(
         return Err(EngineError::invalid("settings", "must be an object"));
     }
     let mut tx = engine.store().write().await?;
-    let mut row = projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     let source_before = core::context::context(engine, &mut tx, id).await?.settings.workflow_source;
     merge_patch(&mut row.settings, patch);
     tidy_settings(&mut row.settings);
@@ -271,7 +270,7 @@ pub(crate) async fn patch_settings(
         Some(WorkflowSource::Project) => row.workflow_origin = None,
         None => {}
     }
-    projects::update(&mut tx, &mut row, engine.now()).await?;
+    tx.projects_mut().update(&mut row, engine.now()).await?;
     project_changed(engine, &mut tx, &row.project, "settings").await?;
     tx.commit().await?;
     workspace::pool::trim_pool_later(engine, id);
@@ -287,11 +286,11 @@ pub(crate) async fn workflow(engine: &Engine, id: &ProjectId) -> Result<Workflow
 
 /// How many tasks of a project are in each state.
 pub(crate) async fn state_counts(engine: &Engine, id: &ProjectId) -> Result<Vec<(String, u32)>> {
-    Ok(tasks::counts(&mut *engine.store().read().await?, id).await?)
+    Ok(engine.store().read().await?.tasks().counts(id).await?)
 }
 
 async fn require_free_name(tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {
-    match projects::by_name(tx, name).await? {
+    match tx.projects().by_name(name).await? {
         Some(other) if Some(&other.project.id) != own => Err(EngineError::conflict(
             ConflictCode::NameTaken,
             format!("a project named `{name}` already exists"),

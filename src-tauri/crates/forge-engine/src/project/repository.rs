@@ -10,7 +10,7 @@ use tokio_util::sync::DropGuard;
 use forge_git::Repo;
 use forge_model::ids::ProjectId;
 use forge_model::inner_loop::{InnerLoopState, RepositoryConfig, parse_repository, sources};
-use forge_store::table::{projects, projects::ProjectRow};
+use forge_store::table::projects::ProjectRow;
 use notify::{RecursiveMode, Watcher as _};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -35,7 +35,7 @@ const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
 /// A project's inner loop with where each value comes from.
 pub(crate) async fn inner_loop(engine: &Engine, id: &ProjectId) -> Result<InnerLoopState> {
     let mut conn = engine.store().read().await?;
-    let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     let config = core::context::context(engine, &mut conn, id).await?.settings.inner_loop.clone();
     let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
     let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
@@ -54,7 +54,7 @@ pub(crate) async fn read_repository_config(repo: &Repo, row: &mut ProjectRow) ->
 async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()> {
     let (row, context) = {
         let mut conn = engine.store().read().await?;
-        let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
+        let Some(row) = conn.projects().get(id).await? else { return Ok(()) };
         (row, core::context::context(engine, &mut conn, id).await?)
     };
     let repo = core::repository::repo(engine, &context).await?;
@@ -64,9 +64,9 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
     }
     let found = config_at(&repo, &commit, row.repository_config).await?;
     let mut tx = engine.store().write().await?;
-    let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
+    let Some(mut row) = tx.projects().get(id).await? else { return Ok(()) };
     row.repository_config = Some(found);
-    projects::update(&mut tx, &mut row, engine.now()).await?;
+    tx.projects_mut().update(&mut row, engine.now()).await?;
     core::context::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
@@ -142,7 +142,7 @@ async fn repository_watcher(
 
 /// Starts the watches of all projects.
 pub(crate) async fn watch_repositories(engine: &Engine) -> Result<()> {
-    let all = projects::list(&mut *engine.store().read().await?).await?;
+    let all = engine.store().read().await?.projects().list().await?;
     for row in all {
         watch_repository(engine, &row.project.id);
     }

@@ -10,7 +10,7 @@ use forge_model::project::WorkflowOrigin;
 use forge_model::settings::WorkflowSource;
 use forge_model::workflow::{Finding, Parsed, Workflow, differences, parse, parse_value};
 use forge_store::Tx;
-use forge_store::table::{projects, projects::ProjectRow, tasks, tasks::Filter};
+use forge_store::table::{projects::ProjectRow, tasks::Filter};
 use serde_json::{Value, json};
 
 use crate::{
@@ -68,7 +68,7 @@ pub struct WorkflowState {
 /// A project's workflow, and where it comes from.
 pub(crate) async fn workflow_state(engine: &Engine, id: &ProjectId) -> Result<WorkflowState> {
     let mut conn = engine.store().read().await?;
-    let row = projects::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     let context = core::context::context(engine, &mut conn, id).await?;
     Ok(WorkflowState {
         workflow: context.workflow.clone(),
@@ -98,7 +98,7 @@ pub(crate) async fn put_workflow(
 ) -> Result<WorkflowState> {
     let parsed = definition.parse().map_err(EngineError::Invalid)?;
     let mut tx = engine.store().write().await?;
-    let mut row = projects::get(&mut tx, id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
+    let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     if let Some(expected) = version
         && expected != row.project.version
     {
@@ -115,7 +115,7 @@ pub(crate) async fn put_workflow(
         ));
     }
     replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
-    projects::update(&mut tx, &mut row, engine.now()).await?;
+    tx.projects_mut().update(&mut row, engine.now()).await?;
     core::context::project_changed(engine, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
@@ -133,7 +133,7 @@ async fn replace_workflow(
     if !removed.is_empty() {
         let filter =
             Filter { project: Some(row.project.id.clone()), states: removed.clone(), ..Filter::default() };
-        let held = tasks::list(tx, &filter, 200).await?;
+        let held = tx.tasks().list(&filter, 200).await?;
         if !held.is_empty() {
             let numbers: Vec<String> =
                 held.iter().map(|task| format!("#{} in {}", task.number, task.status)).collect();
@@ -163,7 +163,7 @@ async fn replace_workflow(
 pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<()> {
     let (row, context) = {
         let mut conn = engine.store().read().await?;
-        let Some(row) = projects::get(&mut conn, id).await? else { return Ok(()) };
+        let Some(row) = conn.projects().get(id).await? else { return Ok(()) };
         (row, core::context::context(engine, &mut conn, id).await?)
     };
     if context.settings.workflow_source != WorkflowSource::Repository {
@@ -176,7 +176,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     }
     let found = kept_in(&repo, &commit).await?;
     let mut tx = engine.store().write().await?;
-    let Some(mut row) = projects::get(&mut tx, id).await? else { return Ok(()) };
+    let Some(mut row) = tx.projects().get(id).await? else { return Ok(()) };
     let context = core::context::context(engine, &mut tx, id).await?;
     let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
     let replaced = match found {
@@ -193,7 +193,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
             WorkflowOrigin { commit: in_force, looked_at: commit, findings }
         }
     });
-    projects::update(&mut tx, &mut row, engine.now()).await?;
+    tx.projects_mut().update(&mut row, engine.now()).await?;
     core::context::project_changed(engine, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);

@@ -21,9 +21,7 @@ use forge_model::pull_request::{HostComment, HostStanding, PullRequest, PullRequ
 use forge_model::review::ReviewStatus;
 use forge_model::task::{HolderKind, WaitReason};
 use forge_store::Tx;
-use forge_store::table::comments::{self, CommentRow};
-use forge_store::table::pull_requests::{self, PullRequestRow};
-use forge_store::table::{agents, executions, reviews, roles, tasks::TaskRow};
+use forge_store::table::{comments::CommentRow, pull_requests::PullRequestRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -41,7 +39,7 @@ use crate::{
 pub(crate) async fn pull_request(engine: &Engine, id: &TaskId) -> Result<Option<TaskPullRequest>> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    Ok(pull_requests::get(&mut conn, id).await?.map(|row| TaskPullRequest {
+    Ok(conn.pull_requests().get(id).await?.map(|row| TaskPullRequest {
         task_id: row.task_id,
         host: row.host,
         head: row.head,
@@ -63,12 +61,12 @@ pub(crate) async fn refresh_pull_request(engine: &Engine, id: &TaskId) -> Result
         let (task, _) = core::load::load(engine, &mut conn, id, None).await?;
         let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
         let waits = matches!(reason, Some(WaitReason::AwaitingMerge | WaitReason::HostUnreachable));
-        (pull_requests::get(&mut conn, id).await?, waits && core::workers::works_on_named(engine, id))
+        (conn.pull_requests().get(id).await?, waits && core::workers::works_on_named(engine, id))
     };
     let Some(row) = row else { return Ok(None) };
     if waits {
         let mut tx = engine.store().write().await?;
-        pull_requests::set_due(&mut tx, id, engine.now()).await?;
+        tx.pull_requests_mut().set_due(id, engine.now()).await?;
         tx.commit().await?;
         engine.kick(id);
         run::idle::wait_until_idle(engine, id).await?;
@@ -89,7 +87,7 @@ pub(crate) async fn send_pull_request_news(
     let row = {
         let mut conn = engine.store().read().await?;
         core::load::load(engine, &mut conn, id, None).await?;
-        pull_requests::get(&mut conn, id).await?
+        conn.pull_requests().get(id).await?
     };
     let pull = row.and_then(|row| row.pull_request);
     let pull = pull.ok_or_else(|| EngineError::not_found("pull request of task", id))?;
@@ -99,10 +97,10 @@ pub(crate) async fn send_pull_request_news(
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load(engine, &mut tx, id, None).await?;
     require_agent(&mut tx, &context, &task).await?;
-    if let Some(mut row) = pull_requests::get(&mut tx, id).await? {
+    if let Some(mut row) = tx.pull_requests().get(id).await? {
         let new = news.comments.iter().filter(|id| !row.told.contains(id)).cloned().collect::<Vec<_>>();
         row.told.extend(new);
-        pull_requests::put(&mut tx, &row, engine.now()).await?;
+        tx.pull_requests_mut().put(&row, engine.now()).await?;
         tell_of_pull_request(engine, &mut tx, &task, &row).await?;
     }
     if running {
@@ -210,7 +208,7 @@ async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result
     }
     let mut tx = engine.store().write().await?;
     let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
-    let now = pull_requests::get(&mut tx, id).await?;
+    let now = tx.pull_requests().get(id).await?;
     let still = |row: &PullRequestRow| row.pull_request.as_ref().is_some_and(|it| it.number == known.number);
     let Some(mut now) = now.filter(still) else { return Ok(()) };
     let was_open = is_open(&now);
@@ -235,7 +233,7 @@ async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result
     } else if now.next_check_at.is_some() {
         now.next_check_at = Some(hosts::next_look(engine, &now, None, None));
     }
-    pull_requests::put(&mut tx, &now, engine.now()).await?;
+    tx.pull_requests_mut().put(&now, engine.now()).await?;
     tell_of_pull_request(engine, &mut tx, &task, &now).await?;
     tx.commit().await?;
     hosts::due_changed(engine);
@@ -285,7 +283,7 @@ pub(crate) fn look_aside_later(engine: &Engine, row: PullRequestRow) {
 
 async fn require_agent(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
     let role = context.work_role().unwrap_or_default();
-    let holder = roles::holder(tx, &task.id, role).await?;
+    let holder = tx.roles().holder(&task.id, role).await?;
     let open = !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal);
     if open && holder.is_some_and(|holder| holder.kind == HolderKind::Agent) {
         return Ok(());
@@ -300,14 +298,14 @@ pub(crate) async fn pull_request_summary(
     task: &TaskRow,
 ) -> Result<Summary> {
     let mut conn = engine.store().read().await?;
-    let runs = executions::list(&mut conn, &task.id).await?;
-    let reviews = reviews::list(&mut conn, &task.id).await?;
+    let runs = conn.executions().list(&task.id).await?;
+    let reviews = conn.reviews().list(&task.id).await?;
     let judged = reviews.iter().rev().find(|review| {
         review.status == ReviewStatus::Passed
             && context.workflow.state(&review.state).is_some_and(|state| context.workflow.judges_work(state))
     });
     let reviewer = match judged.and_then(|review| review.audits.last()) {
-        Some(report) => agents::get(&mut conn, &report.agent_id).await?.map(|agent| agent.name),
+        Some(report) => conn.agents().get(&report.agent_id).await?.map(|agent| agent.name),
         None => judged
             .and_then(|review| review.decided_by.as_ref())
             .filter(|actor| matches!(actor, Actor::User { .. }))
@@ -342,7 +340,7 @@ pub(crate) async fn pull_request_summary(
 
 /// Keeps what readers of a pull request said on lines as comments of the task; each once.
 pub(crate) async fn keep_host_comments(engine: &Engine, task: &TaskRow, pull: &PullRequest) -> Result<()> {
-    let known = comments::list(&mut *engine.store().read().await?, &task.id).await?;
+    let known = engine.store().read().await?.comments().list(&task.id).await?;
     let is_known = |id: &str| known.iter().any(|row| row.external_id.as_deref() == Some(id));
     let new: Vec<(&HostComment, &String)> = pull
         .comments
@@ -388,7 +386,7 @@ pub(crate) async fn keep_host_comments(engine: &Engine, task: &TaskRow, pull: &P
             created_at: comment.at,
             updated_at: now,
         };
-        comments::insert(&mut tx, &row).await?;
+        tx.comments_mut().insert(&row).await?;
     }
     engine
         .emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true }))
@@ -419,10 +417,10 @@ pub(crate) async fn let_go_of_pull_request(
     task: &TaskRow,
     mut mv: Move,
 ) -> Result<Move> {
-    let Some(row) = pull_requests::get(tx, &task.id).await? else { return Ok(mv) };
+    let Some(row) = tx.pull_requests().get(&task.id).await? else { return Ok(mv) };
     // Somebody may close it while it is worked on again.
     if !(is_open(&row) && is_at_work(context, &mv.to)) {
-        pull_requests::stop_watching(tx, &task.id).await?;
+        tx.pull_requests_mut().stop_watching(&task.id).await?;
     }
     let open = row.pull_request.filter(|pull| pull.state == PullRequestState::Open);
     if let Some(pull) = open.filter(|_| mv.to == context.workflow.cancellation_state) {

@@ -2,8 +2,8 @@
 
 use forge_hosts::TokenSource;
 use forge_model::comment::{LineNote, MAX_TEXT_BYTES};
+use forge_model::correction::Correction;
 use forge_model::ids::TaskId;
-use forge_model::prompt::Correction;
 use forge_model::pull_request::{HostCheckStatus, HostComment, HostVerdict, PullRequest};
 
 use crate::{Engine, EngineError, error::Result, review};

@@ -12,8 +12,7 @@ use forge_model::event::EventType;
 use forge_model::merge::{Merge, MergeStatus};
 use forge_model::pull_request::{HostConfig, PullRequest, PullRequestLink, PullRequestState};
 use forge_model::task::AnnotationType;
-use forge_store::table::merges;
-use forge_store::table::pull_requests::{self, PullRequestRow};
+use forge_store::table::pull_requests::PullRequestRow;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -133,7 +132,7 @@ async fn pull_request_row(
     host: HostConfig,
     base: &str,
 ) -> Result<PullRequestRow> {
-    let known = pull_requests::get(&mut *engine.store().read().await?, &s.task.id).await?;
+    let known = engine.store().read().await?.pull_requests().get(&s.task.id).await?;
     let head = task_branch(&s.task);
     let known = match known {
         Some(row) if row.host == host && row.base == base => return Ok(row),
@@ -164,7 +163,7 @@ async fn pull_request_row(
 
 /// The merge that a pull request stands for; one for each commit that was brought to the host.
 async fn host_intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
-    let last = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let last = engine.store().read().await?.merges().last(&s.task.id).await?;
     let landed = last.filter(|last| {
         last.status == MergeStatus::Landed
             && last.target == target
@@ -377,7 +376,7 @@ async fn decide_by_host(
 
 /// The first time that the work is at the host, that is told as the beginning of its merge.
 async fn record_host_merge(engine: &Engine, s: &Stepping, merge: &Merge) -> Result<()> {
-    let known = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let known = engine.store().read().await?.merges().last(&s.task.id).await?;
     if known.is_some_and(|known| known.id == merge.id) {
         return Ok(());
     }
@@ -436,7 +435,7 @@ async fn failed_at_host(
 
 async fn save_pull_request(engine: &Engine, s: &Stepping, row: &PullRequestRow, told: bool) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    pull_requests::put(&mut tx, row, engine.now()).await?;
+    tx.pull_requests_mut().put(row, engine.now()).await?;
     if told {
         super::tell_of_pull_request(engine, &mut tx, &s.task, row).await?;
     }

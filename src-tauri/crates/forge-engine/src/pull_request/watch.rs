@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use forge_model::ids::TaskId;
 use forge_model::time::Timestamp;
 use forge_model::workflow::Action;
-use forge_store::table::{pull_requests, steps};
 
 use crate::{
     Engine, core,
@@ -43,7 +42,7 @@ pub(crate) fn watch_pull_requests(engine: &Engine) {
 
 /// Whether looking is a step of the task.
 async fn waits_for_host(engine: &Engine, task: &TaskId) -> Result<bool> {
-    let next = steps::open(&mut *engine.store().read().await?, task).await?;
+    let next = engine.store().read().await?.steps().open(task).await?;
     Ok(next.first().is_some_and(|step| step.action == Some(Action::RunMerge)))
 }
 
@@ -52,7 +51,7 @@ async fn ask_for_looks(
     engine: &Engine,
     asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
 ) -> Result<Option<Timestamp>> {
-    let rows = pull_requests::watched(&mut *engine.store().read().await?).await?;
+    let rows = engine.store().read().await?.pull_requests().watched().await?;
     asked.retain(|task, _| rows.iter().any(|row| row.task_id == *task));
     let now = engine.now();
     let mut next: Option<Timestamp> = None;

@@ -4,7 +4,6 @@ use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
 use forge_model::race::{Race, RaceEntryStatus};
 use forge_model::task::AnnotationType;
-use forge_store::table::{races, tasks};
 use serde_json::json;
 
 use crate::{
@@ -35,7 +34,7 @@ pub(crate) async fn settle_entries(
         if late {
             run::running::stop_run(engine, &entry.task_id).await;
         }
-        let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
+        let Some(task) = engine.store().read().await?.tasks().get(&entry.task_id).await? else {
             continue;
         };
         let done = is_entry_over(context, &task);
@@ -66,7 +65,7 @@ pub(crate) async fn settle_entries(
         }
         entry.finished_at = Some(now);
         entry.duration_ms = entry.started_at.map(|at| now.since(at));
-        races::put_entry(&mut tx, &race.id, entry).await?;
+        tx.races_mut().put_entry(&race.id, entry).await?;
         let facts = json!({
             "name": entry.strategy, "status": entry.status, "gate": entry.gate,
             "score": entry.score, "cost_micro_usd": entry.cost_micro_usd,
@@ -94,14 +93,14 @@ pub(crate) async fn start_entries(
     let waiting = race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Queued);
     for entry in waiting.take(free) {
         let mut tx = engine.store().write().await?;
-        let Some(mut task) = tasks::get(&mut tx, &entry.task_id).await? else { continue };
+        let Some(mut task) = tx.tasks().get(&entry.task_id).await? else { continue };
         let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
         let mv = Move::by(&to, "accept", Actor::System { cause: Cause::Workflow });
         core::transition::apply(engine, &mut tx, context, &mut task, mv).await?;
         entry.status = RaceEntryStatus::Running;
         entry.started_at = Some(engine.now());
         entry.branch = Some(task_branch(&task));
-        races::put_entry(&mut tx, &race.id, entry).await?;
+        tx.races_mut().put_entry(&race.id, entry).await?;
         let facts = json!({ "name": entry.strategy });
         engine.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
         tx.commit().await?;

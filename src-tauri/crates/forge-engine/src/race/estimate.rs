@@ -4,8 +4,7 @@ use forge_model::anomaly::{doubled_median, half};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::{Competitive, InnerLoop, Strategy};
 use forge_model::race::{EntryEstimate, RaceEstimate};
-use forge_store::table::{agents, costs};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
 
 use crate::{Engine, EngineError, core, error::Result, race::tell_apart};
 
@@ -50,7 +49,7 @@ pub(crate) async fn project_race_estimate(
 }
 
 async fn estimate(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     project: &ProjectId,
     settings: &InnerLoop,
     strategies: Vec<Strategy>,
@@ -66,22 +65,22 @@ async fn estimate(
 }
 
 async fn estimate_entry(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     project: &ProjectId,
     strategy: Strategy,
     window: usize,
 ) -> Result<EntryEstimate> {
-    let of_agent = agents::get(conn, &strategy.agent_id).await?.and_then(|agent| agent.model);
+    let of_agent = conn.agents().get(&strategy.agent_id).await?.and_then(|agent| agent.model);
     let asked = strategy.model.or(of_agent);
     let mut costs_before = match &asked {
-        Some(model) => costs::window(conn, project, model, window).await?,
+        Some(model) => conn.costs().window(project, model, window).await?,
         None => Vec::new(),
     };
     if costs_before.is_empty() {
         // Programs take short names, or choose themselves: what they used then is what they are likely to use.
-        let used = costs::last_model(conn, project, &strategy.agent_id, asked.as_deref()).await?;
+        let used = conn.costs().last_model(project, &strategy.agent_id, asked.as_deref()).await?;
         if let Some(used) = used {
-            costs_before = costs::window(conn, project, &used, window).await?;
+            costs_before = conn.costs().window(project, &used, window).await?;
         }
     }
     Ok(EntryEstimate {

@@ -6,7 +6,6 @@ use forge_model::fix::{FixDraft, FixProposal};
 use forge_model::ids::TaskId;
 use forge_model::race::{Race, RaceEntry, RaceStatus};
 use forge_model::task::AnnotationType;
-use forge_store::table::{fixes, reviews, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -45,9 +44,9 @@ async fn draft_of_entry(
 ) -> Result<Option<FixDraft>> {
     let (task, review, workspace) = {
         let mut conn = engine.store().read().await?;
-        let task = tasks::get(&mut conn, &entry.task_id).await?;
-        let review = reviews::last(&mut conn, &entry.task_id).await?;
-        (task, review, workspaces::last(&mut conn, &entry.task_id).await?)
+        let task = conn.tasks().get(&entry.task_id).await?;
+        let review = conn.reviews().last(&entry.task_id).await?;
+        (task, review, conn.workspaces().last(&entry.task_id).await?)
     };
     let (Some(task), Some(review), Some(workspace)) = (task, review, workspace) else { return Ok(None) };
     let failed = |step: &&forge_model::review::ReviewStep| step.finished && step.exit_code != Some(0);
@@ -70,7 +69,7 @@ pub(crate) async fn apply_to_entry(
     let _hold = core::workers::hold(engine, id).await;
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
-    let found = fixes::get(&mut tx, id, fix).await?;
+    let found = tx.fixes().get(id, fix).await?;
     let Some(mut fix) = found.filter(is_waiting) else { return Ok(None) };
     let Some(race) = race_of_fix(&mut tx, &fix).await? else { return Ok(None) };
     let annotation = task.error_annotation.clone();
@@ -79,7 +78,7 @@ pub(crate) async fn apply_to_entry(
     let Some(name) = fix.strategy.clone().filter(|_| waits) else { return Ok(None) };
     super::select_winner(engine, &mut tx, &task, actor.clone(), &name).await?;
     (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
-    fixes::update(&mut tx, &fix).await?;
+    tx.fixes_mut().update(&fix).await?;
     retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
     supersede_race_fixes(engine, &mut tx, &task).await?;
     tx.commit().await?;
@@ -97,7 +96,7 @@ pub(crate) async fn settle_chosen_fix(
 ) -> Result<bool> {
     let (all, workspace) = {
         let mut conn = engine.store().read().await?;
-        (fixes::of_task(&mut conn, &s.task.id).await?, workspaces::last(&mut conn, &s.task.id).await?)
+        (conn.fixes().of_task(&s.task.id).await?, conn.workspaces().last(&s.task.id).await?)
     };
     let Some(workspace) = workspace else { return Ok(true) };
     for fix in all.into_iter().filter(|fix| fix.strategy.is_some()) {

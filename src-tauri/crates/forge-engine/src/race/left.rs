@@ -13,7 +13,7 @@ use forge_model::race::{Race, RaceEntry, RaceEntryStatus, RaceStatus, kept_branc
 use forge_model::task::DiffStat;
 use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceStatus;
-use forge_store::table::{executions, races, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -70,8 +70,8 @@ async fn try_save_entry(
 ) -> Result<Option<Saved>> {
     let (run, workspace) = {
         let mut conn = engine.store().read().await?;
-        let run = executions::last_of(&mut conn, &task.id, ExecutionRole::Coder).await?;
-        (run, workspaces::last(&mut conn, &task.id).await?)
+        let run = conn.executions().last_of(&task.id, ExecutionRole::Coder).await?;
+        (run, conn.workspaces().last(&task.id).await?)
     };
     let is_unsaved = run.is_some_and(|row| row.execution.after_commit.is_none());
     let present = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned);
@@ -107,9 +107,9 @@ pub(crate) async fn clear_race(
     let days = i64::from(race.keep_losers_days);
     race.losers_until = Some(race.finished_at.unwrap_or_else(|| engine.now()).plus_ms(days * DAY_MS));
     let mut tx = engine.store().write().await?;
-    races::put(&mut tx, &race).await?;
+    tx.races_mut().put(&race).await?;
     if kept.is_empty() {
-        races::set_cleared(&mut tx, &race.id).await?;
+        tx.races_mut().set_cleared(&race.id).await?;
     }
     tx.commit().await?;
     engine.point("race.cleared");
@@ -133,7 +133,7 @@ async fn clear_entry(
     let Some(entry) = race.entries.get_mut(index) else { return Ok(None) };
     let _hold = core::workers::hold(engine, &entry.task_id).await;
     run::running::stop_run(engine, &entry.task_id).await;
-    let Some(task) = tasks::get(&mut *engine.store().read().await?, &entry.task_id).await? else {
+    let Some(task) = engine.store().read().await?.tasks().get(&entry.task_id).await? else {
         return Ok(None);
     };
     let cut_short = !entry.status.is_over();
@@ -146,10 +146,10 @@ async fn clear_entry(
         }
         entry.status = RaceEntryStatus::Cancelled;
         entry.finished_at = Some(engine.now());
-        races::put_entry(&mut tx, &race_id, entry).await?;
+        tx.races_mut().put_entry(&race_id, entry).await?;
     }
     race::put_out(engine, &mut tx, context, &entry.task_id).await?;
-    let workspace = workspaces::last(&mut tx, &entry.task_id).await?;
+    let workspace = tx.workspaces().last(&entry.task_id).await?;
     tx.commit().await?;
     if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
         && let Err(reason) =
@@ -184,7 +184,7 @@ async fn clear_entry(
 /// the task, as nobody else knows of it any more.
 pub(crate) async fn remove_races(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<()> {
     let ids = |races: Vec<Race>| races.into_iter().map(|race| race.id).collect::<Vec<_>>();
-    for id in ids(races::list(&mut *engine.store().read().await?, &task.id).await?) {
+    for id in ids(engine.store().read().await?.races().list(&task.id).await?) {
         let Some(race) = race_by_id(engine, &task.id, &id).await? else { continue };
         if let Some(reason) = clear_race(engine, context, race).await?.first() {
             let message = format!("could not remove a worktree of its race: {reason}");
@@ -201,7 +201,7 @@ pub(crate) async fn remove_races(engine: &Engine, context: &ProjectContext, task
                 repo.delete_branch(branch, &tip).await?;
             }
             let mut tx = engine.store().write().await?;
-            tasks::delete(&mut tx, &entry.task_id).await?;
+            tx.tasks_mut().delete(&entry.task_id).await?;
             tx.commit().await?;
             remove_folder(&engine.log_dir(&context.project.id, &entry.task_id)).await?;
         }
@@ -210,13 +210,13 @@ pub(crate) async fn remove_races(engine: &Engine, context: &ProjectContext, task
 }
 
 async fn race_by_id(engine: &Engine, task: &TaskId, id: &RaceId) -> Result<Option<Race>> {
-    let all = races::list(&mut *engine.store().read().await?, task).await?;
+    let all = engine.store().read().await?.races().list(task).await?;
     Ok(all.into_iter().find(|race| race.id == *id))
 }
 
 /// Plans when the losers of every race go that are kept still. Called once at start.
 pub(crate) async fn plan_forgetting(engine: &Engine) -> Result<()> {
-    for race in races::kept(&mut *engine.store().read().await?).await? {
+    for race in engine.store().read().await?.races().kept().await? {
         if let Some(at) = race.losers_until {
             forget_losers_at(engine, race.id, at);
         }
@@ -242,8 +242,7 @@ fn forget_losers_at(engine: &Engine, id: RaceId, at: Timestamp) {
 
 /// Removes branches and logs of a race's losers. What is known of them stays, and so does what the winner did.
 async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
-    let found =
-        races::kept(&mut *engine.store().read().await?).await?.into_iter().find(|race| race.id == *id);
+    let found = engine.store().read().await?.races().kept().await?.into_iter().find(|race| race.id == *id);
     let Some(found) = found.filter(|race| race.losers_until.is_some_and(|at| at <= engine.now())) else {
         return Ok(());
     };
@@ -257,7 +256,7 @@ async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
     }
     let (context, is_cleared) = {
         let mut conn = engine.store().read().await?;
-        let left = races::uncleared(&mut conn, &found.task_id).await?;
+        let left = conn.races().uncleared(&found.task_id).await?;
         let (_, context) = core::load::load(engine, &mut conn, &found.task_id, None).await?;
         (context, !left.iter().any(|race| race.id == *id))
     };
@@ -280,7 +279,7 @@ async fn forget_losers(engine: &Engine, id: &RaceId) -> Result<()> {
     }
     race.losers_until = None;
     let mut tx = engine.store().write().await?;
-    races::put(&mut tx, &race).await?;
+    tx.races_mut().put(&race).await?;
     tx.commit().await?;
     engine.point("race.forgotten");
     engine.made_progress();

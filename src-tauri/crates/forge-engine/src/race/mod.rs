@@ -24,10 +24,9 @@ use forge_model::race::{Race, RaceEntry, RaceEntryStatus, RaceStatus};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder};
 use forge_model::workflow::{State, StateKind};
-use forge_store::Tx;
-use forge_store::table::{agents, executions, races, reviews, roles, tasks, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
+use forge_store::{ReadConnection, Tx};
 use serde_json::json;
-use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -53,7 +52,7 @@ impl ProjectContext {
 pub(crate) async fn races(engine: &Engine, id: &TaskId) -> Result<Vec<Race>> {
     let mut conn = engine.store().read().await?;
     let (_, context) = core::load::load(engine, &mut conn, id, None).await?;
-    let mut all = races::list(&mut conn, id).await?;
+    let mut all = conn.races().list(id).await?;
     if let Some(race) = all.last_mut().filter(|race| race.status == RaceStatus::Running) {
         let context = context.for_entries()?;
         for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
@@ -66,7 +65,7 @@ pub(crate) async fn races(engine: &Engine, id: &TaskId) -> Result<Vec<Race>> {
 
 /// Whether entering `state` starts a race instead of an agent.
 pub(crate) async fn enters_race(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
     state: &State,
@@ -76,7 +75,7 @@ pub(crate) async fn enters_race(
     if !works || !is_work || is_entry(task) {
         return Ok(false);
     }
-    let last = races::last(conn, &task.id).await?.map(|race| race.status);
+    let last = conn.races().last(&task.id).await?.map(|race| race.status);
     Ok(match last {
         // Once there is a winner, its work is gone on with.
         Some(RaceStatus::Promoted) => false,
@@ -87,11 +86,11 @@ pub(crate) async fn enters_race(
 }
 
 /// Who races: as the task or the project says, else every enabled agent, of many the first [`MAX_STRATEGIES`].
-pub(crate) async fn strategies_of(conn: &mut SqliteConnection, race: &Competitive) -> Result<Vec<Strategy>> {
+pub(crate) async fn strategies_of(conn: &mut ReadConnection, race: &Competitive) -> Result<Vec<Strategy>> {
     if !race.strategies.is_empty() {
         return Ok(race.strategies.clone());
     }
-    let all = agents::list(conn).await?;
+    let all = conn.agents().list().await?;
     let enabled = all.into_iter().filter(|agent| !agent.paused);
     Ok(enabled.take(MAX_STRATEGIES).map(|agent| strategy_of(&agent)).collect())
 }
@@ -108,7 +107,7 @@ pub(crate) async fn make_entries(
     let workflow = &context.for_entries()?.workflow;
     let initial =
         workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?.name.clone();
-    let made = tasks::race_entries(tx, &task.id).await?;
+    let made = tx.tasks().race_entries(&task.id).await?;
     let mut place = made.iter().filter_map(|entry| entry.subtask_order).max().unwrap_or(0);
     let mut entries = Vec::with_capacity(strategies.len());
     for strategy in strategies {
@@ -138,10 +137,10 @@ pub(crate) async fn make_entries(
             updated_at: now,
             ..task.clone()
         };
-        tasks::insert(tx, &row).await?;
+        tx.tasks_mut().insert(&row).await?;
         let coder = RoleHolder { kind: HolderKind::Agent, id: Some(strategy.agent_id.clone()) };
-        roles::put(tx, &row.id, "coder", Some(&coder)).await?;
-        roles::put(tx, &row.id, "reviewer", reviewer).await?;
+        tx.roles_mut().put(&row.id, "coder", Some(&coder)).await?;
+        tx.roles_mut().put(&row.id, "reviewer", reviewer).await?;
         entries.push(RaceEntry::queued(strategy.clone(), row.id));
     }
     Ok(entries)
@@ -149,20 +148,20 @@ pub(crate) async fn make_entries(
 
 /// Brings what is known of an entry up to date from its rows.
 pub(crate) async fn look_at_entry(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     base: &str,
     entry: &mut RaceEntry,
 ) -> Result<()> {
-    let Some(task) = tasks::get(conn, &entry.task_id).await? else { return Ok(()) };
-    let runs = executions::list(conn, &task.id).await?;
+    let Some(task) = conn.tasks().get(&entry.task_id).await? else { return Ok(()) };
+    let runs = conn.executions().list(&task.id).await?;
     let work: Vec<_> =
         runs.iter().map(|row| &row.execution).filter(|run| run.role == ExecutionRole::Coder).collect();
     entry.commit = work.iter().rev().find_map(|run| run.after_commit.clone());
     let unknown = work.is_empty() || work.iter().any(|run| run.cost_micro_usd.is_none());
     entry.cost_micro_usd = (!unknown).then(|| work.iter().filter_map(|run| run.cost_micro_usd).sum());
     entry.diff_stat = task.diff_stat;
-    let review = reviews::last(conn, &task.id).await?;
+    let review = conn.reviews().last(&task.id).await?;
     if let Some(judged) = review.as_ref().and_then(|review| review.reviewed_commit.clone()) {
         // What the checks changed themselves is part of what they passed on.
         entry.commit = Some(judged);
@@ -196,7 +195,7 @@ pub(crate) async fn select_winner(
     actor: Actor,
     name: &str,
 ) -> Result<()> {
-    let race = races::last(tx, &task.id).await?;
+    let race = tx.races().last(&task.id).await?;
     let mut race = race
         .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
         .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a winner"))?;
@@ -214,18 +213,18 @@ pub(crate) async fn select_winner(
     race.choose(name, actor);
     race.status = RaceStatus::Decided;
     race.finished_at = None;
-    races::put(tx, &race).await?;
+    tx.races_mut().put(&race).await?;
     engine.emit(tx, EventType::RaceCrowned, task, race.id.as_str(), &facts).await
 }
 
 /// Gives up a race that was decided but whose winner's work could not become the task's.
 pub(crate) async fn give_race_up(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    let Some(mut race) = races::last(tx, &task.id).await?.filter(|race| !race.status.is_over()) else {
+    let Some(mut race) = tx.races().last(&task.id).await?.filter(|race| !race.status.is_over()) else {
         return Ok(());
     };
     race.status = RaceStatus::Cancelled;
     race.finished_at = Some(engine.now());
-    Ok(races::put(tx, &race).await?)
+    Ok(tx.races_mut().put(&race).await?)
 }
 
 /// How an entry's checks ended, from its last review.
@@ -285,7 +284,7 @@ pub(crate) async fn put_out(
     context: &ProjectContext,
     entry: &TaskId,
 ) -> Result<()> {
-    let Some(mut task) = tasks::get(tx, entry).await? else { return Ok(()) };
+    let Some(mut task) = tx.tasks().get(entry).await? else { return Ok(()) };
     if context.workflow.state(&task.status).is_some_and(State::is_terminal) {
         return Ok(());
     }
@@ -314,11 +313,11 @@ pub(crate) async fn act(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked:
 
 /// Forgets a winner whose work is set aside.
 pub(crate) async fn forget_winner(tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    if let Some(mut race) = races::last(tx, &task.id).await?
+    if let Some(mut race) = tx.races().last(&task.id).await?
         && race.status == RaceStatus::Promoted
     {
         race.status = RaceStatus::Cancelled;
-        races::put(tx, &race).await?;
+        tx.races_mut().put(&race).await?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepStatus};
 use forge_model::workflow::{Audience, Phase, StateKind};
 use forge_store::Tx;
-use forge_store::table::{fixes, races, roles, steps, steps::StepRow, tasks};
+use forge_store::table::steps::StepRow;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -71,7 +71,7 @@ pub(crate) async fn race_steps(tx: &mut Tx, entering: Entering<'_>) -> Result<Op
 pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
     let open = {
         let mut conn = engine.store().read().await?;
-        races::last(&mut conn, &s.task.id).await?.filter(|race| !race.status.is_over())
+        conn.races().last(&s.task.id).await?.filter(|race| !race.status.is_over())
     };
     let race = match open {
         Some(race) => race,
@@ -119,7 +119,7 @@ async fn begin_race(
     let reviewer = reviewer_of(&mut tx, s).await?.filter(|_| enabled);
     let entries =
         super::make_entries(engine, &mut tx, &s.context, &s.task, &strategies, reviewer.as_ref()).await?;
-    let number = races::last(&mut tx, &s.task.id).await?.map_or(1, |last| last.number + 1);
+    let number = tx.races().last(&s.task.id).await?.map_or(1, |last| last.number + 1);
     let race = Race {
         id: engine.new_id(),
         task_id: s.task.id.clone(),
@@ -143,7 +143,7 @@ async fn begin_race(
         finished_at: None,
         losers_until: None,
     };
-    races::put(&mut tx, &race).await?;
+    tx.races_mut().put(&race).await?;
     let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
     let facts = json!({ "number": race.number, "entries": names });
     engine.emit(&mut tx, EventType::RaceStarted, &s.task, race.id.as_str(), &facts).await?;
@@ -158,7 +158,7 @@ async fn reviewer_of(tx: &mut Tx, s: &Stepping) -> Result<Option<RoleHolder>> {
     let Some(role) = gate.filter(|gate| gate.audits()).and_then(|gate| gate.role.as_deref()) else {
         return Ok(None);
     };
-    let holder = roles::holder(tx, &s.task.id, role).await?;
+    let holder = tx.roles().holder(&s.task.id, role).await?;
     Ok(holder.filter(|holder| holder.kind == HolderKind::Agent))
 }
 
@@ -198,10 +198,10 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         Some(_) => Vec::new(),
     };
     let mut tx = engine.store().write().await?;
-    races::put(&mut tx, &race).await?;
+    tx.races_mut().put(&race).await?;
     let mut drafts = Vec::new();
     for draft in planned {
-        if fixes::begin_draft(&mut tx, &draft).await? {
+        if tx.fixes_mut().begin_draft(&draft).await? {
             drafts.push(draft);
         }
     }
@@ -244,7 +244,7 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
 pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     let race = {
         let mut conn = engine.store().read().await?;
-        races::last(&mut conn, &s.task.id).await?
+        conn.races().last(&s.task.id).await?
     };
     let Some(mut race) = race.filter(|race| race.status == RaceStatus::Decided) else {
         return Ok(End::skipped("no race has a winner"));
@@ -287,14 +287,14 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     race.finished_at = Some(engine.now());
     race.error = None;
     let mut tx = engine.store().write().await?;
-    races::put(&mut tx, &race).await?;
+    tx.races_mut().put(&race).await?;
     if let Some(role) = s.context.work_role() {
         let coder = RoleHolder { kind: HolderKind::Agent, id: Some(winner.agent_id.clone()) };
-        roles::put(&mut tx, &s.task.id, role, Some(&coder)).await?;
+        tx.roles_mut().put(&s.task.id, role, Some(&coder)).await?;
     }
-    if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+    if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = winner.diff_stat;
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
     }
     let facts = json!({ "winner": winner.strategy, "commit": commit });
     engine.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
@@ -306,7 +306,7 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
 async fn not_promoted(engine: &Engine, s: &Stepping, mut race: Race, what: String) -> Result<End> {
     race.error = Some(what.clone());
     let mut tx = engine.store().write().await?;
-    races::put(&mut tx, &race).await?;
+    tx.races_mut().put(&race).await?;
     let facts = json!({ "winner": race.winner, "reason": what });
     engine.emit(&mut tx, EventType::RaceFailed, &s.task, race.id.as_str(), &facts).await?;
     tx.commit().await?;
@@ -316,7 +316,7 @@ async fn not_promoted(engine: &Engine, s: &Stepping, mut race: Race, what: Strin
 /// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task
 /// moves on, where its step says so.
 pub(crate) async fn end_race(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    let left = races::uncleared(&mut *engine.store().read().await?, &s.task.id).await?;
+    let left = engine.store().read().await?.races().uncleared(&s.task.id).await?;
     let mut kept = Vec::new();
     for race in left.into_iter().filter(|race| race.status.is_over()) {
         kept.extend(super::left::clear_race(engine, &s.context, race).await?);
@@ -332,7 +332,7 @@ pub(crate) async fn end_race(engine: &Engine, s: &Stepping, cancel: &Cancellatio
 
 /// The task's work is done, by whoever won: on to what judges it.
 async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
-    let race = races::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let race = engine.store().read().await?.races().last(&s.task.id).await?;
     let Some(race) = race.filter(|race| race.status == RaceStatus::Promoted) else {
         return Ok(End::skipped("no entry is the winner"));
     };
@@ -354,7 +354,7 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
 
 /// A race looks again once an entry of its is over.
 pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
-    let Some(task) = tasks::get(tx, entry).await?.filter(is_entry) else { return Ok(None) };
+    let Some(task) = tx.tasks().get(entry).await?.filter(is_entry) else { return Ok(None) };
     let context = core::context::context_of(engine, tx, &task).await?;
     Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
 }
@@ -366,7 +366,7 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
         return Ok(());
     }
     let blocks = state.kind == StateKind::Blocked;
-    let left = races::uncleared(tx, &task.id).await?;
+    let left = tx.races().uncleared(&task.id).await?;
     let mut over = false;
     for mut race in left {
         let goes_on = match race.status {
@@ -380,7 +380,7 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
         if !goes_on {
             race.status = RaceStatus::Cancelled;
             race.finished_at = Some(engine.now());
-            races::put(tx, &race).await?;
+            tx.races_mut().put(&race).await?;
             over = true;
         }
     }
@@ -388,7 +388,7 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
         let mut step = StepRow::pending(&task.id, &state.name, StepKind::EndRace, Phase::OnEnter.as_str());
         step.status = StepStatus::Pending;
         step.transition_seq = Some(row.seq);
-        steps::insert(tx, &mut step).await?;
+        tx.steps_mut().insert(&mut step).await?;
     }
     Ok(())
 }

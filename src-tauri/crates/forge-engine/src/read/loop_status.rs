@@ -8,10 +8,8 @@ use forge_model::lesson::LessonStatus;
 use forge_model::loop_status::{LoopEffect, LoopTask, Subsystem, SubsystemStatus};
 use forge_model::race::{Race, RaceEntry, RaceStatus};
 use forge_model::words::counted;
-use forge_store::table::{
-    costs, fixes, ledger::CostFilter, lessons, loop_effects, postmortems, races, tasks, trajectories,
-};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
+use forge_store::table::ledger::CostFilter;
 
 use crate::{Engine, error::Result, project, review};
 
@@ -42,7 +40,7 @@ pub(crate) async fn inner_loop_status(engine: &Engine, id: &ProjectId) -> Result
     });
     let offers = u32::try_from(offers.len()).unwrap_or(u32::MAX);
     let mut conn = engine.store().read().await?;
-    let latest = races::of_project(&mut conn, id, LATEST_RACES).await?;
+    let latest = conn.races().of_project(id, LATEST_RACES).await?;
     let mut all = Vec::with_capacity(Subsystem::ALL.len());
     for &name in Subsystem::ALL {
         let known = match name {
@@ -51,7 +49,7 @@ pub(crate) async fn inner_loop_status(engine: &Engine, id: &ProjectId) -> Result
                 Known::of(effect_of(&mut conn, scored, scores).await?, 0)
             }
             Subsystem::Competitive => {
-                let open = races::open_in(&mut conn, id).await?;
+                let open = conn.races().open_in(id).await?;
                 Known::of(effect_of(&mut conn, latest.first(), outcome).await?, open)
             }
             Subsystem::Knowledge => taught(&mut conn, id).await?,
@@ -77,7 +75,7 @@ pub(crate) async fn inner_loop_status(engine: &Engine, id: &ProjectId) -> Result
 }
 
 async fn effect_of(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     race: Option<&Race>,
     say: fn(&Race) -> String,
 ) -> Result<Option<LoopEffect>> {
@@ -91,18 +89,18 @@ async fn effect_of(
 
 /// What a part did last, where no table of its own tells.
 async fn kept_effect(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     project: &ProjectId,
     part: Subsystem,
 ) -> Result<Option<LoopEffect>> {
-    let Some(row) = loop_effects::last(conn, project, part).await? else { return Ok(None) };
+    let Some(row) = conn.loop_effects().last(project, part).await? else { return Ok(None) };
     let task = task_of(conn, row.task_id.as_ref()).await?;
     Ok(Some(LoopEffect { at: row.at, task, effect: row.effect }))
 }
 
 /// The latest drafted fix; those that nobody decided about are open.
-async fn drafted(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
-    let all = fixes::of_project(conn, project).await?;
+async fn drafted(conn: &mut ReadConnection, project: &ProjectId) -> Result<Known> {
+    let all = conn.fixes().of_project(project).await?;
     let open = all.iter().filter(|fix| fix.status == FixStatus::Drafted).count();
     let latest = all.into_iter().max_by_key(|fix| fix.updated_at);
     let last = match latest {
@@ -117,16 +115,16 @@ async fn drafted(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Kno
 }
 
 /// The latest note of a finished task.
-async fn noted(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
-    let Some((task, note)) = trajectories::last(conn, project).await? else { return Ok(Known::of(None, 0)) };
+async fn noted(conn: &mut ReadConnection, project: &ProjectId) -> Result<Known> {
+    let Some((task, note)) = conn.trajectories().last(project).await? else { return Ok(Known::of(None, 0)) };
     let words = note.text.split_whitespace().count() as u64;
     let effect = format!("a note of {}", counted(words, "word", "words"));
     Ok(Known::of(Some(LoopEffect { at: note.at, task: task_of(conn, Some(&task)).await?, effect }), 0))
 }
 
 /// The latest postmortem.
-async fn analysed(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
-    let Some(record) = postmortems::last(conn, project).await? else { return Ok(Known::of(None, 0)) };
+async fn analysed(conn: &mut ReadConnection, project: &ProjectId) -> Result<Known> {
+    let Some(record) = conn.postmortems().last(project).await? else { return Ok(Known::of(None, 0)) };
     let first = record.first_failure.map(|failure| format!(", first failed: {}", failure.gate));
     let effect = format!(
         "{}{}",
@@ -138,18 +136,18 @@ async fn analysed(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Kn
 }
 
 /// The latest word on a lesson: that it was proposed, what a person decided, or that it was told.
-async fn taught(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
+async fn taught(conn: &mut ReadConnection, project: &ProjectId) -> Result<Known> {
     let mut latest = Vec::new();
     for (status, said) in [
         (LessonStatus::Proposed, "proposed"),
         (LessonStatus::Accepted, "accepted"),
         (LessonStatus::Dismissed, "dismissed"),
     ] {
-        if let Some(row) = lessons::list(conn, project, status, None, 1).await?.into_iter().next() {
+        if let Some(row) = conn.lessons().list(project, status, None, 1).await?.into_iter().next() {
             latest.push((row.decided_at.unwrap_or(row.created_at), said, row));
         }
     }
-    let open = lessons::count(conn, project, LessonStatus::Proposed).await?;
+    let open = conn.lessons().count(project, LessonStatus::Proposed).await?;
     let told = kept_effect(conn, project, Subsystem::Knowledge).await?;
     let decided = match latest.into_iter().max_by_key(|(at, ..)| *at) {
         Some((at, said, row)) => {
@@ -162,9 +160,9 @@ async fn taught(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Know
 }
 
 /// The latest run that cost more than is usual. It halts nothing, so nothing of it is open.
-async fn above(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known> {
+async fn above(conn: &mut ReadConnection, project: &ProjectId) -> Result<Known> {
     let filter = CostFilter { project: Some(project.clone()), ..CostFilter::default() };
-    let latest = costs::anomalies(conn, &filter, None, 1).await?.into_iter().next();
+    let latest = conn.costs().anomalies(&filter, None, 1).await?.into_iter().next();
     let last = latest.map(|entry| {
         let of = entry.record.strategy.map(|name| format!("{name}, ")).unwrap_or_default();
         LoopEffect {
@@ -180,9 +178,9 @@ async fn above(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Known
     Ok(Known::of(last, 0))
 }
 
-async fn task_of(conn: &mut SqliteConnection, id: Option<&TaskId>) -> Result<Option<LoopTask>> {
+async fn task_of(conn: &mut ReadConnection, id: Option<&TaskId>) -> Result<Option<LoopTask>> {
     let Some(id) = id else { return Ok(None) };
-    let row = tasks::get(conn, id).await?;
+    let row = conn.tasks().get(id).await?;
     Ok(row.map(|row| LoopTask { id: row.id, number: row.number, title: row.title }))
 }
 

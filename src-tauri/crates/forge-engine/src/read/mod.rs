@@ -10,24 +10,21 @@ use std::path::PathBuf;
 
 use forge_agents::LogReader;
 use forge_git::{DiffPage, DiffScope};
+use forge_model::correction::{Correction, SaidMessage};
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::event::Event;
 use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
+use forge_model::layer::Layer;
 use forge_model::log::LogPage;
 use forge_model::notification::Notification;
-use forge_model::prompt::{Correction, Layer, SaidMessage};
 use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};
 use forge_model::workflow::{State, StateKind};
 use forge_model::workspace::Workspace;
-use forge_store::table::steps::StepRow;
-use forge_store::table::tasks::Filter;
-use forge_store::table::{
-    agents, events, executions, notifications, reviews, roles, steps, tasks, transitions, workspaces,
-};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
+use forge_store::table::{steps::StepRow, tasks::Filter};
 
 use crate::{
     Engine, EngineError, TaskPage,
@@ -55,7 +52,7 @@ pub(crate) async fn tasks(
 /// A task by its number.
 pub(crate) async fn task_by_number(engine: &Engine, project: &ProjectId, number: u32) -> Result<Task> {
     let mut conn = engine.store().read().await?;
-    let row = tasks::by_number(&mut conn, project, number).await?;
+    let row = conn.tasks().by_number(project, number).await?;
     let row = row.ok_or_else(|| EngineError::not_found("task", format!("#{number}")))?;
     view::view_one(engine, &mut conn, row).await
 }
@@ -63,7 +60,7 @@ pub(crate) async fn task_by_number(engine: &Engine, project: &ProjectId, number:
 /// Tasks that need the person, oldest first.
 pub(crate) async fn attention(engine: &Engine, limit: u32) -> Result<Vec<Task>> {
     let mut conn = engine.store().read().await?;
-    let rows = tasks::attention(&mut conn, limit).await?;
+    let rows = conn.tasks().attention(limit).await?;
     view::view(engine, &mut conn, rows).await
 }
 
@@ -71,12 +68,12 @@ pub(crate) async fn attention(engine: &Engine, limit: u32) -> Result<Vec<Task>> 
 pub(crate) async fn reviews(engine: &Engine, id: &TaskId) -> Result<Vec<Review>> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    Ok(reviews::list(&mut conn, id).await?)
+    Ok(conn.reviews().list(id).await?)
 }
 
 /// A task's latest review.
 pub(crate) async fn last_review(engine: &Engine, id: &TaskId) -> Result<Option<Review>> {
-    Ok(reviews::last(&mut *engine.store().read().await?, id).await?)
+    Ok(engine.store().read().await?.reviews().last(id).await?)
 }
 
 /// A task's executions, oldest first. Those of the entry that won its race come first: its work is the task's.
@@ -84,17 +81,17 @@ pub(crate) async fn executions(engine: &Engine, id: &TaskId) -> Result<Vec<Execu
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
     let mut rows = match core::lineage::winner_of(&mut conn, id).await? {
-        Some(entry) => executions::list(&mut conn, &entry.task_id).await?,
+        Some(entry) => conn.executions().list(&entry.task_id).await?,
         None => Vec::new(),
     };
-    rows.extend(executions::list(&mut conn, id).await?);
+    rows.extend(conn.executions().list(id).await?);
     Ok(rows.into_iter().map(|row| with_activity(engine, row.execution)).collect())
 }
 
 /// One execution.
 pub(crate) async fn execution(engine: &Engine, id: &ExecutionId) -> Result<Execution> {
     let mut conn = engine.store().read().await?;
-    let row = executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
+    let row = conn.executions().get(id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
     Ok(with_activity(engine, row.execution))
 }
 
@@ -102,8 +99,8 @@ pub(crate) async fn execution(engine: &Engine, id: &ExecutionId) -> Result<Execu
 pub(crate) async fn transitions(engine: &Engine, id: &TaskId) -> Result<Vec<Transition>> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    let moves = transitions::list(&mut conn, id).await?;
-    let all = steps::list(&mut conn, id).await?;
+    let moves = conn.transitions().list(id).await?;
+    let all = conn.steps().list(id).await?;
     Ok(moves
         .into_iter()
         .map(|row| Transition {
@@ -125,12 +122,12 @@ pub(crate) async fn prompt_preview(engine: &Engine, id: &TaskId) -> Result<Vec<L
     let (task, context, last, agent) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
-        let holder = roles::holder(&mut conn, id, context.work_role().unwrap_or_default()).await?;
+        let holder = conn.roles().holder(id, context.work_role().unwrap_or_default()).await?;
         let agent = match holder.and_then(|holder| holder.id) {
-            Some(agent) => agents::get(&mut conn, &agent).await?,
+            Some(agent) => conn.agents().get(&agent).await?,
             None => None,
         };
-        (task, context, executions::last(&mut conn, id).await?, agent)
+        (task, context, conn.executions().last(id).await?, agent)
     };
     // What comes next: the plan while that is made, or was not begun; else the work.
     let state = context.workflow.state(&task.status);
@@ -224,13 +221,13 @@ pub(crate) async fn diff_file(
 
 /// Notifications, newest first.
 pub(crate) async fn notifications(engine: &Engine, limit: u32) -> Result<Vec<Notification>> {
-    let all = notifications::list(&mut *engine.store().read().await?, limit).await?;
+    let all = engine.store().read().await?.notifications().list(limit).await?;
     Ok(all.into_iter().map(|it| without_secrets(engine, it)).collect())
 }
 
 /// One notification.
 pub(crate) async fn notification(engine: &Engine, id: &NotificationId) -> Result<Notification> {
-    let found = notifications::get(&mut *engine.store().read().await?, id).await?;
+    let found = engine.store().read().await?.notifications().get(id).await?;
     let found = found.ok_or_else(|| EngineError::not_found("notification", id))?;
     Ok(without_secrets(engine, found))
 }
@@ -238,7 +235,7 @@ pub(crate) async fn notification(engine: &Engine, id: &NotificationId) -> Result
 /// Marks notifications as seen; all of them when none is named.
 pub(crate) async fn mark_read(engine: &Engine, ids: Option<&[NotificationId]>) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    notifications::mark_read(&mut tx, ids).await?;
+    tx.notifications_mut().mark_read(ids).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -246,14 +243,14 @@ pub(crate) async fn mark_read(engine: &Engine, ids: Option<&[NotificationId]>) -
 /// At most `limit` events after `after`, oldest first; none when events after it are no longer kept.
 pub(crate) async fn events_after(engine: &Engine, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
     let mut conn = engine.store().read().await?;
-    let first = events::first_seq(&mut conn).await?;
+    let first = conn.events().first_seq().await?;
     let pruned = after > 0 && first.is_some_and(|first| after < first - 1);
-    if pruned { Ok(None) } else { Ok(Some(events::after(&mut conn, after, limit).await?)) }
+    if pruned { Ok(None) } else { Ok(Some(conn.events().after(after, limit).await?)) }
 }
 
 /// Worktrees that exist, with the task each belongs to.
 pub(crate) async fn workspaces(engine: &Engine) -> Result<Vec<Workspace>> {
-    let mut all = workspaces::present(&mut *engine.store().read().await?).await?;
+    let mut all = engine.store().read().await?.workspaces().present().await?;
     for workspace in &mut all {
         workspace.lock = read_lock(workspace);
     }
@@ -263,7 +260,7 @@ pub(crate) async fn workspaces(engine: &Engine) -> Result<Vec<Workspace>> {
 /// [`Engine::tasks`] by this connection.
 pub(crate) async fn tasks_in(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     project: &ProjectId,
     mut filter: Filter,
     cursor: Option<&str>,
@@ -277,7 +274,7 @@ pub(crate) async fn tasks_in(
         return Err(EngineError::invalid("status", message));
     }
     filter.after = cursor.map(parse_cursor).transpose()?;
-    let mut rows = tasks::list(conn, &filter, limit + 1).await?;
+    let mut rows = conn.tasks().list(&filter, limit + 1).await?;
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let next_cursor = rows.last().filter(|_| more).map(|last| format!("{}:{}", last.position, last.id));
@@ -295,10 +292,10 @@ fn with_activity(engine: &Engine, mut execution: Execution) -> Execution {
 
 async fn find_log(engine: &Engine, id: &str) -> Result<(TaskId, String)> {
     let mut conn = engine.store().read().await?;
-    if let Some(row) = executions::get(&mut conn, &ExecutionId(id.to_owned())).await? {
+    if let Some(row) = conn.executions().get(&ExecutionId(id.to_owned())).await? {
         return Ok((row.execution.task_id, row.execution.log_id));
     }
-    let task = steps::task_of_log(&mut conn, id).await?;
+    let task = conn.steps().task_of_log(id).await?;
     let task = task.ok_or_else(|| EngineError::not_found("execution or log", id))?;
     Ok((task, id.to_owned()))
 }
@@ -308,7 +305,7 @@ async fn log_dir_of(engine: &Engine, task: &TaskId, log_id: &str) -> Result<Path
     let mut conn = engine.store().read().await?;
     let (row, _) = core::load::load(engine, &mut conn, task, None).await?;
     if let Some(entry) = core::lineage::winner_of(&mut conn, task).await? {
-        let runs = executions::list(&mut conn, &entry.task_id).await?;
+        let runs = conn.executions().list(&entry.task_id).await?;
         if runs.iter().any(|run| run.execution.log_id == log_id) {
             return Ok(engine.log_dir(&row.project_id, &entry.task_id));
         }

@@ -12,10 +12,8 @@ use forge_model::offer::{Facts, Offer, offers};
 use forge_model::review::ReviewStatus;
 use forge_model::task::{HolderKind, LiveExecution, RoleHolder, SubtaskCounts, Task, TaskHealth};
 use forge_model::workflow::{State, StateKind};
-use forge_store::table::{
-    dependencies, executions, pull_requests, races, reviews, roles, tasks, tasks::TaskRow, workspaces,
-};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine, EngineError,
@@ -38,7 +36,7 @@ pub struct TaskPage {
 }
 
 /// One task as people see it.
-pub(crate) async fn view_one(engine: &Engine, conn: &mut SqliteConnection, row: TaskRow) -> Result<Task> {
+pub(crate) async fn view_one(engine: &Engine, conn: &mut ReadConnection, row: TaskRow) -> Result<Task> {
     let id = row.id.clone();
     let mut views = view(engine, conn, vec![row]).await?;
     views.pop().ok_or_else(|| EngineError::not_found("task", id))
@@ -47,19 +45,19 @@ pub(crate) async fn view_one(engine: &Engine, conn: &mut SqliteConnection, row: 
 /// Tasks, of any projects, as people see them; in the order given.
 pub(crate) async fn view(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     rows: Vec<TaskRow>,
 ) -> Result<Vec<Task>> {
     let ids: Vec<TaskId> = rows.iter().map(|row| row.id.clone()).collect();
-    let mut holders = roles::of_tasks(conn, &ids).await?;
-    let mut spaces = workspaces::of_tasks(conn, &ids).await?;
-    let mut badges = reviews::badges(conn, &ids).await?;
-    let mut raced = races::badges(conn, &ids).await?;
-    let mut pulls = pull_requests::links(conn, &ids).await?;
-    let mut usage = executions::usage(conn, &ids).await?;
-    let open = executions::open(conn, Some(&ids)).await?;
-    let mut prerequisites = dependencies::of_tasks(conn, &ids).await?;
-    let mut parts = tasks::parts(conn, &ids).await?;
+    let mut holders = conn.roles().of_tasks(&ids).await?;
+    let mut spaces = conn.workspaces().of_tasks(&ids).await?;
+    let mut badges = conn.reviews().badges(&ids).await?;
+    let mut raced = conn.races().badges(&ids).await?;
+    let mut pulls = conn.pull_requests().links(&ids).await?;
+    let mut usage = conn.executions().usage(&ids).await?;
+    let open = conn.executions().open(Some(&ids)).await?;
+    let mut prerequisites = conn.dependencies().of_tasks(&ids).await?;
+    let mut parts = conn.tasks().parts(&ids).await?;
     let contexts = contexts_of(engine, conn, &rows).await?;
     let mut budgets = HashMap::new();
     for ((project, entries), context) in &contexts {
@@ -147,7 +145,7 @@ pub(crate) async fn view(
 /// The projects of some tasks, each read once; those of races' entries as they see them.
 async fn contexts_of(
     engine: &Engine,
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     rows: &[TaskRow],
 ) -> Result<HashMap<(ProjectId, bool), Arc<ProjectContext>>> {
     let mut contexts = HashMap::new();

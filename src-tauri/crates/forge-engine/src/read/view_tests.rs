@@ -1,9 +1,6 @@
 //! The first page of a list costs the same however long the list is, counted in what SQLite does for it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::Ordering;
 
 use forge_model::actor::{Actor, Cause};
 use forge_store::table::tasks::Filter;
@@ -31,18 +28,12 @@ async fn add_tasks(bench: &Bench, count: u32) {
 /// How many instructions SQLite runs for the first page of a list.
 async fn steps_of_first_page(bench: &Bench, states: &[&str]) -> u64 {
     let mut conn = bench.engine.store().read().await.unwrap();
-    let steps = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&steps);
-    conn.lock_handle().await.unwrap().set_progress_handler(1, move || {
-        counted.fetch_add(1, Ordering::Relaxed);
-        true
-    });
+    let steps = conn.count_instructions().await.unwrap();
     let project = &bench.context.project.id;
     let states = states.iter().map(|state| (*state).to_owned()).collect();
     let filter = Filter { project: Some(project.clone()), states, ..Filter::default() };
     let page = super::tasks_in(&bench.engine, &mut conn, project, filter, None, PAGE).await.unwrap();
     assert_eq!(page.items.len(), PAGE as usize);
-    conn.lock_handle().await.unwrap().remove_progress_handler();
     steps.load(Ordering::Relaxed)
 }
 

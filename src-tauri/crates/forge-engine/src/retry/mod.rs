@@ -3,15 +3,13 @@
 //! Absent: whether a retry is left, which is `core/retry_budget.rs`.
 
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::offer::Verb;
-use forge_model::prompt::Correction;
 use forge_model::review::ReviewStatus;
 use forge_model::task::{AnnotationType, ErrorAnnotation};
 use forge_store::Tx;
-use forge_store::table::tasks::TaskRow;
-use forge_store::table::transitions::TransitionRow;
-use forge_store::table::{executions, reviews, tasks, transitions};
+use forge_store::table::{tasks::TaskRow, transitions::TransitionRow};
 use serde_json::Value;
 
 use crate::{
@@ -38,7 +36,7 @@ pub(crate) async fn retry(
     let mut input = EntryInput { cause: Some("retried by hand".to_owned()), ..EntryInput::default() };
     input.corrections.extend(correction);
     let kind = annotation.as_ref().map(|annotation| annotation.kind);
-    let last_run = executions::last(tx, &task.id).await?;
+    let last_run = tx.executions().last(&task.id).await?;
     input.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
         || subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?
         || (kind != Some(AnnotationType::MergeConflict) && Engine::is_failed_turn(last_run.as_ref()));
@@ -50,14 +48,16 @@ pub(crate) async fn retry(
     let is_conflict = kind == Some(AnnotationType::MergeConflict);
     let to = if is_conflict { work_state(context)? } else { from_state };
     if is_conflict {
-        let all = executions::list(tx, &task.id).await?;
+        let all = tx.executions().list(&task.id).await?;
         if let Some(conflict) = all.into_iter().rev().find_map(|row| row.execution.conflict) {
             let (target, paths) = (conflict.target, conflict.paths);
             input.corrections.push(Correction::Conflict { target, paths, begun: false });
         }
     }
     if to == task.status {
-        let last = transitions::last(tx, &task.id)
+        let last = tx
+            .transitions()
+            .last(&task.id)
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         if kind == Some(AnnotationType::ReviewerUnusable) {
@@ -85,7 +85,7 @@ async fn review_anew(
     let Some(state) = context.workflow.state(&task.status).filter(|state| state.plans()) else {
         return Ok(());
     };
-    let review = reviews::last(tx, &task.id).await?.filter(|review| review.state == state.name);
+    let review = tx.reviews().last(&task.id).await?.filter(|review| review.state == state.name);
     let is_over = review
         .is_none_or(|review| !matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman));
     if is_over {
@@ -102,13 +102,13 @@ async fn audit_again(
     last: &TransitionRow,
     input: EntryInput,
 ) -> Result<()> {
-    if let Some(mut review) = reviews::last(tx, &task.id).await? {
+    if let Some(mut review) = tx.reviews().last(&task.id).await? {
         review.status = ReviewStatus::Running;
         review.note = None;
-        reviews::update(tx, &review).await?;
+        tx.reviews_mut().update(&review).await?;
     }
     task.error_annotation = None;
-    tasks::update(tx, task, engine.now()).await?;
+    tx.tasks_mut().update(task, engine.now()).await?;
     review::audit::ask_auditor(tx, task, last, input).await?;
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }
@@ -125,7 +125,7 @@ pub(crate) async fn back_to_work(
     reason: Option<String>,
 ) -> Result<()> {
     let to = work_state(context)?;
-    let last_run = executions::last(tx, &task.id).await?;
+    let last_run = tx.executions().last(&task.id).await?;
     let input = EntryInput {
         corrections: vec![correction],
         cause: Some(verb.to_string()),
@@ -133,7 +133,9 @@ pub(crate) async fn back_to_work(
         ..EntryInput::default()
     };
     if to == task.status {
-        let last = transitions::last(tx, &task.id)
+        let last = tx
+            .transitions()
+            .last(&task.id)
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         task.review_passed_at = None;

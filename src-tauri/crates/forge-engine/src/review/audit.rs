@@ -6,20 +6,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use forge_agents::LogReader;
 use forge_model::actor::Actor;
+use forge_model::audit::{AuditFinding, AuditVerdict};
 use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
+use forge_model::correction::Correction;
 use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::notification::NotificationKind;
-use forge_model::prompt::Correction;
 use forge_model::review::{AuditReport, Review, Verdict};
 use forge_model::task::{AnnotationType, Evidence};
 use forge_model::transition::StepKind;
-use forge_model::verdict::{AuditFinding, AuditReader, AuditVerdict};
 use forge_model::workflow::{Action, Phase, State};
+use forge_reading::verdict::AuditReader;
 use forge_store::Tx;
-use forge_store::table::comments::{self, CommentRow};
-use forge_store::table::{
-    executions, reviews, steps, steps::StepRow, tasks, tasks::TaskRow, transitions::TransitionRow, workspaces,
-};
+use forge_store::table::{comments::CommentRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -102,7 +100,7 @@ pub(crate) async fn settle_audit(
     execution: Execution,
     cancel: &CancellationToken,
 ) -> Result<End> {
-    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     if let Some(workspace) = &workspace {
         workspace::traces::remove_traces(engine, &s.context, &s.task, workspace).await?;
     }
@@ -136,14 +134,14 @@ async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: A
         Heard::Report(report) => {
             keep_findings(engine, tx, s, &review, &report, anchors).await?;
             review.audits.push((*report).clone());
-            reviews::update(tx, &review).await?;
+            tx.reviews_mut().update(&review).await?;
             if report.audit.verdict.is_none() {
                 return without_verdict(engine, tx, s, &state, &mut review, &execution, evidence).await;
             }
             return follow_verdict(engine, tx, s, &state, &mut review, &report, instead).await;
         }
     };
-    let row = executions::get(tx, &execution.id).await?;
+    let row = tx.executions().get(&execution.id).await?;
     let corrections = row.map(|row| row.corrections).unwrap_or_default();
     let input = EntryInput { cause: Some(cause.to_owned()), corrections, ..EntryInput::default() };
     ask_auditor(tx, &s.task, &s.transition, input).await?;
@@ -211,7 +209,7 @@ async fn keep_findings(
     report: &AuditReport,
     anchors: Vec<(Anchor, String)>,
 ) -> Result<()> {
-    let agent = forge_store::table::agents::get(tx, &report.agent_id).await?;
+    let agent = tx.agents().get(&report.agent_id).await?;
     let author = agent.map(|agent| agent.name).unwrap_or_default();
     let now = engine.now();
     for (finding, (anchor, at_commit)) in report.audit.findings.iter().zip(anchors) {
@@ -240,7 +238,7 @@ async fn keep_findings(
             created_at: now,
             updated_at: now,
         };
-        comments::insert(tx, &row).await?;
+        tx.comments_mut().insert(&row).await?;
     }
     Ok(())
 }
@@ -320,7 +318,7 @@ async fn without_verdict(
         .error
         .as_ref()
         .is_some_and(|error| matches!(error.code.as_str(), "unavailable" | "auth" | "refused" | "limit"));
-    let row = executions::get(tx, &execution.id).await?;
+    let row = tx.executions().get(&execution.id).await?;
     let asked_again = row.is_some_and(|row| row.corrections.contains(&Correction::NoVerdict {}));
     if !asked_again && !stopped && !hopeless {
         let input = EntryInput {
@@ -342,7 +340,7 @@ async fn without_verdict(
     trouble.details = json!({ "error": execution.error });
     trouble.evidence = evidence;
     s.task.error_annotation = Some(trouble.annotation(&state.name, engine.now()));
-    tasks::update(tx, &mut s.task, engine.now()).await?;
+    tx.tasks_mut().update(&mut s.task, engine.now()).await?;
     super::decision::hand_over(engine, tx, &s.task, review).await?;
     let cause = format!("unusable:{}", execution.id);
     core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause)
@@ -366,7 +364,7 @@ pub(crate) async fn ask_auditor(
         step
     };
     let mut place = queue(StepKind::Admit, None, None);
-    steps::insert(tx, &mut place).await?;
+    tx.steps_mut().insert(&mut place).await?;
     let mut dispatch = queue(StepKind::Action, Some(Action::DispatchRoleAgent), Some(params));
-    Ok(steps::insert(tx, &mut dispatch).await?)
+    Ok(tx.steps_mut().insert(&mut dispatch).await?)
 }

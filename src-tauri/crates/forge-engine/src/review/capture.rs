@@ -18,7 +18,7 @@ use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::{AnnotationType, WaitReason};
 use forge_model::workflow::{Action, State, StateKind};
 use forge_model::workspace::Workspace;
-use forge_store::table::{reviews, tasks, transitions, workspaces};
+use forge_store::table::tasks;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -121,14 +121,14 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
 async fn is_sent_by_hand(engine: &Engine, s: &Stepping) -> Result<bool> {
     let mut conn = engine.store().read().await?;
     // A retry repeats the move that was held up.
-    let all = transitions::list(&mut conn, &s.task.id).await?;
+    let all = conn.transitions().list(&s.task.id).await?;
     let came = all
         .iter()
         .rev()
         .filter(|it| it.seq <= s.transition.seq && it.to == s.transition.to)
         .find(|it| it.trigger != Verb::Retry.as_str())
         .unwrap_or(&s.transition);
-    if reviews::of_transition(&mut conn, &s.task.id, came.seq).await?.is_some() {
+    if conn.reviews().of_transition(&s.task.id, came.seq).await?.is_some() {
         return Ok(false);
     }
     let from = s.context.workflow.state(&came.from).map(|state| state.kind);
@@ -151,7 +151,7 @@ async fn capture_work(
         );
         return Ok(Captured::blocked(missing("repository", place, None, message)));
     };
-    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     let present = workspace.as_ref().filter(|workspace| is_present(workspace));
     let branch = task_branch(&s.task);
     let Some(restarted) = workspace::prepare::review_from_target(engine, s, &repo, present, cancel).await?
@@ -246,9 +246,9 @@ async fn commit_worktree(
     if committed.is_some() {
         let stat = workspace::measure::measure(s, repo, worktree, workspace).await?;
         let mut tx = engine.store().write().await?;
-        if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+        if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
             task.diff_stat = Some(stat);
-            tasks::update(&mut tx, &mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, engine.now()).await?;
         }
         tx.commit().await?;
         core::features::work_changed(engine, &s.task.id).await;
@@ -280,7 +280,7 @@ async fn begin_captured_review(
         Some(params) => serde_json::from_value(params).map_err(corrupt_step)?,
         None => EntryInput::default(),
     };
-    let last = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let last = engine.store().read().await?.reviews().last(&s.task.id).await?;
     let is_open = |review: &Review| {
         matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
             && review.state == state.name
@@ -302,7 +302,7 @@ async fn begin_captured_review(
         };
     }
     let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(()) };
+    let Some(mut task) = tx.tasks().get(&s.task.id).await? else { return Ok(()) };
     if task.status != s.task.status {
         return Ok(());
     }
@@ -310,7 +310,7 @@ async fn begin_captured_review(
         Some(begun) => {
             let review =
                 Review { status: ReviewStatus::Running, base_commit: base, reviewed_commit: commit, ..begun };
-            reviews::update(&mut tx, &review).await?;
+            tx.reviews_mut().update(&review).await?;
             review
         }
         None => {
@@ -326,17 +326,17 @@ async fn begin_captured_review(
                 review.finished_at = Some(engine.now());
                 review.note = Some(SENT_BY_HAND.to_owned());
             }
-            reviews::insert(&mut tx, &review, s.transition.seq).await?;
+            tx.reviews_mut().insert(&review, s.transition.seq).await?;
             let facts = json!({ "attempt_number": review.attempt_number });
             engine.emit(&mut tx, EventType::ReviewStarted, &task, review.id.as_str(), &facts).await?;
             review
         }
     };
     if input.reuse_passes {
-        reviews::reuse_passes(&mut tx, &review.id).await?;
+        tx.reviews_mut().reuse_passes(&review.id).await?;
     }
     if task.work_changed.take().is_some() {
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
     }
     tx.commit().await?;
     engine.point("review.begun");
@@ -351,7 +351,7 @@ pub(crate) async fn keep_the_rest(
     context: &core::context::ProjectContext,
     task: &tasks::TaskRow,
 ) -> Result<()> {
-    let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+    let workspace = engine.store().read().await?.workspaces().last(&task.id).await?;
     let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
     let repo = core::repository::repo(engine, context).await?;
     let _lock = core::worktree_lock::lock_workspace_now(

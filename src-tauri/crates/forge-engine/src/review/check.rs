@@ -12,7 +12,6 @@ use forge_model::review::{DEFAULT_CI_TIMEOUT_SECONDS, Review, ReviewConfig, Revi
 use forge_model::task::Evidence;
 use forge_model::workspace::Workspace;
 use forge_store::Tx;
-use forge_store::table::reviews;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -116,7 +115,7 @@ pub(crate) async fn write_ended(
     made: &[String],
 ) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    reviews::set_check_files(&mut tx, &review.id, made).await?;
+    tx.reviews_mut().set_check_files(&review.id, made).await?;
     put_check(engine, &mut tx, s, review, check).await?;
     tx.commit().await?;
     Ok(())
@@ -142,7 +141,7 @@ async fn put_check(
     review: &Review,
     check: &ReviewStep,
 ) -> Result<()> {
-    reviews::put_step(tx, &review.id, check).await?;
+    tx.reviews_mut().put_step(&review.id, check).await?;
     let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
     engine.emit(tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
     Ok(())

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use forge_git::{GitError, Repo};
-use forge_model::check_offer::{CheckOffer, FILES, RootFiles, check_offers};
+use forge_model::check_offer::CheckOffer;
 use forge_model::ids::ProjectId;
 use forge_model::loop_status::Subsystem;
+use forge_reading::check_offer::{FILES, RootFiles, check_offers};
 use serde_json::json;
 
 use crate::{

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use forge_git::{DiffScope, Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
+use forge_model::correction::Correction;
 use forge_model::fix::{FixDraft, FixStatus};
-use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewConfig, ReviewStatus, ReviewStep};
 use forge_model::task::AnnotationType;
 use forge_model::words::counted;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::Workspace;
-use forge_store::table::{fixes, reviews, tasks, workspaces};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -38,8 +37,8 @@ pub(crate) const NO_CHECKS: &str = "no checks configured";
 pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     let (review, was_begun) = {
         let mut conn = engine.store().read().await?;
-        let review = reviews::of_transition(&mut conn, &s.task.id, s.transition.seq).await?;
-        (review, workspaces::last(&mut conn, &s.task.id).await?.is_some())
+        let review = conn.reviews().of_transition(&s.task.id, s.transition.seq).await?;
+        (review, conn.workspaces().last(&s.task.id).await?.is_some())
     };
     let Some(mut review) = review else { return Ok(End::skipped("this move has no review")) };
     s.context.require_checks(&s.task)?;
@@ -110,7 +109,7 @@ async fn run_mended(
         Checked::Interrupted => return Ok(checked),
         Checked::Failed(check) => (**check).clone(),
         Checked::Passed(_) => {
-            let steps = reviews::last(&mut *engine.store().read().await?, &s.task.id).await?;
+            let steps = engine.store().read().await?.reviews().last(&s.task.id).await?;
             let step = steps
                 .and_then(|review| review.steps.into_iter().find(|step| step.command == fix.gate.command));
             step.ok_or_else(|| EngineError::not_found("check", &fix.gate.command))?
@@ -227,7 +226,7 @@ async fn earlier_passes(
         None => Vec::new(),
     };
     let mut tx = engine.store().write().await?;
-    let again = reviews::reuses_passes(&mut tx, &review.id).await?;
+    let again = tx.reviews().reuses_passes(&review.id).await?;
     let known = match &tree {
         // What passed in the race passed on these very files.
         Some(tree)
@@ -235,13 +234,13 @@ async fn earlier_passes(
                 || config.reuse_passes == Some(true)
                 || core::lineage::is_from_race(&mut tx, &s.task.id).await? =>
         {
-            let mut known = reviews::steps_on_tree(&mut tx, &s.task.project_id, tree).await?;
+            let mut known = tx.reviews().steps_on_tree(&s.task.project_id, tree).await?;
             known.extend(verified.into_iter().filter(|_| again));
             known
         }
         Some(_) | None => Vec::new(),
     };
-    reviews::set_tree(&mut tx, &review.id, tree.as_deref()).await?;
+    tx.reviews_mut().set_tree(&review.id, tree.as_deref()).await?;
     tx.commit().await?;
     // What `validate` found is an attempt of its own each time.
     let counts = |check: &ReviewStep| check.finished && check.has_passed() && check.validate.is_none();
@@ -250,7 +249,7 @@ async fn earlier_passes(
 
 /// Checks that passed when a fix was verified on the very same files.
 async fn verified_on(engine: &Engine, s: &Stepping, repo: &Repo, tree: &str) -> Result<Vec<ReviewStep>> {
-    let all = fixes::of_task(&mut *engine.store().read().await?, &s.task.id).await?;
+    let all = engine.store().read().await?.fixes().of_task(&s.task.id).await?;
     let mut passed = Vec::new();
     for fix in all.into_iter().filter(|fix| fix.status == FixStatus::Verified) {
         let (Some(commit), Some(verified)) = (&fix.applied_commit, &fix.verification) else { continue };
@@ -292,14 +291,14 @@ async fn open_review(
         review.note = Some(NO_CHECKS.to_owned());
     }
     let mut tx = engine.store().write().await?;
-    reviews::clear_steps(&mut tx, &review.id).await?;
-    reviews::set_check_files(&mut tx, &review.id, &[]).await?;
-    reviews::update(&mut tx, review).await?;
+    tx.reviews_mut().clear_steps(&review.id).await?;
+    tx.reviews_mut().set_check_files(&review.id, &[]).await?;
+    tx.reviews_mut().update(review).await?;
     if !strayed.is_empty()
-        && let Some(mut task) = tasks::get(&mut tx, &s.task.id).await?
+        && let Some(mut task) = tx.tasks().get(&s.task.id).await?
     {
         task.review_passed_at = None;
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
     }
     tx.commit().await?;
     Ok(())
@@ -318,7 +317,7 @@ async fn paths_outside_the_pass(
     }
     let passed = {
         let mut conn = engine.store().read().await?;
-        let all = reviews::list(&mut conn, &s.task.id).await?;
+        let all = conn.reviews().list(&s.task.id).await?;
         all.into_iter()
             .rev()
             .find(|review| review.status == ReviewStatus::Passed)
@@ -367,20 +366,20 @@ async fn failed(
         None => None,
     };
     let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else { return Ok(End::Interrupted) };
+    let Some(mut task) = tx.tasks().get(&s.task.id).await? else { return Ok(End::Interrupted) };
     if task.status != s.task.status {
         return Ok(End::Interrupted);
     }
     // It is drafted beside what follows, which waits for nothing.
     let draft = match draft {
-        Some(draft) if fixes::begin_draft(&mut tx, &draft).await? => Some(draft),
+        Some(draft) if tx.fixes_mut().begin_draft(&draft).await? => Some(draft),
         Some(_) | None => None,
     };
     let policy = failure_policy(&s.step);
     if policy == OnFailure::Log {
         // Recorded, and the review goes on: whoever decides sees it.
         review.note = Some(reason.clone());
-        reviews::update(&mut tx, &review).await?;
+        tx.reviews_mut().update(&review).await?;
         tx.commit().await?;
         start_draft(engine, draft);
         let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
@@ -398,7 +397,7 @@ async fn failed(
     .await?;
     let end = match policy {
         _ if task.review_passed_at.take().is_some() => {
-            tasks::update(&mut tx, &mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, engine.now()).await?;
             let mut trouble = BlockReason::new(AnnotationType::CiFailedAfterMergeFix, reason);
             trouble.evidence = Some(evidence);
             End::Block(trouble)

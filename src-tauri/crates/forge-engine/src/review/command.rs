@@ -2,15 +2,14 @@
 
 use forge_model::actor::Actor;
 use forge_model::comment::NewComment;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
-use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::AnnotationType;
-use forge_store::Tx;
-use forge_store::table::{executions, reviews, slots, tasks, tasks::TaskRow, transitions};
+use forge_store::table::tasks::TaskRow;
+use forge_store::{ReadConnection, Tx};
 use serde_json::Value;
-use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -109,7 +108,7 @@ pub(crate) async fn cancel_review(engine: &Engine, actor: Actor, id: &TaskId) ->
     run::running::stop_run(engine, id).await;
     let mut tx = engine.store().write().await?;
     let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
-    let running = reviews::last(&mut tx, id).await?;
+    let running = tx.reviews().last(id).await?;
     let running =
         running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
     let Some(mut review) = running else {
@@ -122,29 +121,29 @@ pub(crate) async fn cancel_review(engine: &Engine, actor: Actor, id: &TaskId) ->
     review.status = ReviewStatus::Cancelled;
     review.decided_by = Some(actor);
     review.finished_at = Some(now);
-    reviews::update(&mut tx, &review).await?;
+    tx.reviews_mut().update(&review).await?;
     core::entry::skip_open(engine, &mut tx, &task, "the review was stopped").await?;
-    slots::release(&mut tx, id).await?;
+    tx.slots_mut().release(id).await?;
     let trouble = BlockReason::new(AnnotationType::Manual, "You stopped the review.");
     task.error_annotation = Some(trouble.annotation(&task.status, now));
     task.entry_barrier = None;
     task.waiting = None;
-    tasks::update(&mut tx, &mut task, now).await?;
+    tx.tasks_mut().update(&mut task, now).await?;
     engine.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
     Ok(())
 }
 
-async fn awaited_review(tx: &mut SqliteConnection, task: &TaskRow, gate: Option<&str>) -> Result<Review> {
-    let running = executions::open(tx, Some(std::slice::from_ref(&task.id))).await?;
+async fn awaited_review(tx: &mut ReadConnection, task: &TaskRow, gate: Option<&str>) -> Result<Review> {
+    let running = tx.executions().open(Some(std::slice::from_ref(&task.id))).await?;
     if running.iter().any(|row| audits(row.execution.role)) {
         return Err(EngineError::conflict(
             ConflictCode::ReviewerRunning,
             "the reviewer is running: wait for its verdict, or stop it first",
         ));
     }
-    let last = reviews::last(tx, &task.id).await?;
+    let last = tx.reviews().last(&task.id).await?;
     let here =
         last.filter(|review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status);
     here.filter(|review| gate.is_none_or(|gate| gate == review.state)).ok_or_else(|| {
@@ -204,7 +203,9 @@ async fn reject_by_hand(
     let to = target.ok_or_else(|| {
         EngineError::conflict(ConflictCode::NotAwaiting, "the gate has no reject transition")
     })?;
-    let last = transitions::last(tx, &task.id)
+    let last = tx
+        .transitions()
+        .last(&task.id)
         .await?
         .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
     super::decision::fail_review(engine, tx, task, &mut review, actor.clone(), &reason).await?;

@@ -11,8 +11,7 @@ use forge_model::event::EventType;
 use forge_model::ids::{CommentId, ReviewId, TaskId};
 use forge_model::words::counted;
 use forge_store::Tx;
-use forge_store::table::comments::{self, CommentRow};
-use forge_store::table::{reviews, tasks::TaskRow};
+use forge_store::table::{comments::CommentRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -48,7 +47,7 @@ pub(crate) async fn comments(engine: &Engine, id: &TaskId) -> Result<Vec<Comment
     let rows = {
         let mut conn = engine.store().read().await?;
         core::load::load(engine, &mut conn, id, None).await?;
-        comments::list(&mut conn, id).await?
+        conn.comments().list(id).await?
     };
     if rows.is_empty() {
         return Ok(Vec::new());
@@ -67,7 +66,7 @@ pub(crate) async fn create_comment(engine: &Engine, id: &TaskId, new: NewComment
     let row = draft(engine, id, new, "", &mut versions).await?;
     let mut tx = engine.store().write().await?;
     let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
-    comments::insert(&mut tx, &row).await?;
+    tx.comments_mut().insert(&row).await?;
     mark_told(engine, &mut tx, &task).await?;
     tx.commit().await?;
     versions.place(row).await
@@ -96,7 +95,7 @@ pub(crate) async fn update_comment(
         Some(false) | None => {}
     }
     row.updated_at = engine.now();
-    comments::update(&mut tx, &row).await?;
+    tx.comments_mut().update(&row).await?;
     mark_told(engine, &mut tx, &task).await?;
     tx.commit().await?;
     file_versions(engine, &row.task_id.clone()).await?.place(row).await
@@ -108,14 +107,14 @@ pub(crate) async fn delete_comment(engine: &Engine, id: &CommentId) -> Result<()
     let row = comment(&mut tx, id).await?;
     require_draft(&row)?;
     let (task, _) = core::load::load(engine, &mut tx, &row.task_id, None).await?;
-    comments::delete(&mut tx, id).await?;
+    tx.comments_mut().delete(id).await?;
     mark_told(engine, &mut tx, &task).await?;
     tx.commit().await?;
     Ok(())
 }
 
 async fn comment(tx: &mut Tx, id: &CommentId) -> Result<CommentRow> {
-    comments::get(tx, id).await?.ok_or_else(|| EngineError::not_found("comment", id))
+    tx.comments().get(id).await?.ok_or_else(|| EngineError::not_found("comment", id))
 }
 
 async fn mark_told(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
@@ -131,7 +130,7 @@ pub(crate) async fn notes(
 ) -> Result<Vec<(CommentRow, LineNote)>> {
     let drafts = {
         let mut conn = engine.store().read().await?;
-        let mut rows = comments::list(&mut conn, id).await?;
+        let mut rows = conn.comments().list(id).await?;
         rows.retain(|row| row.status == CommentStatus::Draft);
         rows
     };
@@ -157,7 +156,7 @@ pub(crate) async fn notes_of_host(
     id: &TaskId,
     names: &[String],
 ) -> Result<HashMap<String, LineNote>> {
-    let rows = comments::list(&mut *engine.store().read().await?, id).await?;
+    let rows = engine.store().read().await?.comments().list(id).await?;
     let mut notes = HashMap::new();
     let mut versions = None;
     for row in rows {
@@ -179,21 +178,21 @@ pub(crate) async fn send_drafts(
     task: &TaskRow,
     notes: Vec<(CommentRow, LineNote)>,
 ) -> Result<Vec<LineNote>> {
-    let review: Option<ReviewId> = reviews::last(tx, &task.id).await?.map(|review| review.id);
+    let review: Option<ReviewId> = tx.reviews().last(&task.id).await?.map(|review| review.id);
     let mut told = Vec::with_capacity(notes.len());
     for (mut row, note) in notes {
-        let known = comments::get(tx, &row.id).await?;
+        let known = tx.comments().get(&row.id).await?;
         let is_new = known.is_none() && row.created_at == row.updated_at && row.review_id.is_none();
         row.status = CommentStatus::Sent;
         row.review_id.clone_from(&review);
         row.updated_at = engine.now();
         match known {
             Some(known) if known.status == CommentStatus::Draft => {
-                comments::update(tx, &CommentRow { text: known.text.clone(), ..row }).await?;
+                tx.comments_mut().update(&CommentRow { text: known.text.clone(), ..row }).await?;
                 told.push(LineNote { text: known.text, ..note });
             }
             None if is_new => {
-                comments::insert(tx, &row).await?;
+                tx.comments_mut().insert(&row).await?;
                 told.push(note);
             }
             Some(_) | None => {}

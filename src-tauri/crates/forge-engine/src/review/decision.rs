@@ -2,17 +2,16 @@
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::budget::BudgetKind;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::merge::MergeStatus;
 use forge_model::notification::NotificationKind;
-use forge_model::prompt::Correction;
 use forge_model::review::{Review, ReviewStatus, Verdict};
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::transition::StepOutcome;
 use forge_model::workflow::{Action, AlwaysWord, State, UserApproval};
 use forge_store::Tx;
-use forge_store::table::transitions::TransitionRow;
-use forge_store::table::{executions, merges, reviews, roles, steps, steps::StepRow, tasks, tasks::TaskRow};
+use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde_json::json;
 
 use crate::{
@@ -32,7 +31,7 @@ use crate::{
 
 /// Passes the review, or lets it wait for a person.
 pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
-    let Some(mut review) = reviews::of_transition(tx, &s.task.id, s.transition.seq).await? else {
+    let Some(mut review) = tx.reviews().of_transition(&s.task.id, s.transition.seq).await? else {
         return Ok(End::skipped("this move has no review"));
     };
     if review.status != ReviewStatus::Running {
@@ -64,7 +63,7 @@ pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping
 
 async fn agent_holds(tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
     let Some(role) = &state.role else { return Ok(false) };
-    let holder = roles::holder(tx, &s.task.id, role).await?;
+    let holder = tx.roles().holder(&s.task.id, role).await?;
     Ok(holder.is_some_and(|holder| holder.kind == HolderKind::Agent))
 }
 
@@ -111,7 +110,7 @@ pub(crate) async fn hand_over(
     review: &mut Review,
 ) -> Result<()> {
     review.status = ReviewStatus::AwaitingHuman;
-    reviews::update(tx, review).await?;
+    tx.reviews_mut().update(review).await?;
     let facts = json!({ "attempt_number": review.attempt_number });
     engine.emit(tx, EventType::ReviewAwaitingHuman, task, review.id.as_str(), &facts).await?;
     engine.emit(tx, EventType::TaskAwaitingHuman, task, task.id.as_str(), &facts).await
@@ -127,7 +126,7 @@ async fn person_must_decide(tx: &mut Tx, s: &Stepping, state: &State) -> Result<
         return Ok(false);
     }
     let holder = match &state.role {
-        Some(role) => roles::holder(tx, &s.task.id, role).await?,
+        Some(role) => tx.roles().holder(&s.task.id, role).await?,
         None => None,
     };
     let optional = state.gate_config.as_ref().is_some_and(|gate| gate.optional_when_unassigned);
@@ -159,11 +158,11 @@ pub(crate) async fn pass_review(
     review.reason = reason;
     review.finished_at = Some(now);
     review.measures = super::stagnation::measures_of(tx, task, review).await?;
-    reviews::update(tx, review).await?;
+    tx.reviews_mut().update(review).await?;
     if task.review_passed_at.is_none() && judges(context, &review.state) {
         task.review_passed_at = Some(now);
         retry_budget::reset(tx, task).await?;
-        tasks::update(tx, task, now).await?;
+        tx.tasks_mut().update(task, now).await?;
     }
     let facts = json!({ "attempt_number": review.attempt_number, "verdict": verdict });
     engine.emit(tx, EventType::ReviewPassed, task, review.id.as_str(), &facts).await
@@ -184,7 +183,7 @@ pub(crate) async fn fail_review(
     review.reason = Some(reason.to_owned());
     review.finished_at = Some(engine.now());
     review.measures = super::stagnation::measures_of(tx, task, review).await?;
-    reviews::update(tx, review).await?;
+    tx.reviews_mut().update(review).await?;
     for tell in features(engine).each(|feature| feature.on_review_failed) {
         tell(engine, tx, task, review).await?;
     }
@@ -204,7 +203,7 @@ pub(crate) async fn reject(
 ) -> Result<End> {
     // Whatever follows: an earlier pass does not outlive a rejection.
     task.review_passed_at = None;
-    tasks::update(tx, task, engine.now()).await?;
+    tx.tasks_mut().update(task, engine.now()).await?;
     // A plan that is sent back is no failed attempt at the work.
     let counted = judges(context, &task.status);
     let budget = retry_budget::budget(tx, context, task).await?.get(BudgetKind::Review);
@@ -246,14 +245,14 @@ pub(crate) async fn reject(
 
 /// Moves the task on, depending on the result of its merge.
 pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
-    let merged = steps::of_transition(tx, s.transition.seq).await?;
+    let merged = tx.steps().of_transition(s.transition.seq).await?;
     // The entry may have been made more than once.
     let before = |step: &&StepRow| step.id < s.step.id && step.action == Some(Action::RunMerge);
     let ran = merged.iter().rfind(before).and_then(|step| step.outcome);
     if ran != Some(StepOutcome::Ok) {
         return Ok(End::skipped("the merge did not run"));
     }
-    let Some(merge) = merges::last(tx, &s.task.id).await? else {
+    let Some(merge) = tx.merges().last(&s.task.id).await? else {
         return Ok(End::skipped("nothing merged"));
     };
     let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
@@ -270,7 +269,7 @@ pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping)
 }
 
 async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -> Result<End> {
-    let last = executions::list(tx, &s.task.id).await?;
+    let last = tx.executions().list(&s.task.id).await?;
     let conflict = last.iter().rev().find_map(|row| row.execution.conflict.clone());
     let names =
         conflict.as_ref().map(|c| c.paths.iter().map(|p| p.path.clone()).collect::<Vec<_>>().join(", "));
@@ -283,7 +282,7 @@ async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -
     let budget = retry_budget::budget(tx, &s.context, &s.task).await?.get(BudgetKind::MergeFix);
     let role = s.context.work_role().unwrap_or_default();
     let has_agent =
-        roles::holder(tx, &s.task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent);
+        tx.roles().holder(&s.task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent);
     if budget.allows()
         && has_agent
         && let Some(conflict) = conflict
@@ -323,7 +322,7 @@ pub(crate) async fn pass_unassigned(tx: &mut Tx, s: &Stepping) -> Result<End> {
         return Ok(End::skipped("no such state"));
     };
     let Some(role) = &state.role else { return Ok(End::skipped("the state has no role")) };
-    if roles::holder(tx, &s.task.id, role).await?.is_some() {
+    if tx.roles().holder(&s.task.id, role).await?.is_some() {
         return Ok(End::skipped("the role is assigned"));
     }
     match state.triggers.get("accept") {
@@ -350,7 +349,7 @@ pub(crate) async fn publish_blocked(engine: &Engine, tx: &mut Tx, s: &Stepping) 
 
 /// Whether an action of the same move did what it is for, the latest time before this step.
 async fn was_done(tx: &mut Tx, s: &Stepping, action: Action) -> Result<bool> {
-    let all = steps::of_transition(tx, s.transition.seq).await?;
+    let all = tx.steps().of_transition(s.transition.seq).await?;
     let before = all.iter().rfind(|step| step.id < s.step.id && step.action == Some(action));
     Ok(before.is_some_and(|step| step.outcome == Some(StepOutcome::Ok)))
 }
@@ -363,6 +362,6 @@ fn judges(context: &ProjectContext, state: &str) -> bool {
 /// The task's gate and its review, while that runs.
 pub(crate) async fn running_review(tx: &mut Tx, s: &Stepping) -> Result<Option<(State, Review)>> {
     let state = s.context.workflow.state(&s.task.status).cloned();
-    let review = reviews::last(tx, &s.task.id).await?;
+    let review = tx.reviews().last(&s.task.id).await?;
     Ok(state.zip(review).filter(|(_, review)| review.status == ReviewStatus::Running))
 }

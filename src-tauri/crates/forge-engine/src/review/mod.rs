@@ -32,8 +32,8 @@ use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepOutcome};
 use forge_model::workflow::Action;
-use forge_store::Tx;
-use forge_store::table::{executions, races, reviews, steps, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{steps, tasks::TaskRow};
+use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 
 use crate::{
@@ -91,8 +91,8 @@ pub(crate) async fn review_commit(
     keep_reviewed(repo, &review.task_id, review.attempt_number, &commit).await?;
     review.reviewed_commit = Some(commit);
     let mut tx = engine.store().write().await?;
-    reviews::update(&mut tx, review).await?;
-    reviews::set_tree(&mut tx, &review.id, None).await?;
+    tx.reviews_mut().update(review).await?;
+    tx.reviews_mut().set_tree(&review.id, None).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -108,8 +108,8 @@ pub(crate) async fn work_changed(
     let Some(reviewed) = &review.reviewed_commit else { return Ok(None) };
     let (workspace, by_checks) = {
         let mut conn = engine.store().read().await?;
-        let workspace = workspaces::last(&mut conn, &task.id).await?;
-        (workspace, reviews::check_files(&mut conn, &review.id).await?)
+        let workspace = conn.workspaces().last(&task.id).await?;
+        (workspace, conn.reviews().check_files(&review.id).await?)
     };
     let Some(repo) = present_repo(engine, context).await? else { return Ok(None) };
     let Some(mut tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
@@ -173,7 +173,7 @@ pub(crate) async fn look_at_changed_work(engine: &Engine, id: &TaskId) -> Result
     let (task, context, review) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
-        (task, context, reviews::last(&mut conn, id).await?)
+        (task, context, conn.reviews().last(id).await?)
     };
     let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
     let approvable = kind.is_some_and(forge_model::offer::may_approve);
@@ -192,7 +192,7 @@ pub(crate) async fn keep_work_changed(
         return Ok(());
     }
     let mut tx = engine.store().write().await?;
-    tasks::set_work_changed(&mut tx, &task.id, changed).await?;
+    tx.tasks_mut().set_work_changed(&task.id, changed).await?;
     let facts = json!({ "work_changed": changed.is_some() });
     engine.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     tx.commit().await?;
@@ -207,7 +207,7 @@ pub(crate) async fn approved_work(
 ) -> Result<Approved> {
     let (all, started, unchosen) = {
         let mut conn = engine.store().read().await?;
-        let all = reviews::list(&mut conn, &task.id).await?;
+        let all = conn.reviews().list(&task.id).await?;
         (all, was_started(&mut conn, task).await?, lacks_winner(&mut conn, task).await?)
     };
     // What a rebase of Forge's own came to, other than a pass, is no judgement of the work.
@@ -274,25 +274,25 @@ pub(crate) async fn restore_branch(engine: &Engine, task: &TaskRow, context: &Pr
 }
 
 /// Whether a worktree was ever made for a task, or an agent worked on it.
-async fn was_started(conn: &mut sqlx::SqliteConnection, task: &TaskRow) -> Result<bool> {
-    if workspaces::last(conn, &task.id).await?.is_some() {
+async fn was_started(conn: &mut ReadConnection, task: &TaskRow) -> Result<bool> {
+    if conn.workspaces().last(&task.id).await?.is_some() {
         return Ok(true);
     }
     let prepared = |step: &steps::StepRow| {
         step.kind == StepKind::PrepareWorkspace && step.outcome == Some(StepOutcome::Ok)
     };
-    Ok(steps::list(conn, &task.id).await?.iter().any(prepared)
-        || !executions::list(conn, &task.id).await?.is_empty())
+    Ok(conn.steps().list(&task.id).await?.iter().any(prepared)
+        || !conn.executions().list(&task.id).await?.is_empty())
 }
 
 /// Whether entries of a task's race worked and none of them became the task's work.
-pub(crate) async fn lacks_winner(conn: &mut sqlx::SqliteConnection, task: &TaskRow) -> Result<bool> {
-    let last = races::last(conn, &task.id).await?;
+pub(crate) async fn lacks_winner(conn: &mut ReadConnection, task: &TaskRow) -> Result<bool> {
+    let last = conn.races().last(&task.id).await?;
     if last.is_none_or(|race| race.status == RaceStatus::Promoted) {
         return Ok(false);
     }
-    for entry in tasks::race_entries(conn, &task.id).await? {
-        if !executions::list(conn, &entry.id).await?.is_empty() {
+    for entry in conn.tasks().race_entries(&task.id).await? {
+        if !conn.executions().list(&entry.id).await?.is_empty() {
             return Ok(true);
         }
     }
@@ -341,12 +341,12 @@ pub(crate) fn parts(changed: &WorkChanged) -> String {
 
 /// Ends the review that waits for a person, because a newer one takes its place.
 pub(crate) async fn supersede_review(tx: &mut Tx, task: &TaskId, at: Timestamp) -> Result<()> {
-    if let Some(mut review) = reviews::last(tx, task).await?
+    if let Some(mut review) = tx.reviews().last(task).await?
         && matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
     {
         review.status = ReviewStatus::Cancelled;
         review.finished_at = Some(at);
-        reviews::update(tx, &review).await?;
+        tx.reviews_mut().update(&review).await?;
     }
     Ok(())
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::execution::Execution;
 use forge_model::ids::AgentId;
-use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::State;
 use forge_store::Tx;
-use forge_store::table::workspaces;
 
 use crate::{
     Engine,
@@ -49,7 +48,7 @@ pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &Cancellation
 async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> Result<End> {
     let workspace = {
         let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &s.task.id).await?
+        conn.workspaces().last(&s.task.id).await?
     };
     let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
     workspace::traces::remove_traces(engine, &s.context, &s.task, &workspace).await?;

@@ -1,7 +1,7 @@
 //! A rejection: why work is sent back, and where to.
 
 use forge_model::actor::Actor;
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_model::task::Evidence;
 
 /// Why the task goes back to work.

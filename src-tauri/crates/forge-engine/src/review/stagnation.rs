@@ -2,11 +2,11 @@
 //! were counted from zero. Where the project wants it, no progress ends the retries.
 
 use forge_model::loop_status::Subsystem;
-use forge_model::measured_review::measure_review;
 use forge_model::review::Review;
 use forge_model::validate::{Measures, Recommendation};
+use forge_reading::measured_review::measure_review;
 use forge_store::Tx;
-use forge_store::table::{reviews, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine,
@@ -17,7 +17,7 @@ use crate::{
 
 /// How a review that was just decided compares with those before it; what is shown is what is enforced.
 pub(crate) async fn measures_of(tx: &mut Tx, task: &TaskRow, review: &Review) -> Result<Option<Measures>> {
-    let all = reviews::since(tx, &task.id, &review.state, task.budget_boundary).await?;
+    let all = tx.reviews().since(&task.id, &review.state, task.budget_boundary).await?;
     let (mut stored, earlier): (Vec<Review>, Vec<Review>) =
         all.into_iter().partition(|other| other.id == review.id);
     // Checks are written one by one, beside the review at hand.
@@ -37,7 +37,7 @@ pub(crate) async fn stagnation(
     if !context.settings.inner_loop.stop_on_stagnation || rejection.actor.is_user() {
         return Ok(None);
     }
-    let Some(review) = reviews::last(tx, &task.id).await? else { return Ok(None) };
+    let Some(review) = tx.reviews().last(&task.id).await? else { return Ok(None) };
     let measures = review.measures.filter(|it| it.recommendation == Recommendation::Escalate);
     let why = measures.and_then(|measures| measures.why_stagnant());
     if let Some(why) = why {

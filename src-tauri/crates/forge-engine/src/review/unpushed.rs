@@ -2,14 +2,12 @@
 
 use forge_git::{Repo, Uncommitted};
 use forge_model::actor::{Actor, Cause};
+use forge_model::correction::Correction;
 use forge_model::execution::ExecutionRole;
-use forge_model::prompt::Correction;
 use forge_model::review::Review;
 use forge_model::workflow::OnFailure;
 use forge_model::workspace::Workspace;
 use forge_model::workspace::WorkspaceStatus;
-use forge_store::table::workspaces;
-use forge_store::table::{executions, tasks};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
@@ -41,12 +39,12 @@ pub(crate) async fn refuse_unpushed(
     let reason = trouble.message.clone();
     let told = {
         let mut conn = engine.store().read().await?;
-        let last = executions::last_of(&mut conn, &s.task.id, ExecutionRole::Coder).await?;
+        let last = conn.executions().last_of(&s.task.id, ExecutionRole::Coder).await?;
         let correction = Correction::GuardRefused { reason: reason.clone() };
         last.is_some_and(|row| row.corrections.contains(&correction))
     };
     let mut tx = engine.store().write().await?;
-    let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? else {
+    let Some(mut task) = tx.tasks().get(&s.task.id).await? else {
         return Ok(Some(End::Interrupted));
     };
     if task.status != s.task.status {
@@ -82,7 +80,7 @@ pub(crate) async fn refuse_dangling(
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
     let repo = core::repository::repo(engine, &s.context).await?;
-    let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let last = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     let is_there = last.is_some_and(|workspace| {
         workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()
     });

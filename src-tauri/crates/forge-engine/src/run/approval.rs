@@ -3,7 +3,6 @@
 use forge_model::actor::Actor;
 use forge_model::approval::{Approval, ApprovalStatus};
 use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
-use forge_store::table::approvals;
 
 use crate::{ConflictCode, Engine, EngineError, error::Result};
 
@@ -17,7 +16,7 @@ pub(crate) async fn approvals(
     pending_only: bool,
 ) -> Result<Vec<Approval>> {
     let mut conn = engine.store().read().await?;
-    Ok(approvals::list(&mut conn, task, pending_only).await?)
+    Ok(conn.approvals().list(task, pending_only).await?)
 }
 
 /// Answers a question of a run. The answer is stored before it is passed on.
@@ -30,7 +29,7 @@ pub(crate) async fn answer_approval(
     note: Option<String>,
 ) -> Result<Approval> {
     let mut tx = engine.store().write().await?;
-    let found = approvals::get(&mut tx, id).await?.filter(|found| found.execution_id == *execution);
+    let found = tx.approvals().get(id).await?.filter(|found| found.execution_id == *execution);
     let mut approval = found.ok_or_else(|| EngineError::not_found("approval", id))?;
     let known: Vec<_> = approval.options.iter().map(|option| option.id.as_str()).collect();
     if !known.contains(&option) {
@@ -51,7 +50,7 @@ pub(crate) async fn answer_approval(
     approval.note = note.filter(|note| !note.trim().is_empty());
     approval.answered_by = Some(actor.to_string());
     approval.answered_at = Some(engine.now());
-    approvals::answer(&mut tx, &approval).await?;
+    tx.approvals_mut().answer(&approval).await?;
     super::events::question_settled(engine, &mut tx, &approval.task_id, execution).await?;
     tx.commit().await?;
     if !super::events::pass_on(engine, &approval) {

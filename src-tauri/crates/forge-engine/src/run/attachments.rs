@@ -9,7 +9,7 @@ use forge_model::attachment::{
 use forge_model::event::EventType;
 use forge_model::ids::{AttachmentId, ProjectId, TaskId};
 use forge_store::Tx;
-use forge_store::table::{attachments, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 use tokio::{fs, io::AsyncReadExt as _};
 
@@ -28,7 +28,7 @@ pub enum FileSource {
 pub(crate) async fn attachments(engine: &Engine, task: &TaskId) -> Result<Vec<Attachment>> {
     let mut conn = engine.store().read().await?;
     core::load::load_own(engine, &mut conn, task, None).await?;
-    Ok(attachments::list(&mut conn, task, true).await?)
+    Ok(conn.attachments().list(task, true).await?)
 }
 
 /// Keeps a file for the next message to a task's agent.
@@ -42,7 +42,7 @@ pub(crate) async fn attach(
     let (row, content) = {
         let mut conn = engine.store().read().await?;
         let (row, _) = core::load::load_own(engine, &mut conn, task, None).await?;
-        refuse_too_many(attachments::list(&mut conn, task, true).await?.len())?;
+        refuse_too_many(conn.attachments().list(task, true).await?.len())?;
         (row, content_of(source).await?)
     };
     let attachment = Attachment {
@@ -70,13 +70,13 @@ pub(crate) async fn attach(
 /// Takes a file back that waits for its message.
 pub(crate) async fn detach(engine: &Engine, id: &AttachmentId) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let found = attachments::get(&mut tx, id).await?;
+    let found = tx.attachments().get(id).await?;
     let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
     if attachment.sent_at.is_some() {
         return Err(EngineError::conflict(ConflictCode::AlreadySent, "the file was sent to the agent"));
     }
     let (row, _) = core::load::load_own(engine, &mut tx, &attachment.task_id, None).await?;
-    attachments::delete(&mut tx, id).await?;
+    tx.attachments_mut().delete(id).await?;
     queue_changed(engine, &mut tx, &row.id).await?;
     tx.commit().await?;
     let path = path_of(engine, &row, &attachment);
@@ -94,8 +94,8 @@ async fn keep_attachment(engine: &Engine, attachment: &Attachment) -> Result<()>
     let mut tx = engine.store().write().await?;
     let (row, _) = core::load::load_own(engine, &mut tx, task, None).await?;
     // Others may have come while this one was written.
-    refuse_too_many(attachments::list(&mut tx, task, true).await?.len())?;
-    attachments::insert(&mut tx, attachment).await?;
+    refuse_too_many(tx.attachments().list(task, true).await?.len())?;
+    tx.attachments_mut().insert(attachment).await?;
     queue_changed(engine, &mut tx, &row.id).await?;
     Ok(tx.commit().await?)
 }
@@ -109,9 +109,9 @@ pub(crate) async fn send_files(
 ) -> Result<Vec<AttachedFile>> {
     let mut told = Vec::with_capacity(ids.len());
     for id in ids {
-        let found = attachments::get(tx, id).await?.filter(|found| found.task_id == task.id);
+        let found = tx.attachments().get(id).await?.filter(|found| found.task_id == task.id);
         let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
-        if !attachments::send(tx, id, engine.now()).await? {
+        if !tx.attachments_mut().send(id, engine.now()).await? {
             return Err(EngineError::conflict(
                 ConflictCode::AlreadySent,
                 format!("{} was sent with an earlier message", attachment.name),

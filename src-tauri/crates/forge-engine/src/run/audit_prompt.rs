@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use forge_git::DiffScope;
-use forge_model::audit_prompt::{AuditPrompt, audit_prompt};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::workspace::Workspace;
-use forge_store::table::reviews;
+use forge_prompt::audit::{AuditPrompt, audit_prompt};
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
@@ -29,7 +28,7 @@ pub(crate) async fn audit_prompt_of(
     workspace: Option<&Workspace>,
     again: bool,
 ) -> Result<String> {
-    let all = reviews::list(&mut *engine.store().read().await?, &task.id).await?;
+    let all = engine.store().read().await?.reviews().list(&task.id).await?;
     let (current, earlier): (Vec<Review>, Vec<Review>) =
         all.into_iter().partition(|review| review.status == ReviewStatus::Running);
     let repo = core::repository::repo(engine, context).await?;

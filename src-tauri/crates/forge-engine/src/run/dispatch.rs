@@ -3,18 +3,17 @@
 use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::budget::BudgetKind;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::ExecutionId;
 use forge_model::log::EntryKind;
-use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::words::dollars;
 use forge_model::workflow::StateKind;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::executions::ExecutionRow;
-use forge_store::table::{agents, executions, roles, slots, transitions, workspaces};
 use serde_json::json;
 
 use crate::{
@@ -89,16 +88,16 @@ pub(crate) async fn dispatch(
             )));
         }
     };
-    let workspace = workspaces::last(tx, &s.task.id).await?;
+    let workspace = tx.workspaces().last(&s.task.id).await?;
     if workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active) {
-        slots::release(tx, &s.task.id).await?;
+        tx.slots_mut().release(&s.task.id).await?;
         effects.push(Effect::WakeWaiting);
         return Ok(End::skipped("no workspace"));
     }
-    if let Some(open) = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?.first() {
+    if let Some(open) = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?.first() {
         return Ok(End::Ok(Some(format!("run {} is already active", open.execution.id))));
     }
-    if slots::holder(tx, &s.task.id).await?.is_none() {
+    if tx.slots().holder(&s.task.id).await?.is_none() {
         // It was on hold since it had one.
         let place = core::scheduler::take_place(engine, tx, s, &agent).await?;
         if !matches!(place, End::Ok(_)) {
@@ -119,7 +118,7 @@ pub(crate) async fn dispatch(
     }
     let previous = match role {
         ExecutionRole::Coder => core::lineage::last_work(tx, &s.task.id).await?,
-        _ => executions::last_of(tx, &s.task.id, role).await?,
+        _ => tx.executions().last_of(&s.task.id, role).await?,
     };
     let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &input).await?;
     let turn = if input.subtask_turn {
@@ -167,14 +166,14 @@ pub(crate) async fn dispatch(
         corrections,
         spends: input.spends,
         goes_on: input.goes_on,
-        after_transition: transitions::max_seq(tx).await?,
+        after_transition: tx.transitions().max_seq().await?,
         execution: Execution {
             subtask_id: turn.map(|part| part.id),
-            attempt: executions::count(tx, &s.task.id, role.as_str()).await? + 1,
+            attempt: tx.executions().count(&s.task.id, role.as_str()).await? + 1,
             session_mode: session.mode.0,
             from_session: session.from,
             parent_execution_id: if audits(role) {
-                executions::last_of(tx, &s.task.id, ExecutionRole::Coder).await?.map(|row| row.execution.id)
+                tx.executions().last_of(&s.task.id, ExecutionRole::Coder).await?.map(|row| row.execution.id)
             } else {
                 previous.map(|row| row.execution.id)
             },
@@ -183,7 +182,7 @@ pub(crate) async fn dispatch(
             ..begun
         },
     };
-    executions::insert(tx, &row).await?;
+    tx.executions_mut().insert(&row).await?;
     engine
         .emit(
             tx,
@@ -238,16 +237,16 @@ async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
 
 async fn work_agent(tx: &mut Tx, s: &Stepping) -> Result<Option<Agent>> {
     let Some(role) = s.context.work_role() else { return Ok(None) };
-    let holder = roles::holder(tx, &s.task.id, role).await?;
+    let holder = tx.roles().holder(&s.task.id, role).await?;
     match holder.and_then(|holder| holder.id) {
-        Some(id) => Ok(agents::get(tx, &id).await?),
+        Some(id) => Ok(tx.agents().get(&id).await?),
         None => Ok(None),
     }
 }
 
 /// After a run that did not end well: again while the budget lasts and it makes sense, else blocked.
 async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
-    let Some(last) = executions::last(tx, &s.task.id).await? else {
+    let Some(last) = tx.executions().last(&s.task.id).await? else {
         return Ok(End::skipped("nothing ran"));
     };
     let lost = last.execution.status == ExecutionStatus::Lost;

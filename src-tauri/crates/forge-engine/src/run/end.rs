@@ -9,10 +9,6 @@ use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::task::AnnotationType;
 use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
-use forge_store::table::{
-    approvals, executions, limits, processes, slots,
-    tasks::{self},
-};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -45,22 +41,22 @@ pub(crate) async fn end_run(
     engine.point("execution.ended");
     let marker = marker_of(execution.id.as_str());
     let mut tx = engine.store().write().await?;
-    processes::delete(&mut tx, &marker.0).await?;
+    tx.processes_mut().delete(&marker.0).await?;
     if engine.inner.shutdown.is_cancelled() && outcome.result.is_err() {
         tx.commit().await?;
         return Ok(());
     }
-    let Some(task) = tasks::get(&mut tx, task_id).await? else { return Ok(()) };
-    let Some(row) = executions::get(&mut tx, &execution.id).await? else { return Ok(()) };
+    let Some(task) = tx.tasks().get(task_id).await? else { return Ok(()) };
+    let Some(row) = tx.executions().get(&execution.id).await? else { return Ok(()) };
     let mut execution = row.execution;
     let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
     write_end(&mut execution, outcome, cost, stopped, engine.now());
-    executions::update(&mut tx, &execution).await?;
+    tx.executions_mut().update(&execution).await?;
     if outcome.carry.is_some() {
-        executions::set_carry(&mut tx, &execution.id, outcome.carry.as_ref()).await?;
+        tx.executions_mut().set_carry(&execution.id, outcome.carry.as_ref()).await?;
     }
-    approvals::expire(&mut tx, &execution.id, None, engine.now()).await?;
-    slots::release(&mut tx, task_id).await?;
+    tx.approvals_mut().expire(&execution.id, None, engine.now()).await?;
+    tx.slots_mut().release(task_id).await?;
     if execution.status == ExecutionStatus::Finished {
         cost::record_sample(engine, &mut tx, &task).await?;
     }
@@ -69,7 +65,7 @@ pub(crate) async fn end_run(
         _ => None,
     };
     if let Some(until) = limited {
-        limits::put(&mut tx, &execution.agent_id, until).await?;
+        tx.limits_mut().put(&execution.agent_id, until).await?;
     }
     // What an auditor leaves is settled however it ended.
     if !stopped || audits(execution.role) {
@@ -96,9 +92,9 @@ pub(crate) async fn end_run(
 /// A run that could not even be started, for a reason other than the agent's program.
 async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let Some(row) = executions::get(&mut tx, id).await? else { return Ok(()) };
+    let Some(row) = tx.executions().get(id).await? else { return Ok(()) };
     let mut execution = row.execution;
-    let Some(mut task) = tasks::get(&mut tx, &execution.task_id).await? else { return Ok(()) };
+    let Some(mut task) = tx.tasks().get(&execution.task_id).await? else { return Ok(()) };
     let context = core::context::context_of(engine, &mut tx, &task).await?;
     execution.status = ExecutionStatus::Failed;
     execution.finished_at = Some(engine.now());
@@ -107,8 +103,8 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
         message: error.to_string(),
         remedy: "Fix the reported problem, then try again.".to_owned(),
     });
-    executions::update(&mut tx, &execution).await?;
-    processes::delete(&mut tx, &marker_of(id.as_str()).0).await?;
+    tx.executions_mut().update(&execution).await?;
+    tx.processes_mut().delete(&marker_of(id.as_str()).0).await?;
     let mut trouble = block_reason_of(error, AnnotationType::EnvironmentNotReady);
     trouble.execution = Some(id.clone());
     core::transition::block(

@@ -8,7 +8,6 @@ use forge_model::execution::ExecutionStatus;
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
-use forge_store::table::{agents, approvals, executions, steps, tasks};
 use serde_json::json;
 use tokio::{
     sync::mpsc,
@@ -109,9 +108,9 @@ async fn heard(engine: &Engine, task: &TaskId, execution: &ExecutionId, event: R
     match event {
         RunEvent::Session { id, .. } => {
             let mut tx = engine.store().write().await?;
-            if let Some(mut row) = executions::get(&mut tx, execution).await? {
+            if let Some(mut row) = tx.executions().get(execution).await? {
                 row.execution.session_id = Some(id);
-                executions::update(&mut tx, &row.execution).await?;
+                tx.executions_mut().update(&row.execution).await?;
             }
             tx.commit().await?;
         }
@@ -120,7 +119,7 @@ async fn heard(engine: &Engine, task: &TaskId, execution: &ExecutionId, event: R
         }
         RunEvent::Withdrawn { id } => {
             let mut tx = engine.store().write().await?;
-            if approvals::expire(&mut tx, execution, Some(&id), engine.now()).await? > 0 {
+            if tx.approvals_mut().expire(execution, Some(&id), engine.now()).await? > 0 {
                 question_settled(engine, &mut tx, task, execution).await?;
             }
             tx.commit().await?;
@@ -129,7 +128,7 @@ async fn heard(engine: &Engine, task: &TaskId, execution: &ExecutionId, event: R
         RunEvent::Used { .. } | RunEvent::Estimated { .. } => {}
         RunEvent::Carried { carry } => {
             let mut tx = engine.store().write().await?;
-            executions::set_carry(&mut tx, execution, Some(&carry)).await?;
+            tx.executions_mut().set_carry(execution, Some(&carry)).await?;
             tx.commit().await?;
         }
         RunEvent::Heard { id } => was_heard(engine, task, &id).await?,
@@ -155,9 +154,9 @@ async fn record_spent(
     let (context, task, agent) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, task, None).await?;
-        let row = executions::get(&mut conn, execution).await?;
+        let row = conn.executions().get(execution).await?;
         let agent = match row {
-            Some(row) => agents::get(&mut conn, &row.execution.agent_id).await?,
+            Some(row) => conn.agents().get(&row.execution.agent_id).await?,
             None => None,
         };
         (context, task, agent)
@@ -170,14 +169,14 @@ async fn record_spent(
 /// A message that waited for the end of the run was taken by the run itself.
 async fn was_heard(engine: &Engine, task: &TaskId, id: &str) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let open = steps::open(&mut tx, task).await?;
+    let open = tx.steps().open(task).await?;
     let said = open.into_iter().find(|step| step.kind == StepKind::FollowUp && step.id.to_string() == id);
     if let Some(mut step) = said {
         step.status = StepStatus::Done;
         step.outcome = Some(StepOutcome::Ok);
         step.reason = Some("said to the agent while it worked".to_owned());
         step.finished_at = Some(engine.now());
-        steps::update(&mut tx, &step).await?;
+        tx.steps_mut().update(&step).await?;
         super::attachments::queue_changed(engine, &mut tx, task).await?;
     }
     tx.commit().await?;
@@ -186,8 +185,7 @@ async fn was_heard(engine: &Engine, task: &TaskId, id: &str) -> Result<()> {
 
 async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: Ask) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    let (Some(task), Some(mut row)) =
-        (tasks::get(&mut tx, task_id).await?, executions::get(&mut tx, execution).await?)
+    let (Some(task), Some(mut row)) = (tx.tasks().get(task_id).await?, tx.executions().get(execution).await?)
     else {
         return Ok(());
     };
@@ -212,9 +210,9 @@ async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: 
         answered_at: None,
     };
     let (id, title) = (approval.id.clone(), approval.title.clone());
-    if approvals::insert(&mut tx, &approval).await? {
+    if tx.approvals_mut().insert(&approval).await? {
         row.execution.status = ExecutionStatus::Waiting;
-        executions::update(&mut tx, &row.execution).await?;
+        tx.executions_mut().update(&row.execution).await?;
         let facts = json!({ "approval_id": id, "kind": ask.kind });
         engine.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
         let context = core::context::context_of(engine, &mut tx, &task).await?;
@@ -232,14 +230,14 @@ pub(crate) async fn question_settled(
     task: &TaskId,
     execution: &ExecutionId,
 ) -> Result<()> {
-    let (Some(task), Some(mut row)) = (tasks::get(tx, task).await?, executions::get(tx, execution).await?)
+    let (Some(task), Some(mut row)) = (tx.tasks().get(task).await?, tx.executions().get(execution).await?)
     else {
         return Ok(());
     };
-    let waiting = approvals::pending(tx, execution).await?;
+    let waiting = tx.approvals().pending(execution).await?;
     if row.execution.status == ExecutionStatus::Waiting && waiting == 0 {
         row.execution.status = ExecutionStatus::Running;
-        executions::update(tx, &row.execution).await?;
+        tx.executions_mut().update(&row.execution).await?;
     }
     let facts = json!({ "waiting": waiting });
     engine.emit(tx, EventType::ApprovalResolved, &task, execution.as_str(), &facts).await

@@ -4,12 +4,11 @@ use std::path::Path;
 
 use forge_git::GitError;
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::execution::Execution;
-use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workflow::Audience;
 use forge_model::workspace::Workspace;
-use forge_store::table::{executions, tasks, workspaces};
 use serde_json::json;
 
 use crate::{
@@ -72,10 +71,10 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
     let stat = measure(s, &repo, worktree, &workspace).await?;
     execution.after_commit = Some(repo.head(worktree).await?);
     let mut tx = engine.store().write().await?;
-    executions::update(&mut tx, &execution).await?;
-    if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+    tx.executions_mut().update(&execution).await?;
+    if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = Some(stat);
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
     }
     tx.commit().await?;
     core::features::work_changed(engine, &s.task.id).await;
@@ -91,10 +90,10 @@ pub(crate) async fn finished_execution(
 ) -> Result<Option<(Execution, Workspace)>> {
     let mut conn = engine.store().read().await?;
     let execution = match &s.step.execution_id {
-        Some(id) => executions::get(&mut conn, id).await?.map(|row| row.execution),
+        Some(id) => conn.executions().get(id).await?.map(|row| row.execution),
         None => None,
     };
-    let workspace = workspaces::last(&mut conn, &s.task.id).await?;
+    let workspace = conn.workspaces().last(&s.task.id).await?;
     Ok(execution.zip(workspace))
 }
 

@@ -1,11 +1,11 @@
 //! Messages that a person sent while the agent was at work: they wait for the worktree, then another run begins with
 //! them, before the task moves on.
 
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_model::task::WaitReason;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_store::Tx;
-use forge_store::table::{executions, steps, steps::StepRow, tasks::TaskRow, transitions};
+use forge_store::table::{steps::StepRow, tasks::TaskRow};
 
 use crate::{
     Engine,
@@ -26,9 +26,9 @@ pub(crate) async fn queue_follow_up(
     said: Correction,
 ) -> Result<i64> {
     let mut step = StepRow::pending(&task.id, &task.status, StepKind::FollowUp, "work_end");
-    step.transition_seq = transitions::last(tx, &task.id).await?.map(|last| last.seq);
+    step.transition_seq = tx.transitions().last(&task.id).await?.map(|last| last.seq);
     step.params = Some(serde_json::to_value(said).map_err(corrupt_step)?);
-    steps::insert(tx, &mut step).await?;
+    tx.steps_mut().insert(&mut step).await?;
     super::attachments::queue_changed(engine, tx, &task.id).await?;
     Ok(step.id)
 }
@@ -41,13 +41,13 @@ pub(crate) async fn follow_up_now(
     s: &mut Stepping,
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
-    let running = executions::open(tx, Some(std::slice::from_ref(&s.task.id))).await?;
+    let running = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?;
     if !running.is_empty() {
         let message = "your message is sent to the agent after its run";
         return Ok(End::wait(WaitReason::WorkspaceLocked, message.to_owned()));
     }
     let mut input = EntryInput { cause: Some("your message".to_owned()), ..EntryInput::default() };
-    for mut step in steps::open(tx, &s.task.id).await? {
+    for mut step in tx.steps().open(&s.task.id).await? {
         match step.kind {
             StepKind::FollowUp => {
                 let said = serde_json::from_value(step.params.clone().unwrap_or_default());
@@ -63,7 +63,7 @@ pub(crate) async fn follow_up_now(
         step.outcome = Some(StepOutcome::Skipped);
         step.reason = Some("a message goes to the agent first".to_owned());
         step.finished_at = Some(engine.now());
-        steps::update(tx, &step).await?;
+        tx.steps_mut().update(&step).await?;
     }
     core::again::re_enter(engine, tx, s, input, effects).await?;
     Ok(End::Ok(Some("another run follows".to_owned())))

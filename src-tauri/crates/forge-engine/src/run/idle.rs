@@ -3,7 +3,6 @@
 use forge_model::ids::TaskId;
 use forge_model::task::WaitReason;
 use forge_model::transition::StepKind;
-use forge_store::table::{steps, tasks};
 
 use crate::{Engine, core, error::Result, hook::is_blocking, run};
 
@@ -35,7 +34,7 @@ pub(crate) async fn enter_gate(engine: &Engine, id: &TaskId) -> Result<()> {
     let mut progress = engine.progress();
     loop {
         progress.borrow_and_update();
-        let open = steps::open(&mut *engine.store().read().await?, id).await?;
+        let open = engine.store().read().await?.steps().open(id).await?;
         let captures = open.iter().any(|step| step.kind == StepKind::Capture);
         if !captures || is_idle(engine, id).await? {
             return Ok(());
@@ -52,7 +51,7 @@ async fn agent_acts(engine: &Engine, id: &TaskId) -> Result<bool> {
     if !run::running::is_running(engine, id) {
         return Ok(false);
     }
-    let open = steps::open(&mut *engine.store().read().await?, id).await?;
+    let open = engine.store().read().await?.steps().open(id).await?;
     Ok(!open.is_empty() && open.iter().all(|step| step.kind == StepKind::Hook && !is_blocking(step)))
 }
 
@@ -60,14 +59,14 @@ async fn is_idle(engine: &Engine, id: &TaskId) -> Result<bool> {
     let mut conn = engine.store().read().await?;
     if core::workers::is_working(engine, id) {
         // A step that stands in line for the worktree may do so for long, and says so.
-        let task = tasks::get(&mut conn, id).await?;
+        let task = conn.tasks().get(id).await?;
         let waiting = task.and_then(|task| task.waiting);
         return Ok(waiting.is_some_and(|waiting| waiting.reason == WaitReason::WorkspaceLocked));
     }
-    let Some(next) = steps::next(&mut conn, id).await? else { return Ok(true) };
+    let Some(next) = conn.steps().next(id).await? else { return Ok(true) };
     if next.not_before.is_some_and(|at| at > engine.now()) {
         return Ok(true);
     }
-    let task = tasks::get(&mut conn, id).await?;
+    let task = conn.tasks().get(id).await?;
     Ok(task.is_none_or(|task| task.waiting.is_some()))
 }

@@ -6,7 +6,6 @@ use forge_exec::{SeenProcess, look};
 use forge_model::ids::ExecutionId;
 use forge_model::run::{RunInfo, RunKind, RunProcess};
 use forge_model::time::Timestamp;
-use forge_store::table::{executions, processes, tasks};
 
 use crate::{Engine, EngineError, error::Result, run};
 
@@ -20,12 +19,12 @@ pub(crate) async fn runs(engine: &Engine) -> Result<Vec<RunInfo>> {
         seen.map_err(|error| EngineError::io("read the processes")(std::io::Error::other(error)))?;
     let mut conn = engine.store().read().await?;
     let mut runs = Vec::new();
-    for row in processes::list(&mut conn).await? {
+    for row in conn.processes().list().await? {
         let execution = match row.marker.strip_prefix(AGENT) {
-            Some(id) => executions::get(&mut conn, &ExecutionId(id.to_owned())).await?,
+            Some(id) => conn.executions().get(&ExecutionId(id.to_owned())).await?,
             None => None,
         };
-        let task = tasks::get(&mut conn, &row.task_id).await?;
+        let task = conn.tasks().get(&row.task_id).await?;
         let found = seen.remove(&row.marker).unwrap_or_default();
         let execution = execution.map(|row| row.execution);
         let activity = execution.as_ref().and_then(|_| run::running::activity_of(engine, &row.task_id));

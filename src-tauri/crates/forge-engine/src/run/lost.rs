@@ -3,7 +3,7 @@
 use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::transition::StepKind;
 use forge_store::Tx;
-use forge_store::table::{executions, slots, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine,
@@ -15,8 +15,8 @@ use crate::{
 pub(crate) async fn lose_run(engine: &Engine, tx: &mut Tx, task: &TaskRow, mut run: Execution) -> Result<()> {
     run.status = ExecutionStatus::Lost;
     run.finished_at = Some(engine.now());
-    executions::update(tx, &run).await?;
-    slots::release(tx, &task.id).await?;
+    tx.executions_mut().update(&run).await?;
+    tx.slots_mut().release(&task.id).await?;
     let follows = if audits(run.role) { StepKind::Advance } else { StepKind::Restart };
     core::entry::append_work_steps(tx, task, &run.id, &[follows]).await
 }

@@ -20,6 +20,8 @@ pub(crate) mod plan;
 pub(crate) mod prepared;
 pub(crate) mod profiles;
 pub(crate) mod programs;
+#[cfg(test)]
+mod prompt_tests;
 pub(crate) mod running;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
@@ -35,12 +37,12 @@ use forge_agents::{
 };
 use forge_exec::{Marker, ProcessIdentity};
 use forge_git::Repo;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, TaskId};
-use forge_model::prompt::{Correction, prompt_of};
+use forge_model::layer::prompt_of;
 use forge_store::table::processes::ProcessRow;
-use forge_store::table::{agents, executions, processes, tasks, workspaces};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -124,16 +126,17 @@ async fn run_execution(
 
 async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
     let mut conn = engine.store().read().await?;
-    let row = executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
+    let row = conn.executions().get(id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
     let task_id = &row.execution.task_id;
-    let task =
-        tasks::get(&mut conn, task_id).await?.ok_or_else(|| EngineError::not_found("task", task_id))?;
+    let task = conn.tasks().get(task_id).await?.ok_or_else(|| EngineError::not_found("task", task_id))?;
     let context = core::context::context_of(engine, &mut conn, &task).await?;
     let agent_id = &row.execution.agent_id;
     let mut agent =
-        agents::get(&mut conn, agent_id).await?.ok_or_else(|| EngineError::not_found("agent", agent_id))?;
+        conn.agents().get(agent_id).await?.ok_or_else(|| EngineError::not_found("agent", agent_id))?;
     let strategy = core::lineage::as_strategy(&mut conn, &task, row.execution.role, &mut agent).await?;
-    let workspace = workspaces::last(&mut conn, task_id)
+    let workspace = conn
+        .workspaces()
+        .last(task_id)
         .await?
         .ok_or_else(|| EngineError::not_found("workspace of task", task_id))?;
     Ok(Prepared { row, task, context, agent, workspace, strategy })
@@ -306,13 +309,13 @@ async fn record_running(
     execution.status = ExecutionStatus::Running;
     execution.before_commit = Some(before.to_owned());
     let mut tx = engine.store().write().await?;
-    executions::update(&mut tx, &execution).await?;
-    executions::set_withheld(&mut tx, &execution.id, withheld).await?;
+    tx.executions_mut().update(&execution).await?;
+    tx.executions_mut().set_withheld(&execution.id, withheld).await?;
     for tell in features(engine).each(|feature| feature.on_run) {
         tell(engine, &mut tx, &p.context, &p.task, &p.row).await?;
     }
     if untracked.is_some() {
-        executions::set_traces(&mut tx, &execution.id, untracked.as_deref()).await?;
+        tx.executions_mut().set_traces(&execution.id, untracked.as_deref()).await?;
     }
     // Recorded before there is a process: its marker finds it even if this is all that was written.
     let process = ProcessRow {
@@ -323,7 +326,7 @@ async fn record_running(
         boot_id: String::new(),
         started_at: engine.now(),
     };
-    processes::insert(&mut tx, &process).await?;
+    tx.processes_mut().insert(&process).await?;
     engine
         .emit(&mut tx, EventType::TaskUpdated, &p.task, execution.id.as_str(), &json!({ "running": true }))
         .await?;

@@ -7,7 +7,7 @@ use forge_exec::sweep;
 use forge_model::execution::{Execution, ExecutionError};
 use forge_model::ids::ExecutionId;
 use forge_store::Tx;
-use forge_store::table::{executions, processes, tasks, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine,
@@ -27,12 +27,12 @@ pub(crate) async fn run_panicked(engine: &Engine, id: &ExecutionId, panic: &Pani
     let marker = marker_of(id.as_str());
     sweep(&marker, GRACE).await;
     let mut tx = engine.store().write().await?;
-    processes::delete(&mut tx, &marker.0).await?;
-    let found = executions::get(&mut tx, id).await?.filter(|row| row.execution.finished_at.is_none());
+    tx.processes_mut().delete(&marker.0).await?;
+    let found = tx.executions().get(id).await?.filter(|row| row.execution.finished_at.is_none());
     if let Some(row) = found {
         let run = Execution { error: Some(panic.error()), ..row.execution };
-        let Some(mut task) = tasks::get(&mut tx, &run.task_id).await? else { return Ok(()) };
-        let runs = executions::list(&mut tx, &task.id).await?;
+        let Some(mut task) = tx.tasks().get(&run.task_id).await? else { return Ok(()) };
+        let runs = tx.executions().list(&task.id).await?;
         let earlier = runs.iter().map(|row| &row.execution).rfind(|one| one.id != run.id);
         let gives_up = earlier.is_some_and(|earlier| has_panicked(earlier) && earlier.role == run.role);
         let id = run.id.clone();
@@ -55,7 +55,7 @@ pub(crate) async fn lose_unstarted(
     task: &TaskRow,
     error: &ExecutionError,
 ) -> Result<()> {
-    for row in executions::open(tx, Some(std::slice::from_ref(&task.id))).await? {
+    for row in tx.executions().open(Some(std::slice::from_ref(&task.id))).await? {
         if !run::running::is_running(engine, &task.id) {
             let run = Execution { error: Some(error.clone()), ..row.execution };
             run::lost::lose_run(engine, tx, task, run).await?;

@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 
 use forge_git::guard::{Entry, GuardError, Root};
 use forge_model::agent::{AdapterKind, Agent, Profile};
+use forge_model::correction::Correction;
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
-use forge_model::prompt::{
-    CoderPrompt, Correction, Layer, LayerKind, PlannerPrompt, coder_layers, planner_layers, profile_layer,
-};
-use forge_model::reflexion::reflexion;
+use forge_model::layer::{Layer, LayerKind};
 use forge_model::time::Timestamp;
 use forge_model::workspace::Workspace;
-use forge_store::table::{tasks::TaskRow, workspaces};
+use forge_prompt::coder::{CoderPrompt, coder_layers};
+use forge_prompt::layers::profile_layer;
+use forge_prompt::planner::{PlannerPrompt, planner_layers};
+use forge_prompt::reflexion::reflexion;
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -174,7 +176,7 @@ async fn layers_of_role(
 ) -> Result<Vec<Layer>> {
     let workspace = {
         let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &task.id).await?
+        conn.workspaces().last(&task.id).await?
     };
     let plan = match &workspace {
         Some(workspace) => read_plan(workspace).await?,
@@ -231,7 +233,7 @@ const CLOCK_GRAIN_MS: i64 = 50;
 pub(crate) async fn missing_plan(engine: &Engine, task: &TaskRow) -> Result<Option<Objection>> {
     let last = {
         let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &task.id).await?
+        conn.workspaces().last(&task.id).await?
     };
     let none = || Some(("there is no plan".to_owned(), json!({ "written_at": null })));
     let Some(workspace) = last else { return Ok(none()) };

@@ -10,7 +10,6 @@ use forge_model::ids::AgentId;
 use forge_model::words::counted;
 use forge_model::workflow::{Finding, shape_findings};
 use forge_store::Tx;
-use forge_store::table::agents;
 use serde_json::{Value, json};
 
 use crate::{ConflictCode, Engine, EngineError, core, error::Result};
@@ -60,7 +59,7 @@ pub(crate) async fn update_agent(engine: &Engine, id: &AgentId, change: NewAgent
 pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
     let agent = agent(engine, id).await?;
     let mut tx = engine.store().write().await?;
-    let uses = agents::uses(&mut tx, id).await?;
+    let uses = tx.agents().uses(id).await?;
     if uses > 0 {
         let message = format!(
             "{} is used by {}: pause it instead",
@@ -69,7 +68,7 @@ pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
         );
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
-    agents::delete(&mut tx, id).await?;
+    tx.agents_mut().delete(id).await?;
     agent_changed(engine, &mut tx, id).await?;
     tx.commit().await?;
     Ok(())
@@ -78,12 +77,12 @@ pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
 /// One agent profile.
 pub(crate) async fn agent(engine: &Engine, id: &AgentId) -> Result<Agent> {
     let mut conn = engine.store().read().await?;
-    agents::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("agent", id))
+    conn.agents().get(id).await?.ok_or_else(|| EngineError::not_found("agent", id))
 }
 
 /// All agent profiles, by name.
 pub(crate) async fn agents(engine: &Engine) -> Result<Vec<Agent>> {
-    Ok(agents::list(&mut *engine.store().read().await?).await?)
+    Ok(engine.store().read().await?.agents().list().await?)
 }
 
 /// Looks for an agent's program on the login shell's path. The error is for people to read.
@@ -121,7 +120,7 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
     agent.updated_at = engine.now();
     validate(&agent)?;
     let mut tx = engine.store().write().await?;
-    if let Some(other) = agents::by_name(&mut tx, &agent.name).await?
+    if let Some(other) = tx.agents().by_name(&agent.name).await?
         && other.id != agent.id
     {
         return Err(EngineError::conflict(
@@ -129,7 +128,7 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
             format!("an agent named `{}` already exists", agent.name),
         ));
     }
-    agents::put(&mut tx, &agent).await?;
+    tx.agents_mut().put(&agent).await?;
     agent_changed(engine, &mut tx, &agent.id).await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);

@@ -1,6 +1,5 @@
 //! Agent programs on this machine: which are installed, what they offer, and whether a profile works.
 
-use forge_store::table::agents;
 use std::time::{Duration, Instant};
 
 use forge_agents::log::DEFAULT_CAP_BYTES;
@@ -75,7 +74,7 @@ pub struct Trial {
 
 /// Looks for the programs that Forge knows.
 pub(crate) async fn known_programs(engine: &Engine) -> Result<Vec<KnownProgram>> {
-    let agents = agents::list(&mut *engine.store().read().await?).await?;
+    let agents = engine.store().read().await?.agents().list().await?;
     let refreshed = refreshed_login(engine).await;
     let looks = KNOWN.iter().map(|known| {
         let (agents, refreshed) = (&agents, &refreshed);
@@ -118,7 +117,7 @@ pub(crate) async fn models_of(
 /// Lets an agent answer one word, in an empty folder of its own, without permission to change anything. What it
 /// costs is the user's, is told with the answer, and is in no task's, project's or day's sum: it belongs to none.
 pub(crate) async fn try_agent(engine: &Engine, id: &AgentId) -> Result<Trial> {
-    let found = agents::get(&mut *engine.store().read().await?, id).await?;
+    let found = engine.store().read().await?.agents().get(id).await?;
     let agent = found.ok_or_else(|| EngineError::not_found("agent", id))?;
     let trial = format!("trial-{}", engine.inner.config.ids.new_id());
     let folder = engine.data_dir().join(TRIALS).join(&trial);

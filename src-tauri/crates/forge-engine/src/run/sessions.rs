@@ -12,7 +12,6 @@ use forge_model::agent::Agent;
 use forge_model::execution::ExecutionRole;
 use forge_model::workflow::SessionMode;
 use forge_store::Tx;
-use forge_store::table::agents;
 use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
@@ -90,7 +89,7 @@ async fn alike<'r>(
     agent: &Agent,
 ) -> Result<Option<&'r ExecutionRow>> {
     let Some(row) = coder else { return Ok(None) };
-    let of_coder = agents::get(tx, &row.execution.agent_id).await?;
+    let of_coder = tx.agents().get(&row.execution.agent_id).await?;
     let program = |agent: &Agent| {
         (agent.adapter, agent.config.get("program").cloned(), agent.config.get("env").cloned())
     };

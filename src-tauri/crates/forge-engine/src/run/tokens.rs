@@ -7,7 +7,6 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::{AgentId, ExecutionId, ProjectId, TaskId};
 use forge_model::workflow::{EdgeKind, StateKind};
-use forge_store::table::{executions, tasks};
 use sha2::{Digest as _, Sha256};
 use std::sync::Mutex;
 
@@ -51,9 +50,9 @@ pub(crate) async fn scope_of_token(engine: &Engine, token: &str) -> Result<Optio
         return Ok(None);
     }
     let mut conn = engine.store().read().await?;
-    let Some(row) = executions::open_with_token(&mut conn, &hash(token)).await? else { return Ok(None) };
+    let Some(row) = conn.executions().open_with_token(&hash(token)).await? else { return Ok(None) };
     let run = row.execution;
-    let Some(task) = tasks::get(&mut conn, &run.task_id).await? else { return Ok(None) };
+    let Some(task) = conn.tasks().get(&run.task_id).await? else { return Ok(None) };
     Ok(Some(RunScope {
         execution_id: run.id,
         project_id: task.project_id,
@@ -71,7 +70,7 @@ pub(crate) async fn reaches(engine: &Engine, scope: &RunScope, task: &TaskId) ->
         if id == scope.task_id {
             return Ok(true);
         }
-        next = tasks::get(&mut conn, &id).await?.and_then(|task| task.parent_id);
+        next = conn.tasks().get(&id).await?.and_then(|task| task.parent_id);
     }
     Ok(false)
 }
@@ -110,7 +109,7 @@ pub(crate) async fn give_token(engine: &Engine, run: &ExecutionId) -> Result<Str
         .map_err(|error| EngineError::io("create a token")(std::io::Error::other(error)))?;
     let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
     let mut tx = engine.store().write().await?;
-    executions::set_token_hash(&mut tx, run, &hash(&token)).await?;
+    tx.executions_mut().set_token_hash(run, &hash(&token)).await?;
     tx.commit().await?;
     Ok(token)
 }

@@ -8,7 +8,7 @@ use std::{
 
 use forge_model::storage::{Backup, BackupReason};
 use forge_model::time::Timestamp;
-use forge_store::backups::{self, BackupError};
+use forge_store::{backups, backups::BackupError};
 
 use crate::{
     Engine, EngineError, StartError, Work,

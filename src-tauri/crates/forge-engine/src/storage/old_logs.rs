@@ -14,7 +14,6 @@ use forge_agents::pack_logs;
 use forge_model::ids::TaskId;
 use forge_model::retention::{Bounds, Counts};
 use forge_model::time::Timestamp;
-use forge_store::table::tasks;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Engine, EngineError, core, error::Result, hook::command::HOOK_TESTS, project};
@@ -38,7 +37,7 @@ pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(
             let context = core::context::context(engine, &mut conn, &project.id).await?;
             let closed = context.workflow.states.iter().filter(|state| state.is_terminal());
             let states: Vec<&str> = closed.map(|state| state.name.as_str()).collect();
-            tasks::closed(&mut conn, &project.id, &states).await?
+            conn.tasks().closed(&project.id, &states).await?
         };
         let closed: Closed = closed
             .into_iter()

@@ -6,7 +6,6 @@ use std::{path::Path, time::Duration};
 use forge_model::retention::Bounds;
 use forge_model::storage::{Retention, RetentionAnswer, RetentionQuestion};
 use forge_model::time::Timestamp;
-use forge_store::table::{app_settings, retention};
 
 use crate::{
     Engine, EngineError,
@@ -42,7 +41,7 @@ struct Sweeps {
 
 /// How long old data is kept.
 pub(crate) async fn retention(engine: &Engine) -> Result<Retention> {
-    let set = app_settings::get(&mut *engine.store().read().await?, SETTING).await?;
+    let set = engine.store().read().await?.app_settings().get(SETTING).await?;
     Ok(set.and_then(|set| serde_json::from_value(set).ok()).unwrap_or_default())
 }
 
@@ -65,13 +64,13 @@ pub(crate) async fn set_retention(engine: &Engine, wanted: &Retention) -> Result
 
 /// The deletions that wait for a person, or that a person decided on.
 pub(crate) async fn retention_questions(engine: &Engine) -> Result<Vec<RetentionQuestion>> {
-    Ok(retention::list(&mut *engine.store().read().await?).await?)
+    Ok(engine.store().read().await?.retention().list().await?)
 }
 
 /// Says whether what is old is to be deleted, though it is more than half.
 pub(crate) async fn answer_retention(engine: &Engine, kind: &str, answer: RetentionAnswer) -> Result<()> {
     let mut tx = engine.store().write().await?;
-    if !retention::answer(&mut tx, kind, answer, engine.now()).await? {
+    if !tx.retention_mut().answer(kind, answer, engine.now()).await? {
         return Err(EngineError::not_found("question", kind));
     }
     tx.commit().await?;
@@ -96,7 +95,7 @@ pub(crate) async fn sweep(engine: &Engine) -> Result<()> {
 /// How many events are kept.
 pub(crate) async fn count_events(engine: &Engine) -> Result<u32> {
     let bounds = Bounds::new(None, Timestamp(0));
-    Ok(retention::count_events(&mut *engine.store().read().await?, bounds).await?.total)
+    Ok(engine.store().read().await?.events().count(bounds).await?.total)
 }
 
 /// The size of all logs; none when the engine stops meanwhile.
@@ -153,15 +152,15 @@ async fn compress_old_logs(engine: &Engine) -> Result<()> {
 async fn sweep_events(engine: &Engine) -> Result<()> {
     let days = retention(engine).await?.events_days;
     let old = core::observed_time::older_than(engine, days).await?.filter(|_| days > 0);
-    let beyond = retention::beyond(&mut *engine.store().read().await?, EVENTS_KEPT).await?;
+    let beyond = engine.store().read().await?.events().beyond(EVENTS_KEPT).await?;
     let Some(until) = old.max(beyond) else { return Ok(()) };
     let asked = question_of(engine, EVENTS, until).await?;
-    let counts = retention::count_events(&mut *engine.store().read().await?, asked.bounds).await?;
+    let counts = engine.store().read().await?.events().count(asked.bounds).await?;
     if !may_delete(engine, &asked, counts).await? {
         return Ok(());
     }
     let mut tx = engine.store().write().await?;
-    let removed = retention::remove_events(&mut tx, asked.bounds).await?;
+    let removed = tx.events_mut().remove(asked.bounds).await?;
     tx.commit().await?;
     tracing::info!(removed, "removed old events");
     Ok(())

@@ -15,10 +15,9 @@ use forge_model::task::{ExecutionMode, HolderKind};
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Finding, StateKind};
 use forge_model::workspace::WorkspaceStatus;
-use forge_store::Tx;
-use forge_store::table::{dependencies, executions, roles, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::tasks::TaskRow;
+use forge_store::{ReadConnection, Tx};
 use serde_json::json;
-use sqlx::SqliteConnection;
 
 use crate::{
     ConflictCode, Engine, EngineError, NewTask,
@@ -51,11 +50,11 @@ pub(crate) struct StoppedTurn {
 
 /// The open ordered parts of a task, in their order.
 pub(crate) async fn open_parts(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     parent: &TaskId,
 ) -> Result<Vec<TaskRow>> {
-    let mut parts = tasks::children(conn, parent).await?;
+    let mut parts = conn.tasks().children(parent).await?;
     parts.retain(|part| is_ordered(part) && !is_closed(context, part));
     Ok(parts)
 }
@@ -77,7 +76,7 @@ pub(crate) async fn new_part(
         }
         return Ok(Part::default());
     };
-    let parent = tasks::get(tx, id).await?.filter(|parent| parent.project_id == context.project.id);
+    let parent = tx.tasks().get(id).await?.filter(|parent| parent.project_id == context.project.id);
     let Some(parent) = parent else {
         wrong("parent_id", format!("no task `{id}` in this project"));
         return Ok(Part::default());
@@ -114,7 +113,7 @@ pub(crate) async fn new_part(
                     ),
                 );
             }
-            let last = tasks::children(tx, id).await?.iter().filter_map(|part| part.subtask_order).max();
+            let last = tx.tasks().children(id).await?.iter().filter_map(|part| part.subtask_order).max();
             order = Some(new.subtask_order.unwrap_or(last.map_or(1, |last| last.saturating_add(1))));
         }
     }
@@ -129,7 +128,7 @@ pub(crate) async fn require_no_cycle(tx: &mut Tx, project: &ProjectId, changed: 
     let Some(cycle) = starts.into_iter().find_map(|start| needs.cycle(start)) else { return Ok(()) };
     let mut names = Vec::with_capacity(cycle.len());
     for id in &cycle {
-        let task = tasks::get(tx, id).await?;
+        let task = tx.tasks().get(id).await?;
         names.push(task.map_or_else(|| id.to_string(), |task| format!("#{}", task.number)));
     }
     let first = names.last().cloned().unwrap_or_default();
@@ -145,7 +144,7 @@ pub(crate) async fn require_no_cycle(tx: &mut Tx, project: &ProjectId, changed: 
 
 /// Refuses moves that an ordered part cannot make.
 pub(crate) async fn check_part_move(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
     to: &str,
@@ -159,7 +158,7 @@ pub(crate) async fn check_part_move(
             "an ordered subtask is open, in progress or closed; {to} applies to its parent"
         )));
     }
-    let Some(parent) = tasks::get(conn, parent).await? else { return Ok(()) };
+    let Some(parent) = conn.tasks().get(parent).await? else { return Ok(()) };
     if is_closed(context, task) && is_closed(context, &parent) {
         return Err(managed(format!("its parent #{} is closed: reopen the parent first", parent.number)));
     }
@@ -172,16 +171,16 @@ pub(crate) async fn check_part_move(
 /// Why no turn can be run on a parent: it has no coder agent, or no worktree. A workflow without roles has
 /// neither, and needs neither.
 pub(crate) async fn turn_obstacle(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     parent: &TaskRow,
 ) -> Result<Option<String>> {
     let Some(role) = context.work_role() else { return Ok(None) };
-    let holder = roles::holder(conn, &parent.id, role).await?;
+    let holder = conn.roles().holder(&parent.id, role).await?;
     if holder.is_none_or(|holder| holder.kind != HolderKind::Agent) {
         return Ok(Some(format!("the role {role} of its parent #{} has no agent", parent.number)));
     }
-    let workspace = workspaces::last(conn, &parent.id).await?;
+    let workspace = conn.workspaces().last(&parent.id).await?;
     let present = workspace.is_some_and(|w| w.status == WorkspaceStatus::Active);
     Ok((!present).then(|| format!("its parent #{} has no worktree: start the parent first", parent.number)))
 }
@@ -192,7 +191,7 @@ pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Opti
     let hold = core::workers::hold(engine, &parent).await;
     let running = {
         let mut conn = engine.store().read().await?;
-        executions::open(&mut conn, Some(std::slice::from_ref(&parent))).await?
+        conn.executions().open(Some(std::slice::from_ref(&parent))).await?
     };
     let turn = running.into_iter().find(|row| row.execution.subtask_id.as_ref() == Some(&task.id));
     if turn.is_some() {
@@ -204,7 +203,7 @@ pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Opti
 /// After the part was moved: what the stopped turn left is committed, and the sequence goes on.
 pub(crate) async fn go_on_after(tx: &mut Tx, stopped: &StoppedTurn) -> Result<()> {
     let Some(execution) = &stopped.execution else { return Ok(()) };
-    let Some(parent) = tasks::get(tx, &stopped.parent).await? else { return Ok(()) };
+    let Some(parent) = tx.tasks().get(&stopped.parent).await? else { return Ok(()) };
     core::entry::append_work_steps(tx, &parent, execution, &[StepKind::CommitWork, StepKind::Advance]).await
 }
 
@@ -237,9 +236,9 @@ struct Needs {
 }
 
 impl Needs {
-    async fn read(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Self> {
-        let prerequisites = dependencies::of_project(conn, project).await?;
-        Ok(Self::of(prerequisites, tasks::ordered_parts(conn, project).await?))
+    async fn read(conn: &mut ReadConnection, project: &ProjectId) -> Result<Self> {
+        let prerequisites = conn.dependencies().of_project(project).await?;
+        Ok(Self::of(prerequisites, conn.tasks().ordered_parts(project).await?))
     }
 
     /// From (task, prerequisite) and (part, parent), the latter in the order of their turns.

@@ -5,7 +5,7 @@ use forge_model::event::EventType;
 use forge_model::task::ExecutionMode;
 use forge_model::workflow::StateKind;
 use forge_store::Tx;
-use forge_store::table::{dependencies, tasks, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 use serde_json::Value;
 
 use crate::{
@@ -29,13 +29,13 @@ pub(crate) async fn satisfy_dependents(
     s: &Stepping,
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
-    let dependents = dependencies::dependents(tx, &s.task.id).await?;
+    let dependents = tx.dependencies().dependents(&s.task.id).await?;
     if dependents.is_empty() {
         return Ok(End::skipped("nothing depends on it"));
     }
     let mut free = 0;
     for id in &dependents {
-        let Some(dependent) = tasks::get(tx, id).await? else { continue };
+        let Some(dependent) = tx.tasks().get(id).await? else { continue };
         if open_prerequisites(tx, &s.context, id).await?.is_empty() {
             free += 1;
             engine
@@ -81,13 +81,13 @@ pub(crate) async fn close_ordered_children(
 
 /// Blocks the open tasks that wait for this cancelled one, and ends their runs.
 pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<End> {
-    let dependents = dependencies::dependents(&mut *engine.store().read().await?, &s.task.id).await?;
+    let dependents = engine.store().read().await?.dependencies().dependents(&s.task.id).await?;
     let mut count = 0;
     for id in dependents {
         let _hold = core::workers::hold(engine, &id).await;
         let concerned = {
             let mut conn = engine.store().read().await?;
-            let dependent = tasks::get(&mut conn, &id).await?;
+            let dependent = conn.tasks().get(&id).await?;
             dependent.is_some_and(|dependent| is_concerned(&s.context, &dependent))
         };
         if !concerned {
@@ -95,7 +95,7 @@ pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<En
         }
         core::features::stop_at_work(engine, &id).await;
         let mut tx = engine.store().write().await?;
-        let Some(mut dependent) = tasks::get(&mut tx, &id).await? else { continue };
+        let Some(mut dependent) = tx.tasks().get(&id).await? else { continue };
         if !is_concerned(&s.context, &dependent) {
             continue;
         }

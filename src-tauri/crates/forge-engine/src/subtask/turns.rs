@@ -8,17 +8,16 @@ use std::path::Path;
 
 use forge_git::GitError;
 use forge_model::actor::{Actor, Cause};
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::ids::TaskId;
-use forge_model::prompt::Correction;
 use forge_model::task::{AnnotationType, CommitResult, CommitResultKind, WaitReason};
 use forge_model::transition::StepKind;
 use forge_model::workflow::StateKind;
 use forge_model::workspace::Workspace;
 use forge_store::Tx;
-use forge_store::table::executions::ExecutionRow;
-use forge_store::table::{executions, steps, tasks, tasks::TaskRow, transitions};
+use forge_store::table::{executions::ExecutionRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -96,8 +95,8 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
 /// parent goes on.
 pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Result<Option<TaskRow>> {
     let Some(mut part) = open_parts(tx, &s.context, &s.task.id).await?.into_iter().next() else {
-        let last = executions::last(tx, &s.task.id).await?;
-        forge_store::table::slots::release(tx, &s.task.id).await?;
+        let last = tx.executions().last(&s.task.id).await?;
+        tx.slots_mut().release(&s.task.id).await?;
         if let Some(last) = last {
             // What a failed turn left belongs to the task's work like what any other run leaves.
             let follow = [StepKind::CommitWork, StepKind::Advance];
@@ -119,7 +118,7 @@ pub(crate) async fn is_open_turn(
     last: Option<&ExecutionRow>,
 ) -> Result<bool> {
     let Some(id) = last.and_then(|row| row.execution.subtask_id.as_ref()) else { return Ok(false) };
-    Ok(tasks::get(tx, id).await?.is_some_and(|part| !is_closed(context, &part)))
+    Ok(tx.tasks().get(id).await?.is_some_and(|part| !is_closed(context, &part)))
 }
 
 /// Commits what a turn left and ends its part. A tree that cannot be committed pauses the sequence.
@@ -130,7 +129,7 @@ pub(crate) async fn commit_turn(
     workspace: &Workspace,
     part: &TaskId,
 ) -> Result<End> {
-    let Some(part) = tasks::get(&mut *engine.store().read().await?, part).await? else {
+    let Some(part) = engine.store().read().await?.tasks().get(part).await? else {
         return Ok(End::skipped("the subtask was deleted"));
     };
     if part.commit_result.is_some() && is_closed(&s.context, &part) {
@@ -182,10 +181,10 @@ pub(crate) async fn commit_turn(
     execution.after_commit = Some(after);
     let stat = workspace::measure::measure(s, &repo, worktree, workspace).await?;
     let mut tx = engine.store().write().await?;
-    executions::update(&mut tx, &execution).await?;
-    if let Some(mut task) = tasks::get(&mut tx, &s.task.id).await? {
+    tx.executions_mut().update(&execution).await?;
+    if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = Some(stat);
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
     }
     let closed = end_part(engine, &mut tx, &s.context, &part.id, result).await?;
     tx.commit().await?;
@@ -204,10 +203,10 @@ async fn end_part(
     id: &TaskId,
     result: CommitResult,
 ) -> Result<bool> {
-    let Some(mut part) = tasks::get(tx, id).await? else { return Ok(false) };
+    let Some(mut part) = tx.tasks().get(id).await? else { return Ok(false) };
     part.commit_result = Some(result);
     if is_closed(context, &part) {
-        tasks::update(tx, &mut part, engine.now()).await?;
+        tx.tasks_mut().update(&mut part, engine.now()).await?;
         let facts = json!({ "commit_result": part.commit_result });
         engine.emit(tx, EventType::TaskUpdated, &part, id.as_str(), &facts).await?;
         return Ok(false);
@@ -228,9 +227,11 @@ async fn before_turn(
     let mut conn = engine.store().read().await?;
     let is_terminal =
         |name: &str| s.context.workflow.state(name).is_some_and(|state| state.kind == StateKind::Terminal);
-    let moves = transitions::list(&mut conn, &part.id).await?;
+    let moves = conn.transitions().list(&part.id).await?;
     let opened = moves.iter().rev().find(|row| is_terminal(&row.from)).map_or(0, |row| row.seq);
-    let first = executions::list(&mut conn, &s.task.id)
+    let first = conn
+        .executions()
+        .list(&s.task.id)
         .await?
         .into_iter()
         .find(|row| row.execution.subtask_id.as_ref() == Some(&part.id) && row.after_transition > opened);
@@ -241,14 +242,14 @@ async fn before_turn(
 /// the step is no longer wanted.
 async fn intend(engine: &Engine, s: &Stepping, head: String) -> Result<Option<Intent>> {
     let mut tx = engine.store().write().await?;
-    let current = steps::next(&mut tx, &s.task.id).await?.filter(|step| step.id == s.step.id);
+    let current = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
     let Some(mut step) = current else { return Ok(None) };
     if let Some(written) = step.params.clone() {
         return Ok(Some(serde_json::from_value(written).map_err(core::entry::corrupt_step)?));
     }
     let intent = Intent { head };
     step.params = Some(serde_json::to_value(&intent).map_err(core::entry::corrupt_step)?);
-    steps::update(&mut tx, &step).await?;
+    tx.steps_mut().update(&step).await?;
     tx.commit().await?;
     engine.point("turn.intended");
     Ok(Some(intent))

@@ -3,16 +3,15 @@
 
 use forge_agents::RunCommand;
 use forge_model::actor::Actor;
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::ids::{AttachmentId, ExecutionId, TaskId};
 use forge_model::offer::Verb;
-use forge_model::prompt::{Correction, said};
 use forge_model::task::{AnnotationType, HolderKind};
 use forge_model::workflow::StateKind;
+use forge_prompt::message::said;
 use forge_store::Tx;
-use forge_store::table::{
-    dependencies, executions, limits, reviews, roles, tasks, tasks::TaskRow, transitions,
-};
+use forge_store::table::tasks::TaskRow;
 use serde_json::Value;
 
 use crate::{
@@ -187,7 +186,7 @@ async fn act_in_features(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked
 pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<TaskId> {
     let row = {
         let mut conn = engine.store().read().await?;
-        executions::get(&mut conn, id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
+        conn.executions().get(id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
     };
     let task_id = row.execution.task_id.clone();
     if row.execution.status.is_over() {
@@ -197,7 +196,7 @@ pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<
     run::running::stop_run(engine, &task_id).await;
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load(engine, &mut tx, &task_id, None).await?;
-    if let Some(last) = transitions::last(&mut tx, &task_id).await? {
+    if let Some(last) = tx.transitions().last(&task_id).await? {
         hook::queue_work_stop(&mut tx, &context, &task, &last).await?;
     }
     // What follows a stopped auditor is queued with its end: the review waits for the person.
@@ -205,7 +204,7 @@ pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<
         let mut trouble = BlockReason::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
         trouble.execution = Some(id.clone());
         task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
         engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
     }
     tx.commit().await?;
@@ -224,7 +223,7 @@ pub(crate) async fn follow_up(
     let message = request.message.trim().to_owned();
     let task_id = {
         let mut conn = engine.store().read().await?;
-        let row = executions::get(&mut conn, id).await?;
+        let row = conn.executions().get(id).await?;
         let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
         core::lineage::task_of_work(&mut conn, &row.execution.task_id).await?
     };
@@ -268,7 +267,7 @@ async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, a
     let (task, context, review) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
-        (task, context, reviews::last(&mut conn, id).await?)
+        (task, context, conn.reviews().last(id).await?)
     };
     match (request.verb, review) {
         (Verb::Approve, Some(review)) => {
@@ -300,7 +299,7 @@ async fn review_again(
     task: &mut TaskRow,
     actor: Actor,
 ) -> Result<()> {
-    let last = reviews::last(tx, &task.id).await?;
+    let last = tx.reviews().last(&task.id).await?;
     let gate = last.as_ref().and_then(|review| context.workflow.state(&review.state));
     let gate = gate.filter(|state| is_reviewed(state)).or_else(|| context.workflow.review_gate());
     let gate = gate.ok_or_else(|| EngineError::not_found("state", "of kind gate"))?.name.clone();
@@ -313,7 +312,9 @@ async fn review_again(
     if gate == task.status {
         supersede_review(tx, &task.id, engine.now()).await?;
         task.work_changed = None;
-        let last = transitions::last(tx, &task.id)
+        let last = tx
+            .transitions()
+            .last(&task.id)
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         return core::entry::insert_entry(engine, tx, context, task, &last, input).await;
@@ -327,7 +328,7 @@ async fn review_again(
 async fn require_offered(engine: &Engine, id: &TaskId, request: &ActionRequest) -> Result<Option<String>> {
     let mut conn = engine.store().read().await?;
     let (task, context) = core::load::load_own(engine, &mut conn, id, request.version).await?;
-    let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+    let mut held = conn.roles().of_tasks(std::slice::from_ref(id)).await?;
     let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
     let Some(offer) = offers.iter().find(|offer| offer.verb == request.verb) else {
         return Err(EngineError::NotOffered { verb: request.verb.to_string(), offers });
@@ -365,7 +366,7 @@ async fn start_over(
         // They know that it was cancelled and want to start all the same.
         for open in open_prerequisites(tx, context, &task.id).await? {
             if context.is_cancelled(&open) {
-                dependencies::delete(tx, &task.id, &open.id).await?;
+                tx.dependencies_mut().delete(&task.id, &open.id).await?;
             }
         }
     }
@@ -387,14 +388,14 @@ async fn stop_waiting(
         Some(agent) => Some(agent.id),
         None => {
             let role = context.work_role().unwrap_or_default();
-            roles::holder(tx, &task.id, role).await?.and_then(|holder| holder.id)
+            tx.roles().holder(&task.id, role).await?.and_then(|holder| holder.id)
         }
     };
     if let Some(agent) = agent {
-        limits::clear(tx, &agent).await?;
+        tx.limits_mut().clear(&agent).await?;
     }
     task.waiting = None;
-    tasks::update(tx, task, engine.now()).await?;
+    tx.tasks_mut().update(task, engine.now()).await?;
     engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }
 
@@ -406,7 +407,7 @@ async fn approve_blocked(
     actor: Actor,
     reason: Option<String>,
 ) -> Result<()> {
-    let review = reviews::last(tx, &task.id).await?;
+    let review = tx.reviews().last(&task.id).await?;
     let review = review
         .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "the task was never reviewed"))?;
     review::command::approve(engine, tx, context, task, review, actor, reason).await
@@ -414,7 +415,7 @@ async fn approve_blocked(
 
 /// Refuses a task whose work no agent holds, or that is closed.
 async fn require_agent_to_tell(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) -> Result<()> {
-    let holder = roles::holder(tx, &task.id, context.work_role().unwrap_or_default()).await?;
+    let holder = tx.roles().holder(&task.id, context.work_role().unwrap_or_default()).await?;
     let has_agent = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
     let terminal =
         context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Terminal);

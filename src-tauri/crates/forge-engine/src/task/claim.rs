@@ -6,7 +6,6 @@ use forge_model::ids::TaskId;
 use forge_model::task::{HolderKind, RoleHolder};
 use forge_model::workflow::{Action, State, StateKind};
 use forge_store::Tx;
-use forge_store::table::roles;
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
@@ -28,7 +27,7 @@ pub(crate) async fn fill_claimed_roles(
 ) -> Result<()> {
     let mut filled = vec![role];
     if let Some(work) = context.work_role().filter(|work| *work != role) {
-        match roles::holder(tx, &task.id, work).await? {
+        match tx.roles().holder(&task.id, work).await? {
             None => filled.push(work),
             Some(present) if present == *holder && target.has_action(Action::AutoCascadeOnUnassignedRole) => {
                 filled.clear();
@@ -37,9 +36,9 @@ pub(crate) async fn fill_claimed_roles(
         }
     }
     for role in filled {
-        let present = roles::holder(tx, &task.id, role).await?;
+        let present = tx.roles().holder(&task.id, role).await?;
         if present.as_ref() != Some(holder) {
-            roles::put(tx, &task.id, role, Some(holder)).await?;
+            tx.roles_mut().put(&task.id, role, Some(holder)).await?;
             engine
                 .emit(tx, EventType::TaskAssigned, task, task.id.as_str(), &json!({ "role": role }))
                 .await?;
@@ -75,7 +74,7 @@ pub(crate) async fn require_same_agent(
 ) -> Result<()> {
     let at_work = context.workflow.state(&task.status).filter(|state| state.kind == StateKind::Active);
     let Some(role) = at_work.and_then(|state| state.role.as_deref()) else { return Ok(()) };
-    match roles::holder(tx, &task.id, role).await? {
+    match tx.roles().holder(&task.id, role).await? {
         Some(present) if present != *holder => Err(EngineError::Conflict {
             code: ConflictCode::RoleConflict,
             message: format!("the role {role} has another holder who is working on the task"),

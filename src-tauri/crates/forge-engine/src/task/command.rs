@@ -9,9 +9,7 @@ use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, Task, TaskStateCo
 use forge_model::workflow::{Finding, State};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
-use forge_store::table::{
-    agents, dependencies, projects, pull_requests, roles, tasks, tasks::TaskRow, workspaces,
-};
+use forge_store::table::tasks::TaskRow;
 use serde_json::{Value, json};
 
 use crate::{
@@ -84,12 +82,12 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
     let row = TaskRow {
         id: engine.new_id(),
         project_id: project.clone(),
-        number: projects::take_task_number(&mut tx, project).await?,
+        number: tx.projects_mut().take_task_number(project).await?,
         title: new.title.trim().to_owned(),
         description: new.description,
         status: initial.name.clone(),
         priority: new.priority,
-        position: tasks::bottom(&mut tx, project, &column_states(&context, &initial.column)).await?,
+        position: tx.tasks().bottom(project, &column_states(&context, &initial.column)).await?,
         version: 1,
         parent_id: part.parent,
         execution_mode: part.mode.unwrap_or(ExecutionMode::Independent),
@@ -114,12 +112,12 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
         created_at: now,
         updated_at: now,
     };
-    tasks::insert(&mut tx, &row).await?;
+    tx.tasks_mut().insert(&row).await?;
     for (role, holder) in &new.roles {
-        roles::put(&mut tx, &row.id, role, holder.as_ref()).await?;
+        tx.roles_mut().put(&row.id, role, holder.as_ref()).await?;
     }
     for id in &new.depends_on {
-        dependencies::insert(&mut tx, &row.id, id).await?;
+        tx.dependencies_mut().insert(&row.id, id).await?;
     }
     if row.parent_id.is_some() || !new.depends_on.is_empty() {
         subtask::require_no_cycle(&mut tx, project, &row.id).await?;
@@ -144,7 +142,7 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
 pub(crate) async fn subtasks(engine: &Engine, id: &TaskId) -> Result<Vec<Task>> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    let rows = tasks::children(&mut conn, id).await?;
+    let rows = conn.tasks().children(id).await?;
     read::view::view(engine, &mut conn, rows).await
 }
 
@@ -182,7 +180,7 @@ pub(crate) async fn update_task(engine: &Engine, id: &TaskId, version: u32, edit
         }
         row.subtask_order = Some(order);
     }
-    tasks::update(&mut tx, &mut row, engine.now()).await?;
+    tx.tasks_mut().update(&mut row, engine.now()).await?;
     if edit.subtask_order.is_some() {
         subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
     }
@@ -207,7 +205,7 @@ pub(crate) async fn assign(
     if let Some(finding) = role_finding(&mut tx, &context, role, holder.as_ref()).await? {
         return Err(EngineError::Invalid(vec![finding]));
     }
-    let before = roles::holder(&mut tx, id, role).await?;
+    let before = tx.roles().holder(id, role).await?;
     if before != holder {
         if run::running::is_running(engine, id) && context.work_role() == Some(role) {
             return Err(EngineError::conflict(
@@ -215,11 +213,11 @@ pub(crate) async fn assign(
                 "its agent is running: stop it before you reassign the role",
             ));
         }
-        roles::put(&mut tx, id, role, holder.as_ref()).await?;
+        tx.roles_mut().put(id, role, holder.as_ref()).await?;
         if context.work_role() == Some(role) {
             row.review_passed_at = None;
         }
-        tasks::update(&mut tx, &mut row, engine.now()).await?;
+        tx.tasks_mut().update(&mut row, engine.now()).await?;
         engine.emit(&mut tx, EventType::TaskAssigned, &row, id.as_str(), &json!({ "role": role })).await?;
     }
     let view = read::view::view_one(engine, &mut tx, row).await?;
@@ -239,7 +237,7 @@ pub(crate) async fn add_dependency(engine: &Engine, id: &TaskId, prerequisite: &
     if let Some(finding) = prerequisite_finding(&mut tx, &context, prerequisite).await? {
         return Err(EngineError::Invalid(vec![finding]));
     }
-    dependencies::insert(&mut tx, id, prerequisite).await?;
+    tx.dependencies_mut().insert(id, prerequisite).await?;
     subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
     touch(engine, &mut tx, &mut row).await?;
     let view = read::view::view_one(engine, &mut tx, row).await?;
@@ -252,7 +250,7 @@ pub(crate) async fn add_dependency(engine: &Engine, id: &TaskId, prerequisite: &
 pub(crate) async fn remove_dependency(engine: &Engine, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
     let mut tx = engine.store().write().await?;
     let (mut row, _) = core::load::load_own(engine, &mut tx, id, None).await?;
-    if !dependencies::delete(&mut tx, id, prerequisite).await? {
+    if !tx.dependencies_mut().delete(id, prerequisite).await? {
         return Err(EngineError::not_found("dependency", prerequisite));
     }
     touch(engine, &mut tx, &mut row).await?;
@@ -272,7 +270,7 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
     let (row, context, workspace) = {
         let mut conn = engine.store().read().await?;
         let (row, context) = core::load::load_own(engine, &mut conn, id, version).await?;
-        let workspace = workspaces::last(&mut conn, id).await?;
+        let workspace = conn.workspaces().last(id).await?;
         (row, context, workspace)
     };
     let at_work = context.workflow.work_state().is_some_and(|work| work.name == row.status);
@@ -300,8 +298,8 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
     }
     let mut tx = engine.store().write().await?;
     // It is the host's: whoever reads the event learns where it is.
-    let left = pull_requests::get(&mut tx, id).await?.and_then(|row| row.pull_request).map(|pull| pull.url);
-    tasks::delete(&mut tx, id).await?;
+    let left = tx.pull_requests().get(id).await?.and_then(|row| row.pull_request).map(|pull| pull.url);
+    tx.tasks_mut().delete(id).await?;
     let facts = json!({ "number": row.number, "pull_request": left });
     engine.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &facts).await?;
     touch_parent(engine, &mut tx, &row).await?;
@@ -324,7 +322,7 @@ async fn race_findings(tx: &mut Tx, context: &ProjectContext, race: &TaskRace) -
     }
     let mut findings = race.findings("race");
     for (index, strategy) in race.strategies.iter().flatten().enumerate() {
-        if agents::get(tx, &strategy.agent_id).await?.is_none() {
+        if tx.agents().get(&strategy.agent_id).await?.is_none() {
             findings.push(finding(&format!("race.strategies[{index}].agent_id"), "no such agent"));
         }
     }
@@ -355,7 +353,7 @@ async fn role_finding(
         )));
     }
     let known = match id {
-        Some(id) => agents::get(tx, id).await?.is_some(),
+        Some(id) => tx.agents().get(id).await?.is_some(),
         None => false,
     };
     Ok((!known).then(|| finding(&path, "no such agent")))
@@ -364,7 +362,7 @@ async fn role_finding(
 /// A parent shows how far its parts are: it changed, too.
 async fn touch_parent(engine: &Engine, tx: &mut Tx, row: &TaskRow) -> Result<()> {
     let Some(parent) = &row.parent_id else { return Ok(()) };
-    let Some(parent) = tasks::get(tx, parent).await? else { return Ok(()) };
+    let Some(parent) = tx.tasks().get(parent).await? else { return Ok(()) };
     engine.emit(tx, EventType::TaskUpdated, &parent, parent.id.as_str(), &json!({ "part": row.id })).await
 }
 
@@ -372,8 +370,8 @@ async fn touch_parent(engine: &Engine, tx: &mut Tx, row: &TaskRow) -> Result<()>
 async fn require_unneeded(engine: &Engine, context: &ProjectContext, row: &TaskRow) -> Result<()> {
     let mut conn = engine.store().read().await?;
     let mut needed_by = Vec::new();
-    for id in dependencies::dependents(&mut conn, &row.id).await? {
-        needed_by.extend(tasks::get(&mut conn, &id).await?);
+    for id in conn.dependencies().dependents(&row.id).await? {
+        needed_by.extend(conn.tasks().get(&id).await?);
     }
     needed_by.retain(|other| !is_done(context, row) && !is_closed(context, other));
     let subtasks = open_parts(&mut conn, context, &row.id).await?;
@@ -397,7 +395,7 @@ async fn require_unneeded(engine: &Engine, context: &ProjectContext, row: &TaskR
 }
 
 async fn touch(engine: &Engine, tx: &mut Tx, row: &mut TaskRow) -> Result<()> {
-    tasks::update(tx, row, engine.now()).await?;
+    tx.tasks_mut().update(row, engine.now()).await?;
     engine.emit(tx, EventType::TaskUpdated, row, row.id.as_str(), &Value::Null).await
 }
 
@@ -412,7 +410,7 @@ async fn prerequisite_finding(
     context: &ProjectContext,
     prerequisite: &TaskId,
 ) -> Result<Option<Finding>> {
-    let other = tasks::get(tx, prerequisite).await?.filter(|other| other.project_id == context.project.id);
+    let other = tx.tasks().get(prerequisite).await?.filter(|other| other.project_id == context.project.id);
     let Some(other) = other else {
         return Ok(Some(finding("depends_on", format!("no task `{prerequisite}` in this project"))));
     };

@@ -8,7 +8,7 @@ use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task, WaitReason
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, State, StateKind};
 use forge_store::Tx;
-use forge_store::table::{agents, limits, reviews, roles, slots, steps, tasks, tasks::TaskRow, transitions};
+use forge_store::table::tasks::TaskRow;
 use serde_json::{Value, json};
 
 use crate::{
@@ -129,7 +129,7 @@ pub(crate) async fn move_task(
         mv.undo_until = Some(engine.now().plus_ms(window));
     }
     if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
-        mv.input.corrections.push(forge_model::prompt::Correction::Message {
+        mv.input.corrections.push(forge_model::correction::Correction::Message {
             text: reason,
             comments: Vec::new(),
             files: Vec::new(),
@@ -152,8 +152,8 @@ pub(crate) async fn undo_move(engine: &Engine, actor: Actor, id: &TaskId) -> Res
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
     // Hooks of what has happened run whatever becomes of the move.
-    let next = steps::open(&mut tx, id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
-    let last = transitions::last(&mut tx, id).await?;
+    let next = tx.steps().open(id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
+    let last = tx.transitions().last(id).await?;
     let (Some(step), Some(last)) = (next, last) else {
         return Err(EngineError::conflict(ConflictCode::NothingToUndo, "there is no move to undo"));
     };
@@ -195,11 +195,13 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
             format!("{} has no role to claim", target.display_name),
         ));
     };
-    let present = roles::holder(&mut tx, id, &role).await?;
+    let present = tx.roles().holder(id, &role).await?;
     require_free_role(&role, present.as_ref(), &holder)?;
     require_prerequisites(&mut tx, &context, &task).await?;
     if let Some(agent_id) = &holder.id {
-        let agent = agents::get(&mut tx, agent_id)
+        let agent = tx
+            .agents()
+            .get(agent_id)
             .await?
             .ok_or_else(|| EngineError::invalid("agent_id", "no such agent"))?;
         if agent.paused || context.project.paused {
@@ -207,8 +209,8 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
             return Err(conflict(ConflictCode::Paused, format!("{who} is paused: resume it first")));
         }
         if !queue {
-            let (of_agent, of_project) = slots::spoken_for(&mut tx, agent_id, &task.project_id, id).await?;
-            let limited = limits::of(&mut tx, agent_id).await?.is_some_and(|until| until > engine.now());
+            let (of_agent, of_project) = tx.slots().spoken_for(agent_id, &task.project_id, id).await?;
+            let limited = tx.limits().of(agent_id).await?.is_some_and(|until| until > engine.now());
             let full = of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent;
             if full || limited {
                 let message = format!("{} is busy", agent.name);
@@ -243,7 +245,7 @@ async fn refuse_unreviewed(
     if accept.is_none_or(|accept| accept.to != to) {
         return Ok(());
     }
-    let last = reviews::last(&mut *engine.store().read().await?, &task.id).await?;
+    let last = engine.store().read().await?.reviews().last(&task.id).await?;
     let awaits =
         |review: &Review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status;
     match last.filter(awaits) {
@@ -254,7 +256,7 @@ async fn refuse_unreviewed(
 
 async fn has_agent(tx: &mut Tx, role: Option<&str>, task: &TaskRow) -> Result<bool> {
     let Some(role) = role else { return Ok(false) };
-    Ok(roles::holder(tx, &task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent))
+    Ok(tx.roles().holder(&task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent))
 }
 
 async fn reorder(engine: &Engine, id: &TaskId, request: MoveRequest) -> Result<()> {
@@ -265,7 +267,7 @@ async fn reorder(engine: &Engine, id: &TaskId, request: MoveRequest) -> Result<(
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, request.version).await?;
     if let Some(position) = position(&mut tx, &context, &task, &request.to, &place).await? {
         task.position = position;
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
         engine
             .emit(&mut tx, EventType::TaskMoved, &task, id.as_str(), &json!({ "position": position }))
             .await?;
@@ -292,20 +294,22 @@ async fn position(
     };
     for _ in 0..2 {
         let field = if above { "before_id" } else { "after_id" };
-        let neighbour = tasks::get(tx, anchor)
+        let neighbour = tx
+            .tasks()
+            .get(anchor)
             .await?
             .filter(|other| states.contains(&other.status) && other.id != task.id);
         let neighbour = neighbour
             .ok_or_else(|| EngineError::invalid(field, format!("no task `{anchor}` in that column")))?;
         let other =
-            tasks::neighbour(tx, &task.project_id, &states, neighbour.position, above, &task.id).await?;
+            tx.tasks().neighbour(&task.project_id, &states, neighbour.position, above, &task.id).await?;
         let far =
             other.unwrap_or(if above { neighbour.position - 2048.0 } else { neighbour.position + 2048.0 });
         let middle = f64::midpoint(neighbour.position, far);
         if middle != neighbour.position && middle != far {
             return Ok(Some(middle));
         }
-        tasks::spread(tx, &task.project_id, &states).await?;
+        tx.tasks_mut().spread(&task.project_id, &states).await?;
     }
     Ok(None)
 }
@@ -337,7 +341,7 @@ pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>,
     if !held && task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Held) {
         task.waiting = None;
     }
-    tasks::update(&mut tx, &mut task, engine.now()).await?;
+    tx.tasks_mut().update(&mut task, engine.now()).await?;
     engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
     tx.commit().await?;
     engine.kick(id);

@@ -8,7 +8,7 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::project::RepositoryDifference;
 use forge_model::task::AnnotationType;
-use forge_store::table::{projects, tasks, tasks::Filter, workspaces};
+use forge_store::table::tasks::{self, Filter};
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -78,12 +78,12 @@ async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectCon
     let waiting: Vec<TaskId> = {
         let mut conn = engine.store().read().await?;
         let mut waiting = Vec::new();
-        for row in projects::list(&mut conn).await? {
+        for row in conn.projects().list().await? {
             if row.project.repo_path != context.project.repo_path {
                 continue;
             }
             let filter = Filter { project: Some(row.project.id), ..Filter::default() };
-            let all = tasks::list(&mut conn, &filter, u32::MAX).await?;
+            let all = conn.tasks().list(&filter, u32::MAX).await?;
             waiting.extend(all.into_iter().filter(waits_for_repository).map(|task| task.id));
         }
         waiting
@@ -122,7 +122,7 @@ pub(crate) async fn answer_repository_change_of(
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
             let trouble = core::block_reason::block_reason_of(&error, AnnotationType::RepositoryChanged);
             task.error_annotation = Some(trouble.annotation(&from, engine.now()));
-            tasks::update(&mut tx, &mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, engine.now()).await?;
         }
         tx.commit().await?;
         return Err(error);
@@ -137,7 +137,7 @@ pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, 
     let (task, context, workspace) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
-        let workspace = workspaces::last(&mut conn, id).await?;
+        let workspace = conn.workspaces().last(id).await?;
         (task, context, workspace)
     };
     let workspace = workspace.filter(|it| Path::new(&it.path).is_dir()).ok_or_else(|| {

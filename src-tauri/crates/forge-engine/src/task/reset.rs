@@ -10,7 +10,7 @@ use forge_model::offer::Verb;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{roles, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::tasks::TaskRow;
 use serde_json::Value;
 
 use crate::{
@@ -41,14 +41,14 @@ pub(crate) async fn reset_workspace(engine: &Engine, actor: Actor, id: &TaskId) 
     let (task, context, old) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
-        let old = workspaces::last(&mut conn, id).await?;
+        let old = conn.workspaces().last(id).await?;
         (task, context, old)
     };
     let repo = core::repository::repo(engine, &context).await?;
     set_work_aside(engine, &repo, &context, &task).await?;
     let mut tx = engine.store().write().await?;
     if let Some(old) = &old {
-        workspaces::delete(&mut tx, &old.id).await?;
+        tx.workspaces_mut().delete(&old.id).await?;
     }
     tx.commit().await?;
     engine.point("reset.forgotten");
@@ -65,7 +65,7 @@ pub(crate) async fn reset_workspace(engine: &Engine, actor: Actor, id: &TaskId) 
     let is_blocked = context.workflow.blocked().is_some_and(|state| state.name == task.status);
     if is_blocked {
         task.error_annotation = Some(annotation);
-        tasks::update(&mut tx, &mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, engine.now()).await?;
         engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
     } else if let Some(blocked) = context.workflow.blocked().map(|state| state.name.clone()) {
         let mut mv = Move::by(&blocked, "reset", actor);
@@ -108,7 +108,7 @@ pub(crate) async fn restore_backup(engine: &Engine, id: &TaskId, commit: &str) -
     let (context, workspace) = {
         let mut conn = engine.store().read().await?;
         let (_, context) = core::load::load_own(engine, &mut conn, id, None).await?;
-        (context, workspaces::last(&mut conn, id).await?)
+        (context, conn.workspaces().last(id).await?)
     };
     let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
     let workspace = workspace.ok_or_else(|| {
@@ -144,7 +144,7 @@ pub(crate) async fn set_work_aside(
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<()> {
-    let old = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+    let old = engine.store().read().await?.workspaces().last(&task.id).await?;
     if let Some(old) = old.filter(|w| w.status != WorkspaceStatus::Cleaned)
         && let Err(reason) =
             workspace::removal::remove_workspace(engine, context, task, old, Goes::Away).await?
@@ -178,7 +178,7 @@ pub(crate) async fn forget_work(
     let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
         return Ok(());
     };
-    for mut part in tasks::children(tx, &task.id).await? {
+    for mut part in tx.tasks().children(&task.id).await? {
         if is_ordered(&part) && is_done(context, &part) {
             let mv = Move::by(&initial, "restart", Actor::System { cause: Cause::Workflow });
             core::transition::apply(engine, tx, context, &mut part, mv).await?;
@@ -191,7 +191,7 @@ pub(crate) async fn forget_work(
 async fn require_reset_offered(engine: &Engine, id: &TaskId) -> Result<()> {
     let mut conn = engine.store().read().await?;
     let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
-    let mut held = roles::of_tasks(&mut conn, std::slice::from_ref(id)).await?;
+    let mut held = conn.roles().of_tasks(std::slice::from_ref(id)).await?;
     let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
     if offers.iter().any(|offer| offer.verb == Verb::ResetWorkspace) {
         return Ok(());

@@ -5,7 +5,8 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::task::AnnotationType;
 use forge_model::trust::{TrustListing, TrustState, TrustedContent};
 use forge_store::table::{
-    projects, tasks, tasks::Filter, tasks::TaskRow, trust, trust::TrustRow, workspaces,
+    tasks::{Filter, TaskRow},
+    trust::TrustRow,
 };
 use serde_json::json;
 
@@ -70,7 +71,7 @@ pub(crate) async fn trust_files_of(engine: &Engine, actor: Actor, id: &TaskId) -
         let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
             task.error_annotation = Some(trouble.annotation(&from, engine.now()));
-            tasks::update(&mut tx, &mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, engine.now()).await?;
         }
         tx.commit().await?;
         let paths: Vec<String> = judgement.open().map(|it| it.path.clone()).collect();
@@ -91,7 +92,7 @@ async fn trust_scope(
     let mut conn = engine.store().read().await?;
     let context = core::context::context(engine, &mut conn, project).await?;
     let Some(id) = task else { return Ok((context, None)) };
-    let row = tasks::get(&mut conn, id).await?.filter(|row| row.project_id == *project);
+    let row = conn.tasks().get(id).await?.filter(|row| row.project_id == *project);
     let row = row.ok_or_else(|| EngineError::not_found("task", id))?;
     Ok((context, Some(row)))
 }
@@ -119,7 +120,7 @@ async fn judge_scope(
 /// A task's startup files, with those in its worktree, compared with what was accepted.
 async fn judge_task(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
     let repo = core::repository::repo(engine, context).await?;
-    let workspace = workspaces::last(&mut *engine.store().read().await?, &task.id).await?;
+    let workspace = engine.store().read().await?.workspaces().last(&task.id).await?;
     // One that waits for trust before its set-up is not active yet.
     let made = workspace.filter(is_present);
     let start = start_of_task(engine, context, &repo, task, made.as_ref()).await?;
@@ -128,7 +129,7 @@ async fn judge_task(engine: &Engine, context: &ProjectContext, task: &TaskRow) -
 
 async fn waiting_for_trust(engine: &Engine, context: &ProjectContext) -> Result<Vec<TaskRow>> {
     let filter = Filter { project: Some(context.project.id.clone()), ..Filter::default() };
-    let all = tasks::list(&mut *engine.store().read().await?, &filter, u32::MAX).await?;
+    let all = engine.store().read().await?.tasks().list(&filter, u32::MAX).await?;
     Ok(all.into_iter().filter(waits_for_trust).collect())
 }
 
@@ -167,9 +168,9 @@ async fn accept_contents(
     }
     let mut tx = engine.store().write().await?;
     for row in &rows {
-        trust::put(&mut tx, &context.project.id, row, engine.now()).await?;
+        tx.project_trust_mut().put(&context.project.id, row, engine.now()).await?;
     }
-    if let Some(project) = projects::get(&mut tx, &context.project.id).await?.filter(|_| !rows.is_empty()) {
+    if let Some(project) = tx.projects().get(&context.project.id).await?.filter(|_| !rows.is_empty()) {
         core::context::project_changed(engine, &mut tx, &project.project, "trust").await?;
     }
     tx.commit().await?;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use forge_git::{Fingerprint, FingerprintFile, Repo};
-use forge_store::table::{accepted, accepted::AcceptedFile, tasks::TaskRow};
+use forge_store::table::{accepted::AcceptedFile, tasks::TaskRow};
 
 use crate::{Engine, core::context::ProjectContext, error::Result};
 
@@ -21,7 +21,7 @@ pub(crate) async fn require_accepted(engine: &Engine, context: &ProjectContext, 
 
 /// Has an opened repository hold to what was accepted of it.
 pub(crate) async fn recall_accepted(engine: &Engine, context: &ProjectContext, repo: &Repo) -> Result<()> {
-    let stored = accepted::get(&mut *engine.store().read().await?, &context.project.repo_path).await?;
+    let stored = engine.store().read().await?.accepted_repositories().get(&context.project.repo_path).await?;
     if let Some(files) = stored {
         repo.accept(Fingerprint { files: files.into_iter().map(from_row).collect() });
     }
@@ -31,7 +31,7 @@ pub(crate) async fn recall_accepted(engine: &Engine, context: &ProjectContext, r
 /// Records what Forge itself changed among the accepted files.
 pub(crate) async fn keep_own_changes(engine: &Engine, context: &ProjectContext, repo: &Repo) -> Result<()> {
     let Some(now) = repo.accepted() else { return Ok(()) };
-    let stored = accepted::get(&mut *engine.store().read().await?, &context.project.repo_path).await?;
+    let stored = engine.store().read().await?.accepted_repositories().get(&context.project.repo_path).await?;
     let rows: Vec<AcceptedFile> = now.files.iter().cloned().map(to_row).collect();
     if stored.as_ref() == Some(&rows) { Ok(()) } else { store_accepted(engine, context, &now).await }
 }
@@ -43,7 +43,7 @@ pub(crate) async fn store_accepted(
 ) -> Result<()> {
     let rows: Vec<AcceptedFile> = now.files.iter().cloned().map(to_row).collect();
     let mut tx = engine.store().write().await?;
-    accepted::put(&mut tx, &context.project.repo_path, &rows, engine.now()).await?;
+    tx.accepted_repositories_mut().put(&context.project.repo_path, &rows, engine.now()).await?;
     tx.commit().await?;
     Ok(())
 }

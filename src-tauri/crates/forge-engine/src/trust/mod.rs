@@ -12,7 +12,7 @@ use forge_git::{GitError, Repo, StartupFile, changed_lines};
 use forge_model::ids::TaskId;
 use forge_model::trust::{Judged, OWN_FILES, TrustFile, TrustState, TrustedContent, judge};
 use forge_model::workspace::Workspace;
-use forge_store::table::{tasks::TaskRow, trust, trust::TrustRow, workspaces};
+use forge_store::table::{tasks::TaskRow, trust::TrustRow};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -189,7 +189,7 @@ pub(crate) async fn start_of_task(
 ) -> Result<Start> {
     let (last, raced) = {
         let mut conn = engine.store().read().await?;
-        (workspaces::last(&mut conn, &task.id).await?, core::lineage::race_base(&mut conn, task).await?)
+        (conn.workspaces().last(&task.id).await?, core::lineage::race_base(&mut conn, task).await?)
     };
     let tip = match (branch_tip(repo, &task_branch(task)).await?, raced) {
         (Some(tip), _) => Some(tip),
@@ -216,7 +216,7 @@ pub(crate) async fn judge_start(
     repo: &Repo,
     start: &Start,
 ) -> Result<Judgement> {
-    let accepted = trust::list(&mut *engine.store().read().await?, &context.project.id).await?;
+    let accepted = engine.store().read().await?.project_trust().list(&context.project.id).await?;
     let found = found_at(repo, start).await?;
     let earlier = earlier_files(repo, start, &accepted).await?;
     let present: Vec<(&str, &str)> =

@@ -18,8 +18,9 @@ use forge_model::event::EventType;
 use forge_model::redact::Redactor;
 use forge_model::validate::{
     AttemptFacts, CheckResult, CwdCheck, IterationState, LogEventKind, LogEvents, Measures, Recommendation,
-    ValidateInput, ValidateReport, judge, measure,
+    ValidateInput, ValidateReport, measure,
 };
+use forge_reading::identity::judge;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

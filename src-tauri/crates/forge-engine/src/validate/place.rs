@@ -9,7 +9,7 @@ use forge_git::{Repo, guard};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::validate::{ValidateInput, findings_of_id, findings_of_run, inside};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{projects, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine, EngineError,
@@ -122,7 +122,7 @@ async fn holder_of_folder(
     let folder = real(folder);
     let (spaces, projects) = {
         let mut conn = engine.store().read().await?;
-        (workspaces::present(&mut conn).await?, projects::list(&mut conn).await?)
+        (conn.workspaces().present().await?, conn.projects().list().await?)
     };
     let spaces = spaces.into_iter().filter(|space| space.status != WorkspaceStatus::Cleaned);
     // The innermost one is meant: repositories and worktrees may lie in each other.
@@ -135,7 +135,7 @@ async fn holder_of_folder(
         .max_by_key(|(depth, _)| *depth);
     if let Some((deep, space)) = space
         && project.as_ref().is_none_or(|(other, _)| *other < deep)
-        && let Some(task) = tasks::get(&mut *engine.store().read().await?, &space.task_id).await?
+        && let Some(task) = engine.store().read().await?.tasks().get(&space.task_id).await?
     {
         return Ok((Some(task.project_id.clone()), Some((task, space))));
     }

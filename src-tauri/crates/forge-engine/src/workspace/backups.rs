@@ -6,7 +6,7 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::retention::Counts;
 use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceBackup;
-use forge_store::table::{projects, tasks, tasks::Filter};
+use forge_store::table::tasks::Filter;
 
 use crate::{Engine, EngineError, core, error::Result, workspace};
 
@@ -21,7 +21,7 @@ pub(crate) async fn project_backups(engine: &Engine, project: &ProjectId) -> Res
         let mut conn = engine.store().read().await?;
         let context = core::context::context(engine, &mut conn, project).await?;
         let filter = Filter { project: Some(project.clone()), ..Filter::default() };
-        (context, tasks::list(&mut conn, &filter, u32::MAX).await?)
+        (context, conn.tasks().list(&filter, u32::MAX).await?)
     };
     let mut backups: Vec<WorkspaceBackup> = Vec::new();
     for backup in core::repository::repo(engine, &context).await?.backups(BACKUPS).await? {
@@ -43,7 +43,7 @@ pub(crate) async fn project_backups(engine: &Engine, project: &ProjectId) -> Res
 
 /// Forgets backups that are older than their days.
 pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
-    let projects = projects::list(&mut *engine.store().read().await?).await?;
+    let projects = engine.store().read().await?.projects().list().await?;
     // Several projects may share a repository.
     let by_repository: BTreeMap<_, _> =
         projects.into_iter().map(|row| (row.project.repo_path.clone(), row.project.id)).collect();

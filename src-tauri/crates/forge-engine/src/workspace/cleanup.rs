@@ -4,7 +4,7 @@
 use forge_model::event::EventType;
 use forge_model::workflow::CleanupPolicy;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{tasks::TaskRow, workspaces};
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
@@ -54,7 +54,7 @@ async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
     workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Scheduled);
     (workspace.cleanup_at, workspace.error) = (Some(at), None);
     let mut tx = engine.store().write().await?;
-    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    tx.workspaces_mut().put(&workspace, engine.now()).await?;
     engine
         .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
@@ -65,5 +65,5 @@ async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
 
 async fn present_workspace(engine: &Engine, task: &TaskRow) -> Result<Option<Workspace>> {
     let mut conn = engine.store().read().await?;
-    Ok(workspaces::last(&mut conn, &task.id).await?.filter(|w| w.status != WorkspaceStatus::Cleaned))
+    Ok(conn.workspaces().last(&task.id).await?.filter(|w| w.status != WorkspaceStatus::Cleaned))
 }

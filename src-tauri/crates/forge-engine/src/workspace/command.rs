@@ -5,10 +5,10 @@ use std::path::Path;
 use forge_git::guard::{Entry, Root};
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::imports::{FILES, import};
 use forge_model::workflow::State;
 use forge_model::workspace::{ImportOffer, Workspace, WorkspaceStatus, WorkspaceView};
-use forge_store::table::{tasks::TaskRow, workspaces};
+use forge_reading::imports::{FILES, import};
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
@@ -28,16 +28,15 @@ const IMPORT_BYTES: u64 = 256 * 1024;
 pub(crate) async fn workspace_of(engine: &Engine, id: &TaskId) -> Result<Workspace> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
-    let mut workspace = workspaces::last(&mut conn, id)
-        .await?
-        .ok_or_else(|| EngineError::not_found("workspace of task", id))?;
+    let mut workspace =
+        conn.workspaces().last(id).await?.ok_or_else(|| EngineError::not_found("workspace of task", id))?;
     workspace.lock = read_lock(&workspace);
     Ok(workspace)
 }
 
 /// Worktrees that exist, with their tasks.
 pub(crate) async fn workspace_views(engine: &Engine) -> Result<Vec<WorkspaceView>> {
-    let mut views = workspaces::views(&mut *engine.store().read().await?).await?;
+    let mut views = engine.store().read().await?.workspaces().views().await?;
     for view in &mut views {
         view.workspace.lock = read_lock(&view.workspace);
     }
@@ -64,7 +63,7 @@ pub(crate) async fn keep_workspace_for_good(engine: &Engine, id: &TaskId) -> Res
     let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
     let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
     let mut tx = engine.store().write().await?;
-    workspaces::put(&mut tx, &kept, engine.now()).await?;
+    tx.workspaces_mut().put(&kept, engine.now()).await?;
     let facts = json!({ "kept": true, "workspace": kept.id });
     engine.emit(&mut tx, EventType::TaskUpdated, &task, kept.id.as_str(), &facts).await?;
     tx.commit().await?;
@@ -96,7 +95,7 @@ async fn closed_workspace(
     if !context.workflow.state(&task.status).is_some_and(State::is_terminal) {
         return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: close it first"));
     }
-    let workspace = workspaces::last(&mut conn, id).await?;
+    let workspace = conn.workspaces().last(id).await?;
     let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
     let present = present.ok_or_else(|| {
         EngineError::conflict(ConflictCode::WorkspaceMissing, "the task no longer has a worktree")

@@ -2,7 +2,6 @@
 
 use forge_model::review::Review;
 use forge_model::workflow::StateKind;
-use sqlx::SqliteConnection;
 use std::path::{Path, PathBuf};
 
 use forge_git::{DiffScope, Repo, guard};
@@ -11,8 +10,8 @@ use forge_model::ids::TaskId;
 use forge_model::notification::Notification;
 use forge_model::race::RaceEntry;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{executions, races, reviews, workspaces};
 
 use crate::{
     ConflictCode, Engine, EngineError,
@@ -27,14 +26,13 @@ pub(crate) async fn diff_scope(
 ) -> Result<(Repo, DiffScope)> {
     let mut conn = engine.store().read().await?;
     let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
-    let workspace = workspaces::last(&mut conn, id).await?;
+    let workspace = conn.workspaces().last(id).await?;
     let workspace = workspace.ok_or_else(|| {
         EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
     })?;
-    let run = executions::last_of(&mut conn, id, ExecutionRole::Coder).await?.map(|row| row.execution);
-    let reviewed =
-        reviews::list(&mut conn, id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
-    let race = if is_entry(&task) { races::of_entry(&mut conn, id).await? } else { None };
+    let run = conn.executions().last_of(id, ExecutionRole::Coder).await?.map(|row| row.execution);
+    let reviewed = conn.reviews().list(id).await?.into_iter().rev().find_map(|review| review.reviewed_commit);
+    let race = if is_entry(&task) { conn.races().of_entry(id).await? } else { None };
     let in_view = review_in_view(&mut conn, &context, &task).await?;
     drop(conn);
     let repo = core::repository::repo(engine, &context).await?;
@@ -157,7 +155,7 @@ pub enum DiffRequest {
 /// The review whose commit stands for a task's changes: while the task is at a gate, was blocked there, or was
 /// finished from there. Before, after and beside that its work is what the worktree holds.
 pub(crate) async fn review_in_view(
-    conn: &mut SqliteConnection,
+    conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Review>> {
@@ -173,6 +171,6 @@ pub(crate) async fn review_in_view(
     if at.is_none_or(|state| state.kind != StateKind::Gate || state.plans()) {
         return Ok(None);
     }
-    let last = reviews::last(conn, &task.id).await?;
+    let last = conn.reviews().last(&task.id).await?;
     Ok(last.filter(|review| review.reviewed_commit.is_some()))
 }

@@ -9,7 +9,7 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::notification::NotificationKind;
 use forge_model::workspace::{ProjectDisk, WorkspaceStatus};
 use forge_store::Tx;
-use forge_store::table::{projects, projects::Places, tasks, tasks::TaskRow, workspaces};
+use forge_store::table::{projects::Places, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
@@ -29,11 +29,11 @@ const MEBIBYTE: u64 = 1024 * 1024;
 pub(crate) async fn disk(engine: &Engine) -> Result<Vec<ProjectDisk>> {
     let mut conn = engine.store().read().await?;
     let mut all = Vec::new();
-    for row in projects::list(&mut conn).await? {
+    for row in conn.projects().list().await? {
         let id = row.project.id;
         let context = core::context::context(engine, &mut conn, &id).await?;
-        let (tasks_bytes, unmeasured) = workspaces::disk_of(&mut conn, &id).await?;
-        let places = projects::places(&mut conn, &id).await?;
+        let (tasks_bytes, unmeasured) = conn.workspaces().disk_of(&id).await?;
+        let places = conn.projects().places(&id).await?;
         let cap_bytes = cap_of(&context);
         all.push(ProjectDisk {
             over: cap_bytes.is_some_and(|cap| tasks_bytes + places.slots_bytes > cap),
@@ -76,10 +76,7 @@ pub(crate) fn measure_all_later(engine: &Engine) {
     engine.clone().in_background(async move {
         let known = async {
             let mut conn = engine.store().read().await?;
-            Ok::<_, crate::EngineError>((
-                workspaces::present(&mut conn).await?,
-                projects::list(&mut conn).await?,
-            ))
+            Ok::<_, crate::EngineError>((conn.workspaces().present().await?, conn.projects().list().await?))
         };
         match known.await {
             Ok((present, projects)) => {
@@ -100,19 +97,19 @@ pub(crate) fn measure_all_later(engine: &Engine) {
 async fn measure_worktree(engine: &Engine, task: &TaskId) -> Result<()> {
     let turns = engine.part::<MeterTurns>();
     let _turn = turns.0.lock().await;
-    let workspace = workspaces::last(&mut *engine.store().read().await?, task).await?;
+    let workspace = engine.store().read().await?.workspaces().last(task).await?;
     let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
     let Some(workspace) = present.filter(|w| Path::new(&w.path).is_dir()) else { return Ok(()) };
     let Some(bytes) = space_of(engine, vec![PathBuf::from(&workspace.path)]).await else { return Ok(()) };
     let mut tx = engine.store().write().await?;
-    let Some(row) = tasks::get(&mut tx, task).await? else { return Ok(()) };
+    let Some(row) = tx.tasks().get(task).await? else { return Ok(()) };
     let context = core::context::context(engine, &mut tx, &row.project_id).await?;
-    workspaces::set_disk(&mut tx, &workspace.id, bytes).await?;
+    tx.workspaces_mut().set_disk(&workspace.id, bytes).await?;
     if workspace.disk_bytes != Some(bytes) {
         let facts = json!({ "disk_bytes": bytes });
         engine.emit(&mut tx, EventType::TaskUpdated, &row, workspace.id.as_str(), &facts).await?;
     }
-    let places = projects::places(&mut tx, &row.project_id).await?;
+    let places = tx.projects().places(&row.project_id).await?;
     assess_disk(engine, &mut tx, &context, places, Some(&row)).await?;
     tx.commit().await?;
     Ok(())
@@ -124,7 +121,7 @@ pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
         let _turn = turns.0.lock().await;
         let context = {
             let mut conn = engine.store().read().await?;
-            if projects::get(&mut conn, project).await?.is_none() {
+            if conn.projects().get(project).await?.is_none() {
                 return Ok(());
             }
             core::context::context(engine, &mut conn, project).await?
@@ -138,7 +135,7 @@ pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
         let count = u32::try_from(slots.len()).unwrap_or(u32::MAX);
         let Some(bytes) = space_of(engine, slots).await else { return Ok(()) };
         let mut tx = engine.store().write().await?;
-        let before = projects::places(&mut tx, project).await?;
+        let before = tx.projects().places(project).await?;
         let now = Places { slots: count, slots_bytes: bytes, over: before.over };
         assess_disk(engine, &mut tx, &context, now, None).await?;
         if before != now {
@@ -172,16 +169,16 @@ async fn assess_disk(
     task: Option<&TaskRow>,
 ) -> Result<()> {
     let project = &context.project.id;
-    let (bytes, _) = workspaces::disk_of(tx, project).await?;
+    let (bytes, _) = tx.workspaces().disk_of(project).await?;
     let (total, was_over) = (bytes + places.slots_bytes, places.over);
     let cap = cap_of(context);
     places.over = cap.is_some_and(|cap| total > cap);
-    projects::set_places(tx, project, places).await?;
+    tx.projects_mut().set_places(project, places).await?;
     let Some(cap) = cap.filter(|_| places.over && !was_over) else { return Ok(()) };
     // A notification is about a task: the one whose worktree was measured, or changed last.
     let latest = match task {
         Some(task) => Some(task.clone()),
-        None => workspaces::latest_of(tx, project).await?,
+        None => tx.workspaces().latest_of(project).await?,
     };
     let Some(task) = latest else { return Ok(()) };
     let body = format!(

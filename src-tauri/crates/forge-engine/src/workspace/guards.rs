@@ -5,7 +5,6 @@ use std::path::Path;
 use forge_model::words::counted;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::workspaces;
 use serde_json::json;
 
 use crate::{
@@ -49,6 +48,6 @@ async fn active_workspace(
     task: &TaskRow,
 ) -> Result<Option<forge_model::workspace::Workspace>> {
     let mut conn = engine.store().read().await?;
-    let last = workspaces::last(&mut conn, &task.id).await?;
+    let last = conn.workspaces().last(&task.id).await?;
     Ok(last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()))
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use forge_git::{HalfDone, Operation, Repo, Standing};
-use forge_model::prompt::Correction;
+use forge_model::correction::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::Workspace;
 use forge_store::table::tasks::TaskRow;

@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 
 use forge_git::{NewWorktree, Repo};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{tasks::TaskRow, workspaces};
-use sqlx::SqliteConnection;
+use forge_store::ReadConnection;
+use forge_store::table::tasks::TaskRow;
 
 use crate::{
     Engine, EngineError,
@@ -67,7 +67,7 @@ pub(crate) async fn keep_workspace(engine: &Engine, workspace: Workspace) -> Res
     }
     let mut tx = engine.store().write().await?;
     let kept = Workspace { status: WorkspaceStatus::Active, cleanup_at: None, error: None, ..workspace };
-    workspaces::put(&mut tx, &kept, engine.now()).await?;
+    tx.workspaces_mut().put(&kept, engine.now()).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -75,7 +75,7 @@ pub(crate) async fn keep_workspace(engine: &Engine, workspace: Workspace) -> Res
 pub(crate) async fn look(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Found> {
     let last = {
         let mut conn = engine.store().read().await?;
-        workspaces::last(&mut conn, &task.id).await?
+        conn.workspaces().last(&task.id).await?
     };
     let Some(workspace) = last else { return Ok(Found::Absent) };
     match workspace.status {
@@ -103,7 +103,7 @@ pub(crate) async fn new_record(
     task: &TaskRow,
 ) -> Result<Workspace> {
     let mut conn = engine.store().read().await?;
-    let last = workspaces::last(&mut conn, &task.id).await?;
+    let last = conn.workspaces().last(&task.id).await?;
     if let Some(interrupted) = last.filter(|w| w.status == WorkspaceStatus::Creating) {
         return Ok(interrupted);
     }
@@ -139,14 +139,14 @@ pub(crate) async fn new_record(
         created_at: engine.now(),
         updated_at: engine.now(),
     };
-    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    tx.workspaces_mut().put(&workspace, engine.now()).await?;
     tx.commit().await?;
     Ok(workspace)
 }
 
 /// The first port of a block that no present worktree has.
-pub(crate) async fn free_port_base(conn: &mut SqliteConnection) -> Result<u32> {
-    Ok(workspaces::free_port_base(conn, FIRST_PORT, PORTS_EACH, PORT_BLOCKS).await?)
+pub(crate) async fn free_port_base(conn: &mut ReadConnection) -> Result<u32> {
+    Ok(conn.workspaces().free_port_base(FIRST_PORT, PORTS_EACH, PORT_BLOCKS).await?)
 }
 
 /// Where the worktree of a task is, or will be.

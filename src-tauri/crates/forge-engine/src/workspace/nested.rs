@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use forge_git::{NestedRepository, Repo, Uncommitted};
+use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::Execution;
-use forge_model::prompt::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::Workspace;
 use forge_store::table::tasks::TaskRow;

@@ -15,7 +15,6 @@ use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::time::Timestamp;
 use forge_model::workspace::{OrphanFolder, Workspace, WorkspaceStatus};
-use forge_store::table::{projects, tasks, workspaces};
 use serde_json::json;
 
 use crate::{
@@ -106,7 +105,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
     let root = real_root(engine)?;
     let (present, rows) = {
         let mut conn = engine.store().read().await?;
-        (workspaces::present(&mut conn).await?, projects::list(&mut conn).await?)
+        (conn.workspaces().present().await?, conn.projects().list().await?)
     };
     let owned: HashSet<PathBuf> =
         present.iter().map(task_folder).map(|folder| folder.canonicalize().unwrap_or(folder)).collect();
@@ -208,11 +207,11 @@ pub(crate) async fn move_in(
         created_at: engine.now(),
         updated_at: engine.now(),
     };
-    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    tx.workspaces_mut().put(&workspace, engine.now()).await?;
     let facts = json!({ "path": workspace.path, "adopted": folder });
     engine.emit(&mut tx, EventType::WorkspaceCreated, &row, workspace.id.as_str(), &facts).await?;
     let is_left_over = match branch.strip_prefix("forge/") {
-        Some(of) => tasks::get(&mut tx, &TaskId(of.to_owned())).await?.is_none(),
+        Some(of) => tx.tasks().get(&TaskId(of.to_owned())).await?.is_none(),
         None => false,
     };
     tx.commit().await?;

@@ -4,7 +4,6 @@
 use forge_git::Keep;
 use forge_model::ids::ProjectId;
 use forge_model::settings::{ProjectSettings, WorkspaceReuse};
-use forge_store::table::projects;
 
 use crate::{
     Engine,
@@ -76,7 +75,7 @@ pub(crate) fn trim_pool_later(engine: &Engine, project: &ProjectId) {
 
 /// Looks after the slots of every project once, at start.
 pub(crate) async fn trim_all_pools(engine: &Engine) -> Result<()> {
-    for row in projects::list(&mut *engine.store().read().await?).await? {
+    for row in engine.store().read().await?.projects().list().await? {
         trim_pool_later(engine, &row.project.id);
     }
     Ok(())

@@ -12,7 +12,6 @@ use forge_model::event::EventType;
 use forge_model::merge::MergeStatus;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_store::table::{merges, roles, workspaces};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +60,7 @@ pub(crate) async fn workspace_to_judge(
     cancel: &CancellationToken,
 ) -> Result<std::result::Result<(Workspace, Option<WorkspaceHold>), End>> {
     let present = async || {
-        let last = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+        let last = engine.store().read().await?.workspaces().last(&s.task.id).await?;
         // As the lock of a step is taken.
         Ok::<_, EngineError>(
             last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()),
@@ -144,7 +143,7 @@ async fn start_from_target(
     cancel: &CancellationToken,
 ) -> Result<Option<Option<String>>> {
     let Some(start) = later_start(engine, s, repo).await? else { return Ok(Some(None)) };
-    let workspace = workspaces::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     let present = workspace.filter(is_present);
     let _lock = match &present {
         Some(workspace) => {
@@ -201,7 +200,7 @@ pub(crate) async fn review_from_target(
 
 /// Where a task begins whose branch has commits that its target has as other ones; none when it goes on where it is.
 async fn later_start(engine: &Engine, s: &Stepping, repo: &Repo) -> Result<Option<LaterStart>> {
-    let last = merges::last(&mut *engine.store().read().await?, &s.task.id).await?;
+    let last = engine.store().read().await?.merges().last(&s.task.id).await?;
     let Some(merged) = last.filter(|merged| merged.status == MergeStatus::Landed) else {
         return Ok(None);
     };
@@ -235,7 +234,7 @@ async fn start_later(
     if let Some(workspace) = present {
         let moved = Workspace { base_commit: onto, ..workspace };
         let mut tx = engine.store().write().await?;
-        workspaces::put(&mut tx, &moved, engine.now()).await?;
+        tx.workspaces_mut().put(&moved, engine.now()).await?;
         tx.commit().await?;
     }
     workspace::unmerged::count_unmerged(engine, &s.task.id).await;
@@ -248,13 +247,13 @@ async fn somebody_works(engine: &Engine, s: &Stepping) -> Result<bool> {
         return Ok(false);
     };
     let mut conn = engine.store().read().await?;
-    Ok(roles::holder(&mut conn, &s.task.id, role).await?.is_some())
+    Ok(conn.roles().holder(&s.task.id, role).await?.is_some())
 }
 
 async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
     let restorable = workspace::reviewed::known_commit(engine, repo, &s.task).await?;
     let mut tx = engine.store().write().await?;
-    workspaces::delete(&mut tx, &workspace.id).await?;
+    tx.workspaces_mut().delete(&workspace.id).await?;
     tx.commit().await?;
     let message = format!("the worktree {} and its branch {} are missing", workspace.path, workspace.branch);
     let mut trouble = BlockReason::new(AnnotationType::WorkspaceResetRequired, message);
@@ -265,7 +264,7 @@ async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) 
 async fn put_record(engine: &Engine, workspace: &Workspace) -> Result<()> {
     let mut tx = engine.store().write().await?;
     let begun = Workspace { error: None, cleanup_at: None, ..workspace.clone() };
-    workspaces::put(&mut tx, &begun, engine.now()).await?;
+    tx.workspaces_mut().put(&begun, engine.now()).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -279,7 +278,7 @@ async fn ready(
 ) -> Result<End> {
     let mut tx = engine.store().write().await?;
     let ready = Workspace { status: WorkspaceStatus::Active, error: None, cleanup_at: None, ..workspace };
-    workspaces::put(&mut tx, &ready, engine.now()).await?;
+    tx.workspaces_mut().put(&ready, engine.now()).await?;
     let event = if recovered { EventType::WorkspaceRecovered } else { EventType::WorkspaceCreated };
     engine.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
     tx.commit().await?;

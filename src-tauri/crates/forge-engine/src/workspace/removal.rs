@@ -1,7 +1,6 @@
 //! Removing a worktree. What nobody else holds is kept first.
 
 use forge_model::time::Timestamp;
-use forge_store::table::tasks;
 use std::path::Path;
 
 use forge_git::{Repo, Withdrawn};
@@ -9,7 +8,6 @@ use forge_model::event::EventType;
 use forge_model::workflow::{CleanupPolicy, State};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{projects, workspaces};
 use serde_json::json;
 
 use crate::{
@@ -77,14 +75,14 @@ async fn removed(
     let mut tx = engine.store().write().await?;
     if pooled {
         // Its space is not gone: what is told of the whole must not dip in between.
-        let mut places = projects::places(&mut tx, &task.project_id).await?;
+        let mut places = tx.projects().places(&task.project_id).await?;
         places.slots += 1;
         places.slots_bytes += workspace.disk_bytes.unwrap_or_default();
-        projects::set_places(&mut tx, &task.project_id, places).await?;
+        tx.projects_mut().set_places(&task.project_id, places).await?;
     }
     workspace.status = WorkspaceStatus::Cleaned;
     (workspace.cleanup_at, workspace.error, workspace.disk_bytes) = (None, None, None);
-    workspaces::put(&mut tx, &workspace, engine.now()).await?;
+    tx.workspaces_mut().put(&workspace, engine.now()).await?;
     let facts = json!({ "kept_for_reuse": pooled });
     engine.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
@@ -101,12 +99,12 @@ async fn kept_for_now(
     tracing::warn!(task = %task.id, path = %workspace.path, %reason, "worktree is kept for now");
     let mut tx = engine.store().write().await?;
     let now = engine.now();
-    let tries = workspaces::count_try(&mut tx, &workspace.id).await?;
+    let tries = tx.workspaces_mut().count_try(&workspace.id).await?;
     let again = now.plus_ms(retry_after_ms(tries));
     workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Error);
     workspace.error = Some(reason.clone());
     workspace.cleanup_at = Some(again);
-    workspaces::put(&mut tx, &workspace, now).await?;
+    tx.workspaces_mut().put(&workspace, now).await?;
     let facts = json!({ "reason": reason, "again_at": again });
     engine.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
@@ -259,7 +257,7 @@ pub(crate) fn plan_cleanup(engine: &Engine, at: Timestamp) {
 async fn clean_up_due(engine: &Engine) -> Result<Option<Timestamp>> {
     let (due, mut next) = {
         let mut conn = engine.store().read().await?;
-        workspaces::due(&mut conn, engine.now()).await?
+        conn.workspaces().due(engine.now()).await?
     };
     for found in due {
         let again = match clean_up_one(engine, &found).await {
@@ -282,9 +280,9 @@ async fn clean_up_one(engine: &Engine, found: &Workspace) -> Result<Option<Times
     let _hold = core::workers::hold(engine, &found.task_id).await;
     let (task, context, workspace) = {
         let mut conn = engine.store().read().await?;
-        let Some(task) = tasks::get(&mut conn, &found.task_id).await? else { return Ok(None) };
+        let Some(task) = conn.tasks().get(&found.task_id).await? else { return Ok(None) };
         let context = core::context::context_of(engine, &mut conn, &task).await?;
-        (task, context, workspaces::last(&mut conn, &found.task_id).await?)
+        (task, context, conn.workspaces().last(&found.task_id).await?)
     };
     let still_due = |w: &Workspace| {
         w.id == found.id

@@ -4,9 +4,7 @@ use forge_git::{Backup, Repo};
 use forge_model::ids::TaskId;
 use forge_model::retention::{Bounds, Counts};
 use forge_model::time::Timestamp;
-use forge_store::table::tasks;
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{executions, reviews};
 
 use crate::{
     Engine,
@@ -46,7 +44,7 @@ pub(crate) async fn old_reviewed(
 /// Since when a task is closed; none when it is open or gone.
 async fn closed_since(engine: &Engine, id: &TaskId) -> Result<Option<Timestamp>> {
     let mut conn = engine.store().read().await?;
-    let Some(task) = tasks::get(&mut conn, id).await? else { return Ok(None) };
+    let Some(task) = conn.tasks().get(id).await? else { return Ok(None) };
     let context = core::context::context_of(engine, &mut conn, &task).await?;
     let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
     Ok(is_closed.then_some(task.status_since))
@@ -90,7 +88,7 @@ pub(crate) fn reviewed_prefix(task: &TaskId) -> String {
 pub(crate) async fn known_commit(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
     let (all, worked) = {
         let mut conn = engine.store().read().await?;
-        (reviews::list(&mut conn, &task.id).await?, executions::list(&mut conn, &task.id).await?)
+        (conn.reviews().list(&task.id).await?, conn.executions().list(&task.id).await?)
     };
     let reviewed = all.into_iter().rev().filter_map(|review| review.reviewed_commit);
     let committed = worked.into_iter().rev().filter_map(|row| row.execution.after_commit);

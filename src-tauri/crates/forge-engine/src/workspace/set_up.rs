@@ -5,7 +5,6 @@ use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::task::{AnnotationType, Evidence, WaitReason};
 use forge_model::workspace::Workspace;
-use forge_store::table::{steps, workspaces};
 use std::path::Path;
 use std::time::Duration;
 
@@ -153,11 +152,11 @@ fn copied_words(files: u64, bytes: u64) -> String {
 pub(crate) async fn begin_phase(engine: &Engine, p: &Preparation<'_>, phase: &str) -> Result<()> {
     p.log.append(EntryKind::Notice, "", json!({ "text": phase, "code": "phase" }));
     let mut tx = engine.store().write().await?;
-    let current = steps::next(&mut tx, &p.s.task.id).await?.filter(|step| step.id == p.s.step.id);
+    let current = tx.steps().next(&p.s.task.id).await?.filter(|step| step.id == p.s.step.id);
     if let Some(mut step) = current {
         step.log_id = Some(p.log_id.to_owned());
         step.reason = Some(phase.to_owned());
-        steps::update(&mut tx, &step).await?;
+        tx.steps_mut().update(&step).await?;
         let facts = json!({ "step": "prepare_workspace", "phase": phase, "log_id": p.log_id });
         engine.emit(&mut tx, EventType::TaskUpdated, &p.s.task, p.s.task.id.as_str(), &facts).await?;
     }
@@ -187,7 +186,7 @@ pub(crate) async fn unusable(
     p.log.append(EntryKind::Notice, "", json!({ "text": reason, "code": "failed" }));
     let failed = Workspace { error: Some(reason.clone()), ..p.workspace.clone() };
     let mut tx = engine.store().write().await?;
-    workspaces::put(&mut tx, &failed, engine.now()).await?;
+    tx.workspaces_mut().put(&failed, engine.now()).await?;
     let facts = json!({ "reason": reason });
     engine.emit(&mut tx, EventType::WorkspaceError, &p.s.task, failed.id.as_str(), &facts).await?;
     tx.commit().await?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
 use forge_model::workspace::Workspace;
-use forge_store::table::{executions, tasks::TaskRow};
+use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
@@ -31,7 +31,7 @@ pub(crate) async fn remove_traces(
     task: &TaskRow,
     workspace: &Workspace,
 ) -> Result<()> {
-    let left = executions::with_traces(&mut *engine.store().read().await?, &task.id).await?;
+    let left = engine.store().read().await?.executions().with_traces(&task.id).await?;
     for (execution, untracked) in left {
         let worktree = Path::new(&workspace.path);
         let mut kept = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) async fn remove_traces(
         }
         engine.point("traces.discarded");
         let mut tx = engine.store().write().await?;
-        executions::set_traces(&mut tx, &execution.id, None).await?;
+        tx.executions_mut().set_traces(&execution.id, None).await?;
         if !kept.is_empty() {
             let message = format!(
                 "worktree changes made during the {} are kept at {}",

@@ -5,7 +5,6 @@ use forge_model::ids::TaskId;
 use forge_model::merge::{Merge, MergeStatus};
 use forge_model::review::{Review, ReviewStatus};
 use forge_store::table::tasks::TaskRow;
-use forge_store::table::{merges, reviews, tasks};
 use serde_json::json;
 
 use crate::{
@@ -27,7 +26,7 @@ async fn unmerged_commits(engine: &Engine, context: &ProjectContext, task: &Task
     }
     let (merged, reviewed) = {
         let mut conn = engine.store().read().await?;
-        (merges::list(&mut conn, &task.id).await?, reviews::list(&mut conn, &task.id).await?)
+        (conn.merges().list(&task.id).await?, conn.reviews().list(&task.id).await?)
     };
     let Some(repo) = present_repo(engine, context).await? else { return Ok(task.unmerged_commits) };
     let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
@@ -58,7 +57,7 @@ pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
             return Ok(());
         }
         let mut tx = engine.store().write().await?;
-        tasks::set_unmerged(&mut tx, id, commits).await?;
+        tx.tasks_mut().set_unmerged(id, commits).await?;
         let facts = json!({ "unmerged_commits": commits });
         engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
         tx.commit().await?;
@@ -74,7 +73,7 @@ pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
 pub(crate) fn count_all_unmerged(engine: &Engine) {
     let engine = engine.clone();
     engine.clone().in_background(async move {
-        let listed = async { tasks::with_commits(&mut *engine.store().read().await?).await };
+        let listed = async { engine.store().read().await?.tasks().with_commits().await };
         match listed.await {
             Ok(all) => {
                 for id in all {

@@ -12,8 +12,8 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
-use crate::merge::ScratchDir;
 use crate::repo::Repo;
+use crate::scratch::ScratchDir;
 
 /// Larger files are shown only when asked for.
 const UNASKED_CAP: u64 = 5 << 20;

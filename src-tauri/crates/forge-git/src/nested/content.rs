@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use super::{DEPTH, KEPT, WHOLE_HISTORY, files_below, git_dir_of, submodule_paths};
 use crate::bytes;
 use crate::error::GitError;
-use crate::merge::ScratchDir;
 use crate::repo::Repo;
+use crate::scratch::ScratchDir;
 
 /// The commits that only a submodule holds: also those put away, and those that only a log names.
 const OWN_HISTORY: [&str; 5] = ["HEAD", "--all", "--reflog", "--not", "--remotes"];

@@ -100,16 +100,6 @@ async fn ignored_repository_is_not_found_again() {
     );
 }
 
-#[test]
-fn folder_is_read_back_from_its_exclude_line() {
-    for folder in ["a", "a/b c", "a [b] *c", "back\\slash"] {
-        assert_eq!(excluded_folder(&exclude_line(folder)), Some(PathBuf::from(folder)));
-    }
-    for line in ["/.forge/*", "*.o", "/*/", "/../up/", "//", "a/", "/a"] {
-        assert_eq!(excluded_folder(line.as_bytes()), None, "{line}");
-    }
-}
-
 #[tokio::test]
 async fn backup_has_the_content_of_embedded_repositories() {
     let sandbox = Sandbox::new().await;

@@ -1,6 +1,5 @@
 //! Whether attempts get anywhere: pure functions of their scores and of what failed in each.
 
-use super::{CheckResult, identity::identity};
 use crate::{contract, names};
 
 /// How many earlier attempts are looked at for the same failures.
@@ -84,15 +83,6 @@ pub fn score_of(passed: usize, counted: usize) -> f64 {
     if counted == 0 { 0.0 } else { passed as f64 / counted as f64 }
 }
 
-/// What checks came to; none when every one of them counts neither way. `cwd` is the folder they were made in.
-#[must_use]
-pub fn judge(results: &[CheckResult], cwd: &str) -> Option<AttemptFacts> {
-    let counted = results.iter().filter(|result| result.passed().is_some()).count();
-    let failed = results.iter().filter(|result| result.passed() == Some(false));
-    let failures = failed.map(|result| identity(result, cwd)).collect();
-    (counted > 0).then(|| AttemptFacts::new(counted, failures))
-}
-
 /// Measures an attempt against those before it, the latest last.
 #[must_use]
 pub fn measure(earlier: &[AttemptFacts], now: &AttemptFacts) -> Measures {
@@ -132,7 +122,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::validate::{ContractCheck, ContractOutcome, FileCheck};
 
     fn attempts() -> impl Strategy<Value = Vec<AttemptFacts>> {
         let one = (0usize..6).prop_flat_map(|counted| {
@@ -178,25 +167,6 @@ mod tests {
             let longer: Vec<_> = older.iter().chain(earlier).cloned().collect();
             prop_assert_eq!(measure(&longer, now), measure(earlier, now));
         }
-    }
-
-    #[test]
-    fn what_cannot_be_known_counts_neither_way() {
-        let file =
-            |passed| CheckResult::FileCheck(FileCheck { passed, file: "a.js".to_owned(), error: None });
-        let unknown = CheckResult::ContractCheck(ContractCheck {
-            passed: None,
-            exporter: "a.js".to_owned(),
-            importer: "b.js".to_owned(),
-            result: ContractOutcome::Unknown,
-            exported: Vec::new(),
-            imported: Vec::new(),
-            missing: Vec::new(),
-            reason: None,
-        });
-        assert!(judge(std::slice::from_ref(&unknown), "/").is_none());
-        let all = judge(&[file(true), unknown.clone(), file(false), unknown], "/").unwrap();
-        assert!((all.score - 0.5).abs() < f64::EPSILON && !all.passed, "{all:?}");
     }
 
     #[test]

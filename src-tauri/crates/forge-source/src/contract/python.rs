@@ -1,14 +1,20 @@
 //! Python: what one module takes from another, and the verdict on it.
 
+mod builtins;
+mod module;
+mod parse;
+mod reader;
+mod tree;
+mod uses;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    findings::{Contract, Findings},
-    python_builtins::BUILTINS,
-    python_module::{All, Module, Request, What},
-    python_tree::{By, Found, Tree},
-};
+use super::findings::{Contract, Findings};
 use crate::{Files, files};
+
+use builtins::BUILTINS;
+use module::{All, Module, Request, What};
+use tree::{By, Found, Tree};
 
 pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
     let mut tree = Tree::new(files, exporter, importer);

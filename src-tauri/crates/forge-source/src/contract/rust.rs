@@ -1,13 +1,16 @@
 //! Rust: the modules of a package's crates, paths followed through them, and the verdict on two files.
 
+mod attributes;
+mod items;
+mod package;
+
 use std::collections::BTreeMap;
 
-use super::{
-    findings::{Contract, Findings},
-    rust_crate::{Crate, Package},
-    rust_items::{Asked, Named, Seen, Used},
-};
+use super::findings::{Contract, Findings};
 use crate::Files;
+
+use items::{Asked, Named, Seen, Used};
+use package::{Crate, Package};
 
 /// Names that may stand for one another, one behind the other.
 const MAX_STEPS: usize = 64;

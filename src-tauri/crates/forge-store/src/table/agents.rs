@@ -2,90 +2,97 @@
 
 use forge_model::agent::Agent;
 use forge_model::ids::AgentId;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
 use crate::{
     StoreError,
     row::{Columns, json},
 };
 
+handles!(agents() -> Agents, agents_mut() -> AgentsMut);
+
 const SELECT: &str = "SELECT a.*, (SELECT count(*) FROM executions e WHERE e.agent_id = a.id AND e.status IN ('starting', 'running', 'waiting')) AS running FROM agents a";
 
-/// Inserts or replaces a profile.
-///
-/// # Errors
-/// When its name is taken, or it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, agent: &Agent) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO agents (id, name, adapter, config, model, max_concurrent, paused, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-         ON CONFLICT (id) DO UPDATE SET name = ?2, adapter = ?3, config = ?4, model = ?5, max_concurrent = ?6, paused = ?7, updated_at = ?9",
-    )
-    .bind(agent.id.as_str())
-    .bind(&agent.name)
-    .bind(agent.adapter.as_str())
-    .bind(json(&agent.config)?)
-    .bind(&agent.model)
-    .bind(agent.max_concurrent)
-    .bind(agent.paused)
-    .bind(agent.created_at.0)
-    .bind(agent.updated_at.0)
-    .execute(conn)
-    .await?;
-    Ok(())
+impl Agents<'_> {
+    /// One profile.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, id: &AgentId) -> Result<Option<Agent>, StoreError> {
+        let sql = const_str(SELECT, " WHERE a.id = ?1");
+        let row =
+            sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.as_str()).fetch_optional(&mut *self.conn).await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// The profile of that name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn by_name(&mut self, name: &str) -> Result<Option<Agent>, StoreError> {
+        let sql = const_str(SELECT, " WHERE a.name = ?1");
+        let row = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(name).fetch_optional(&mut *self.conn).await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// All profiles, by name.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self) -> Result<Vec<Agent>, StoreError> {
+        let sql = const_str(SELECT, " ORDER BY a.name");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&mut *self.conn).await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// How many tasks and executions name a profile.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn uses(&mut self, id: &AgentId) -> Result<u32, StoreError> {
+        let count: i64 = sqlx::query_scalar(
+            "SELECT (SELECT count(*) FROM task_roles WHERE agent_id = ?1) + (SELECT count(*) FROM executions WHERE agent_id = ?1)",
+        )
+        .bind(id.as_str())
+        .fetch_one(&mut *self.conn)
+        .await?;
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
 }
 
-/// Removes a profile.
-///
-/// # Errors
-/// When tasks or executions still name it, or it cannot be removed.
-pub async fn delete(conn: &mut SqliteConnection, id: &AgentId) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM agents WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
-    Ok(())
-}
+impl AgentsMut<'_> {
+    /// Inserts or replaces a profile.
+    ///
+    /// # Errors
+    /// When its name is taken, or it cannot be written.
+    pub async fn put(&mut self, agent: &Agent) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO agents (id, name, adapter, config, model, max_concurrent, paused, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (id) DO UPDATE SET name = ?2, adapter = ?3, config = ?4, model = ?5, max_concurrent = ?6, paused = ?7, updated_at = ?9",
+        )
+        .bind(agent.id.as_str())
+        .bind(&agent.name)
+        .bind(agent.adapter.as_str())
+        .bind(json(&agent.config)?)
+        .bind(&agent.model)
+        .bind(agent.max_concurrent)
+        .bind(agent.paused)
+        .bind(agent.created_at.0)
+        .bind(agent.updated_at.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 
-/// One profile.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, id: &AgentId) -> Result<Option<Agent>, StoreError> {
-    let sql = const_str(SELECT, " WHERE a.id = ?1");
-    let row = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.as_str()).fetch_optional(conn).await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// The profile of that name.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn by_name(conn: &mut SqliteConnection, name: &str) -> Result<Option<Agent>, StoreError> {
-    let sql = const_str(SELECT, " WHERE a.name = ?1");
-    let row = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(name).fetch_optional(conn).await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// All profiles, by name.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<Agent>, StoreError> {
-    let sql = const_str(SELECT, " ORDER BY a.name");
-    let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(conn).await?;
-    rows.iter().map(read).collect()
-}
-
-/// How many tasks and executions name a profile.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn uses(conn: &mut SqliteConnection, id: &AgentId) -> Result<u32, StoreError> {
-    let count: i64 = sqlx::query_scalar(
-        "SELECT (SELECT count(*) FROM task_roles WHERE agent_id = ?1) + (SELECT count(*) FROM executions WHERE agent_id = ?1)",
-    )
-    .bind(id.as_str())
-    .fetch_one(conn)
-    .await?;
-    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    /// Removes a profile.
+    ///
+    /// # Errors
+    /// When tasks or executions still name it, or it cannot be removed.
+    pub async fn delete(&mut self, id: &AgentId) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM agents WHERE id = ?1").bind(id.as_str()).execute(self.tx.sqlite()).await?;
+        Ok(())
+    }
 }
 
 fn const_str(head: &'static str, tail: &'static str) -> String {

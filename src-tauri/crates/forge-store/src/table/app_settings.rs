@@ -1,35 +1,42 @@
 //! `app_settings`: what is set for Forge as a whole.
 
 use serde_json::Value;
-use sqlx::SqliteConnection;
 
 use crate::{
     StoreError,
     row::{Columns, json},
 };
 
-/// Sets a value.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, key: &str, value: &Value) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO app_settings (key, value) VALUES (?1, ?2)
-         ON CONFLICT (key) DO UPDATE SET value = ?2",
-    )
-    .bind(key)
-    .bind(json(value)?)
-    .execute(conn)
-    .await?;
-    Ok(())
+handles!(app_settings() -> AppSettings, app_settings_mut() -> AppSettingsMut);
+
+impl AppSettings<'_> {
+    /// A value; none when nobody set it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, key: &str) -> Result<Option<Value>, StoreError> {
+        let row = sqlx::query("SELECT value FROM app_settings WHERE key = ?1")
+            .bind(key)
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        row.as_ref().map(|row| Columns(row).json("value")).transpose()
+    }
 }
 
-/// A value; none when nobody set it.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, key: &str) -> Result<Option<Value>, StoreError> {
-    let row =
-        sqlx::query("SELECT value FROM app_settings WHERE key = ?1").bind(key).fetch_optional(conn).await?;
-    row.as_ref().map(|row| Columns(row).json("value")).transpose()
+impl AppSettingsMut<'_> {
+    /// Sets a value.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put(&mut self, key: &str, value: &Value) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO app_settings (key, value) VALUES (?1, ?2)
+             ON CONFLICT (key) DO UPDATE SET value = ?2",
+        )
+        .bind(key)
+        .bind(json(value)?)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 }

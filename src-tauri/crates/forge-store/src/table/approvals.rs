@@ -3,9 +3,11 @@
 use forge_model::approval::{Approval, ApprovalStatus, AskingEntry};
 use forge_model::ids::{ApprovalId, ExecutionId, TaskId};
 use forge_model::time::Timestamp;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
-use crate::{StoreError, Tx, row::Columns};
+use crate::{StoreError, row::Columns};
+
+handles!(approvals() -> Approvals, approvals_mut() -> ApprovalsMut);
 
 /// What every list starts with.
 const SELECT: &str =
@@ -13,114 +15,118 @@ const SELECT: &str =
      JOIN tasks t ON t.id = a.task_id JOIN executions x ON x.id = a.execution_id
      LEFT JOIN race_entries e ON e.task_id = a.task_id LEFT JOIN races r ON r.id = e.race_id";
 
-/// Inserts a question; one that its run has asked already stays as it is. Whether it is new.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(tx: &mut Tx, a: &Approval) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "INSERT INTO approvals (id, execution_id, task_id, ask, kind, title, detail, options, status, asked_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (execution_id, ask) DO NOTHING",
-    )
-    .bind(a.id.as_str())
-    .bind(a.execution_id.as_str())
-    .bind(a.task_id.as_str())
-    .bind(&a.ask)
-    .bind(a.kind.as_str())
-    .bind(tx.text(&a.title))
-    .bind(tx.json(&a.detail)?)
-    .bind(tx.json(&a.options)?)
-    .bind(a.status.as_str())
-    .bind(a.asked_at.0)
-    .execute(&mut **tx)
-    .await?;
-    Ok(done.rows_affected() > 0)
-}
-
-/// Writes an answer to a question that waits for one. False when it no longer does.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn answer(conn: &mut SqliteConnection, a: &Approval) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "UPDATE approvals SET status = 'answered', answer = ?2, note = ?3, answered_by = ?4, answered_at = ?5
-         WHERE id = ?1 AND status = 'pending'",
-    )
-    .bind(a.id.as_str())
-    .bind(&a.answer)
-    .bind(&a.note)
-    .bind(&a.answered_by)
-    .bind(a.answered_at.map(|time| time.0))
-    .execute(conn)
-    .await?;
-    Ok(done.rows_affected() > 0)
-}
-
-/// Ends a run's question, or all of them, that nobody answered. How many there were.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn expire(
-    conn: &mut SqliteConnection,
-    execution: &ExecutionId,
-    ask: Option<&str>,
-    at: Timestamp,
-) -> Result<u64, StoreError> {
-    let done = sqlx::query(
-        "UPDATE approvals SET status = 'expired', answered_at = ?3
-         WHERE execution_id = ?1 AND status = 'pending' AND (?2 IS NULL OR ask = ?2)",
-    )
-    .bind(execution.as_str())
-    .bind(ask)
-    .bind(at.0)
-    .execute(conn)
-    .await?;
-    Ok(done.rows_affected())
-}
-
-/// One question.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, id: &ApprovalId) -> Result<Option<Approval>, StoreError> {
-    let row = sqlx::query(sqlx::AssertSqlSafe(format!("{SELECT} WHERE a.id = ?1")))
-        .bind(id.as_str())
-        .fetch_optional(conn)
-        .await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// A task's questions with those of its races' entries, or everybody's, oldest first; only those that wait for an
-/// answer, or all.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(
-    conn: &mut SqliteConnection,
-    task: Option<&TaskId>,
-    pending_only: bool,
-) -> Result<Vec<Approval>, StoreError> {
-    let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
-        "{SELECT} WHERE (?1 IS NULL OR a.task_id = ?1 OR r.task_id = ?1) AND (NOT ?2 OR a.status = 'pending') ORDER BY a.asked_at, a.id"
-    )))
-    .bind(task.map(TaskId::as_str))
-    .bind(pending_only)
-    .fetch_all(conn)
-    .await?;
-    rows.iter().map(read).collect()
-}
-
-/// How many questions of a run wait for an answer.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn pending(conn: &mut SqliteConnection, execution: &ExecutionId) -> Result<u32, StoreError> {
-    let row =
-        sqlx::query("SELECT count(*) AS n FROM approvals WHERE execution_id = ?1 AND status = 'pending'")
-            .bind(execution.as_str())
-            .fetch_one(conn)
+impl Approvals<'_> {
+    /// One question.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, id: &ApprovalId) -> Result<Option<Approval>, StoreError> {
+        let row = sqlx::query(sqlx::AssertSqlSafe(format!("{SELECT} WHERE a.id = ?1")))
+            .bind(id.as_str())
+            .fetch_optional(&mut *self.conn)
             .await?;
-    Columns(&row).int("n")
+        row.as_ref().map(read).transpose()
+    }
+
+    /// A task's questions with those of its races' entries, or everybody's, oldest first; only those that wait for an
+    /// answer, or all.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(
+        &mut self,
+        task: Option<&TaskId>,
+        pending_only: bool,
+    ) -> Result<Vec<Approval>, StoreError> {
+        let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
+            "{SELECT} WHERE (?1 IS NULL OR a.task_id = ?1 OR r.task_id = ?1) AND (NOT ?2 OR a.status = 'pending') ORDER BY a.asked_at, a.id"
+        )))
+        .bind(task.map(TaskId::as_str))
+        .bind(pending_only)
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// How many questions of a run wait for an answer.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn pending(&mut self, execution: &ExecutionId) -> Result<u32, StoreError> {
+        let row =
+            sqlx::query("SELECT count(*) AS n FROM approvals WHERE execution_id = ?1 AND status = 'pending'")
+                .bind(execution.as_str())
+                .fetch_one(&mut *self.conn)
+                .await?;
+        Columns(&row).int("n")
+    }
+}
+
+impl ApprovalsMut<'_> {
+    /// Inserts a question; one that its run has asked already stays as it is. Whether it is new.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, a: &Approval) -> Result<bool, StoreError> {
+        let done = sqlx::query(
+            "INSERT INTO approvals (id, execution_id, task_id, ask, kind, title, detail, options, status, asked_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (execution_id, ask) DO NOTHING",
+        )
+        .bind(a.id.as_str())
+        .bind(a.execution_id.as_str())
+        .bind(a.task_id.as_str())
+        .bind(&a.ask)
+        .bind(a.kind.as_str())
+        .bind(self.tx.text(&a.title))
+        .bind(self.tx.json(&a.detail)?)
+        .bind(self.tx.json(&a.options)?)
+        .bind(a.status.as_str())
+        .bind(a.asked_at.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Writes an answer to a question that waits for one. False when it no longer does.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn answer(&mut self, a: &Approval) -> Result<bool, StoreError> {
+        let done = sqlx::query(
+            "UPDATE approvals SET status = 'answered', answer = ?2, note = ?3, answered_by = ?4, answered_at = ?5
+             WHERE id = ?1 AND status = 'pending'",
+        )
+        .bind(a.id.as_str())
+        .bind(&a.answer)
+        .bind(&a.note)
+        .bind(&a.answered_by)
+        .bind(a.answered_at.map(|time| time.0))
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Ends a run's question, or all of them, that nobody answered. How many there were.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn expire(
+        &mut self,
+        execution: &ExecutionId,
+        ask: Option<&str>,
+        at: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let done = sqlx::query(
+            "UPDATE approvals SET status = 'expired', answered_at = ?3
+             WHERE execution_id = ?1 AND status = 'pending' AND (?2 IS NULL OR ask = ?2)",
+        )
+        .bind(execution.as_str())
+        .bind(ask)
+        .bind(at.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(done.rows_affected())
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<Approval, StoreError> {

@@ -3,78 +3,85 @@
 use forge_model::attachment::Attachment;
 use forge_model::ids::{AttachmentId, TaskId};
 use forge_model::time::Timestamp;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
 use crate::{StoreError, row::Columns};
 
-/// Inserts a file.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, a: &Attachment) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO attachments (id, task_id, name, bytes, added_at, sent_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )
-    .bind(a.id.as_str())
-    .bind(a.task_id.as_str())
-    .bind(&a.name)
-    .bind(a.bytes)
-    .bind(a.added_at.0)
-    .bind(a.sent_at.map(|time| time.0))
-    .execute(conn)
-    .await?;
-    Ok(())
-}
+handles!(attachments() -> Attachments, attachments_mut() -> AttachmentsMut);
 
-/// Writes down that a file went with a message. False when it did already, or is gone.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn send(conn: &mut SqliteConnection, id: &AttachmentId, at: Timestamp) -> Result<bool, StoreError> {
-    let done = sqlx::query("UPDATE attachments SET sent_at = ?2 WHERE id = ?1 AND sent_at IS NULL")
-        .bind(id.as_str())
-        .bind(at.0)
-        .execute(conn)
+impl Attachments<'_> {
+    /// One file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, id: &AttachmentId) -> Result<Option<Attachment>, StoreError> {
+        let row = sqlx::query("SELECT * FROM attachments WHERE id = ?1")
+            .bind(id.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// A task's files, oldest first; only those that wait for their message, or all.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self, task: &TaskId, waiting_only: bool) -> Result<Vec<Attachment>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM attachments WHERE task_id = ?1 AND (NOT ?2 OR sent_at IS NULL) ORDER BY added_at, id",
+        )
+        .bind(task.as_str())
+        .bind(waiting_only)
+        .fetch_all(&mut *self.conn)
         .await?;
-    Ok(done.rows_affected() > 0)
+        rows.iter().map(read).collect()
+    }
 }
 
-/// Removes a file's row.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn delete(conn: &mut SqliteConnection, id: &AttachmentId) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM attachments WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
-    Ok(())
-}
+impl AttachmentsMut<'_> {
+    /// Inserts a file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, a: &Attachment) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO attachments (id, task_id, name, bytes, added_at, sent_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )
+        .bind(a.id.as_str())
+        .bind(a.task_id.as_str())
+        .bind(&a.name)
+        .bind(a.bytes)
+        .bind(a.added_at.0)
+        .bind(a.sent_at.map(|time| time.0))
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 
-/// One file.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, id: &AttachmentId) -> Result<Option<Attachment>, StoreError> {
-    let row =
-        sqlx::query("SELECT * FROM attachments WHERE id = ?1").bind(id.as_str()).fetch_optional(conn).await?;
-    row.as_ref().map(read).transpose()
-}
+    /// Writes down that a file went with a message. False when it did already, or is gone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn send(&mut self, id: &AttachmentId, at: Timestamp) -> Result<bool, StoreError> {
+        let done = sqlx::query("UPDATE attachments SET sent_at = ?2 WHERE id = ?1 AND sent_at IS NULL")
+            .bind(id.as_str())
+            .bind(at.0)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(done.rows_affected() > 0)
+    }
 
-/// A task's files, oldest first; only those that wait for their message, or all.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(
-    conn: &mut SqliteConnection,
-    task: &TaskId,
-    waiting_only: bool,
-) -> Result<Vec<Attachment>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT * FROM attachments WHERE task_id = ?1 AND (NOT ?2 OR sent_at IS NULL) ORDER BY added_at, id",
-    )
-    .bind(task.as_str())
-    .bind(waiting_only)
-    .fetch_all(conn)
-    .await?;
-    rows.iter().map(read).collect()
+    /// Removes a file's row.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn delete(&mut self, id: &AttachmentId) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM attachments WHERE id = ?1")
+            .bind(id.as_str())
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<Attachment, StoreError> {

@@ -2,16 +2,18 @@
 
 use std::borrow::Cow;
 
+use forge_model::audit::Severity;
 use forge_model::comment::{Anchor, CommentSource, CommentStatus, DiffSide};
 use forge_model::ids::{CommentId, ReviewId, TaskId};
 use forge_model::time::Timestamp;
-use forge_model::verdict::Severity;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
 use crate::{
     StoreError, Tx,
     row::{Columns, json},
 };
+
+handles!(comments() -> Comments, comments_mut() -> CommentsMut);
 
 /// A comment as stored; where its lines are now is found out when it is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,54 +56,93 @@ pub struct CommentRow {
     pub updated_at: Timestamp,
 }
 
-/// Inserts a comment; one that the host named before is left as it is. Whether it was new.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(tx: &mut Tx, c: &CommentRow) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "INSERT INTO comments (id, task_id, review_id, source, author, status, severity, path, side, line, last_line, anchor,
-         at_commit, text, url, external_id, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-         ON CONFLICT (task_id, external_id) WHERE external_id IS NOT NULL DO NOTHING",
-    )
-    .bind(c.id.as_str())
-    .bind(c.task_id.as_str())
-    .bind(c.review_id.as_ref().map(ReviewId::as_str))
-    .bind(c.source.as_str())
-    .bind(&c.author)
-    .bind(c.status.as_str())
-    .bind(c.severity.map(Severity::as_str))
-    .bind(&c.path)
-    .bind(c.side.as_str())
-    .bind(c.line)
-    .bind(c.last_line)
-    .bind(json(&c.anchor)?)
-    .bind(&c.at_commit)
-    .bind(text_of(tx, c))
-    .bind(&c.url)
-    .bind(&c.external_id)
-    .bind(c.created_at.0)
-    .bind(c.updated_at.0)
-    .execute(&mut **tx)
-    .await?;
-    Ok(done.rows_affected() > 0)
+impl Comments<'_> {
+    /// One comment.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, id: &CommentId) -> Result<Option<CommentRow>, StoreError> {
+        let row = sqlx::query("SELECT * FROM comments WHERE id = ?1")
+            .bind(id.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// All comments of a task, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self, task: &TaskId) -> Result<Vec<CommentRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM comments WHERE task_id = ?1 ORDER BY created_at, rowid")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read).collect()
+    }
 }
 
-/// Writes what was said and what became of it.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn update(tx: &mut Tx, c: &CommentRow) -> Result<(), StoreError> {
-    sqlx::query("UPDATE comments SET review_id = ?2, status = ?3, text = ?4, updated_at = ?5 WHERE id = ?1")
+impl CommentsMut<'_> {
+    /// Inserts a comment; one that the host named before is left as it is. Whether it was new.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, c: &CommentRow) -> Result<bool, StoreError> {
+        let done = sqlx::query(
+            "INSERT INTO comments (id, task_id, review_id, source, author, status, severity, path, side, line, last_line, anchor,
+             at_commit, text, url, external_id, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             ON CONFLICT (task_id, external_id) WHERE external_id IS NOT NULL DO NOTHING",
+        )
+        .bind(c.id.as_str())
+        .bind(c.task_id.as_str())
+        .bind(c.review_id.as_ref().map(ReviewId::as_str))
+        .bind(c.source.as_str())
+        .bind(&c.author)
+        .bind(c.status.as_str())
+        .bind(c.severity.map(Severity::as_str))
+        .bind(&c.path)
+        .bind(c.side.as_str())
+        .bind(c.line)
+        .bind(c.last_line)
+        .bind(json(&c.anchor)?)
+        .bind(&c.at_commit)
+        .bind(text_of(self.tx, c))
+        .bind(&c.url)
+        .bind(&c.external_id)
+        .bind(c.created_at.0)
+        .bind(c.updated_at.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(done.rows_affected() > 0)
+    }
+
+    /// Writes what was said and what became of it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn update(&mut self, c: &CommentRow) -> Result<(), StoreError> {
+        sqlx::query(
+            "UPDATE comments SET review_id = ?2, status = ?3, text = ?4, updated_at = ?5 WHERE id = ?1",
+        )
         .bind(c.id.as_str())
         .bind(c.review_id.as_ref().map(ReviewId::as_str))
         .bind(c.status.as_str())
-        .bind(text_of(tx, c))
+        .bind(text_of(self.tx, c))
         .bind(c.updated_at.0)
-        .execute(&mut **tx)
+        .execute(self.tx.sqlite())
         .await?;
-    Ok(())
+        Ok(())
+    }
+
+    /// Removes a comment.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub async fn delete(&mut self, id: &CommentId) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM comments WHERE id = ?1").bind(id.as_str()).execute(self.tx.sqlite()).await?;
+        Ok(())
+    }
 }
 
 /// What was said, without secrets unless a person typed it here.
@@ -110,37 +151,6 @@ fn text_of<'c>(tx: &Tx, c: &'c CommentRow) -> Cow<'c, str> {
         CommentSource::Person => Cow::Borrowed(&c.text),
         CommentSource::Auditor | CommentSource::Host => tx.text(&c.text),
     }
-}
-
-/// Removes a comment.
-///
-/// # Errors
-/// When it cannot be removed.
-pub async fn delete(conn: &mut SqliteConnection, id: &CommentId) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM comments WHERE id = ?1").bind(id.as_str()).execute(conn).await?;
-    Ok(())
-}
-
-/// One comment.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, id: &CommentId) -> Result<Option<CommentRow>, StoreError> {
-    let row =
-        sqlx::query("SELECT * FROM comments WHERE id = ?1").bind(id.as_str()).fetch_optional(conn).await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// All comments of a task, oldest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<CommentRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM comments WHERE task_id = ?1 ORDER BY created_at, rowid")
-        .bind(task.as_str())
-        .fetch_all(conn)
-        .await?;
-    rows.iter().map(read).collect()
 }
 
 fn read(row: &SqliteRow) -> Result<CommentRow, StoreError> {

@@ -4,13 +4,15 @@
 use forge_model::cost::{CostAnomalyEntry, CostAnomalyRecord, CostPoint};
 use forge_model::ids::{AgentId, ExecutionId, ProjectId, TaskId};
 use forge_model::time::Timestamp;
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Row as _, Sqlite};
 
 use super::ledger::CostFilter;
 use crate::{
     StoreError,
     row::{Columns, json},
 };
+
+handles!(costs() -> Costs, costs_mut() -> CostsMut);
 
 /// What a coder run cost, restarts included.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,239 +60,241 @@ pub struct CostLineRow {
     pub unknown: u32,
 }
 
-/// Writes down a sample.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, s: &CostSample) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO cost_samples (execution_id, project_id, task_id, agent_id, strategy, model, asked, cost, attempts, median,
-         ratio, anomaly, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )
-    .bind(s.execution_id.as_str())
-    .bind(s.project_id.as_str())
-    .bind(s.task_id.as_str())
-    .bind(s.agent_id.as_str())
-    .bind(&s.strategy)
-    .bind(&s.model)
-    .bind(&s.asked)
-    .bind(s.cost.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
-    .bind(s.attempts)
-    .bind(s.median)
-    .bind(s.ratio)
-    .bind(s.is_anomaly)
-    .bind(s.ended_at.0)
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// Whether a run is the last one of a sample that was written down.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn is_recorded(conn: &mut SqliteConnection, run: &ExecutionId) -> Result<bool, StoreError> {
-    let row = sqlx::query("SELECT 1 FROM cost_samples WHERE execution_id = ?1")
-        .bind(run.as_str())
-        .fetch_optional(conn)
-        .await?;
-    Ok(row.is_some())
-}
-
-/// The last known costs of a model in a project, at most `window`, the latest last.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn window(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    model: &str,
-    window: usize,
-) -> Result<Vec<u64>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT cost FROM cost_samples WHERE project_id = ?1 AND model = ?2 AND cost IS NOT NULL ORDER BY seq DESC LIMIT ?3",
-    )
-    .bind(project.as_str())
-    .bind(model)
-    .bind(i64::try_from(window).unwrap_or(i64::MAX))
-    .fetch_all(conn)
-    .await?;
-    rows.iter().rev().map(|row| Columns(row).int("cost")).collect()
-}
-
-/// The model that an agent used last when it was asked for `asked`, or for none.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn last_model(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    agent: &AgentId,
-    asked: Option<&str>,
-) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query(
-        "SELECT model FROM cost_samples WHERE agent_id = ?1 AND project_id = ?2 AND asked IS ?3 AND model <> ''
-         ORDER BY seq DESC LIMIT 1",
-    )
-    .bind(agent.as_str())
-    .bind(project.as_str())
-    .bind(asked)
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| row.get(0)))
-}
-
-/// Projects and models that have runs, the ones with the most known costs first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn lines(conn: &mut SqliteConnection, filter: &CostFilter) -> Result<Vec<CostLineRow>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT s.project_id, p.name, s.model, count(s.cost) AS known, count(*) - count(s.cost) AS unknown
-         FROM cost_samples s JOIN projects p ON p.id = s.project_id WHERE TRUE",
-    );
-    filter.narrow(&mut query, "s.project_id", "s.ended_at");
-    query.push(" GROUP BY s.project_id, s.model ORDER BY known DESC, s.project_id, s.model");
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter()
-        .map(|row| {
-            let c = Columns(row);
-            Ok(CostLineRow {
-                project_id: c.text("project_id")?,
-                project_name: c.text("name")?,
-                model: c.text("model")?,
-                known: c.int("known")?,
-                unknown: c.int("unknown")?,
-            })
-        })
-        .collect()
-}
-
-/// The runs of known cost of such a line, as they ended.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn points(
-    conn: &mut SqliteConnection,
-    filter: &CostFilter,
-    line: &CostLineRow,
-) -> Result<Vec<CostPoint>, StoreError> {
-    let of_project = CostFilter { project: Some(line.project_id.clone()), ..filter.clone() };
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT s.cost, s.median, s.ratio, s.anomaly, s.ended_at, t.number
-         FROM cost_samples s JOIN tasks t ON t.id = s.task_id WHERE s.cost IS NOT NULL AND s.model = ",
-    );
-    query.push_bind(&line.model);
-    of_project.narrow(&mut query, "s.project_id", "s.ended_at");
-    query.push(" ORDER BY s.seq");
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter()
-        .map(|row| {
-            let c = Columns(row);
-            Ok(CostPoint {
-                at: c.time("ended_at")?,
-                cost: c.int("cost")?,
-                median: c.real_opt("median")?,
-                ratio: c.real_opt("ratio")?,
-                task_number: c.int("number")?,
-                is_anomaly: c.flag("anomaly")?,
-            })
-        })
-        .collect()
-}
-
-/// Writes down an anomaly.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert_anomaly(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    record: &CostAnomalyRecord,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO cost_anomalies (execution_id, project_id, task_id, at, record) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )
-    .bind(record.execution_id.as_str())
-    .bind(project.as_str())
-    .bind(record.task_id.as_str())
-    .bind(record.at.0)
-    .bind(json(record)?)
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// Anomalies, the latest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn anomalies(
-    conn: &mut SqliteConnection,
-    filter: &CostFilter,
-    task: Option<&TaskId>,
-    limit: u32,
-) -> Result<Vec<CostAnomalyEntry>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT a.project_id, p.name, t.number, a.record
-         FROM cost_anomalies a JOIN projects p ON p.id = a.project_id JOIN tasks t ON t.id = a.task_id WHERE TRUE",
-    );
-    filter.narrow(&mut query, "a.project_id", "a.at");
-    if let Some(task) = task {
-        query.push(" AND a.task_id = ").push_bind(task.as_str().to_owned());
-    }
-    query.push(" ORDER BY a.at DESC, a.rowid DESC LIMIT ").push_bind(limit);
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter()
-        .map(|row| {
-            let c = Columns(row);
-            Ok(CostAnomalyEntry {
-                project_id: c.text("project_id")?,
-                project_name: c.text("name")?,
-                task_number: c.int("number")?,
-                record: c.json("record")?,
-            })
-        })
-        .collect()
-}
-
-/// Projects with anomalies that were not exported yet.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn unexported(conn: &mut SqliteConnection) -> Result<Vec<ProjectId>, StoreError> {
-    let rows =
-        sqlx::query("SELECT DISTINCT project_id FROM cost_anomalies WHERE exported = 0 ORDER BY project_id")
-            .fetch_all(conn)
+impl Costs<'_> {
+    /// Whether a run is the last one of a sample that was written down.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn is_recorded(&mut self, run: &ExecutionId) -> Result<bool, StoreError> {
+        let row = sqlx::query("SELECT 1 FROM cost_samples WHERE execution_id = ?1")
+            .bind(run.as_str())
+            .fetch_optional(&mut *self.conn)
             .await?;
-    rows.iter().map(|row| Columns(row).text("project_id")).collect()
-}
+        Ok(row.is_some())
+    }
 
-/// All anomalies of a project in the order in which they were found, for its export.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn records(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-) -> Result<Vec<CostAnomalyRecord>, StoreError> {
-    let rows = sqlx::query("SELECT record FROM cost_anomalies WHERE project_id = ?1 ORDER BY at, rowid")
+    /// The last known costs of a model in a project, at most `window`, the latest last.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn window(
+        &mut self,
+        project: &ProjectId,
+        model: &str,
+        window: usize,
+    ) -> Result<Vec<u64>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT cost FROM cost_samples WHERE project_id = ?1 AND model = ?2 AND cost IS NOT NULL ORDER BY seq DESC LIMIT ?3",
+        )
         .bind(project.as_str())
-        .fetch_all(conn)
+        .bind(model)
+        .bind(i64::try_from(window).unwrap_or(i64::MAX))
+        .fetch_all(&mut *self.conn)
         .await?;
-    rows.iter().map(|row| Columns(row).json("record")).collect()
+        rows.iter().rev().map(|row| Columns(row).int("cost")).collect()
+    }
+
+    /// The model that an agent used last when it was asked for `asked`, or for none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last_model(
+        &mut self,
+        project: &ProjectId,
+        agent: &AgentId,
+        asked: Option<&str>,
+    ) -> Result<Option<String>, StoreError> {
+        let row = sqlx::query(
+            "SELECT model FROM cost_samples WHERE agent_id = ?1 AND project_id = ?2 AND asked IS ?3 AND model <> ''
+             ORDER BY seq DESC LIMIT 1",
+        )
+        .bind(agent.as_str())
+        .bind(project.as_str())
+        .bind(asked)
+        .fetch_optional(&mut *self.conn)
+        .await?;
+        Ok(row.map(|row| row.get(0)))
+    }
+
+    /// Projects and models that have runs, the ones with the most known costs first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn lines(&mut self, filter: &CostFilter) -> Result<Vec<CostLineRow>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT s.project_id, p.name, s.model, count(s.cost) AS known, count(*) - count(s.cost) AS unknown
+             FROM cost_samples s JOIN projects p ON p.id = s.project_id WHERE TRUE",
+        );
+        filter.narrow(&mut query, "s.project_id", "s.ended_at");
+        query.push(" GROUP BY s.project_id, s.model ORDER BY known DESC, s.project_id, s.model");
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter()
+            .map(|row| {
+                let c = Columns(row);
+                Ok(CostLineRow {
+                    project_id: c.text("project_id")?,
+                    project_name: c.text("name")?,
+                    model: c.text("model")?,
+                    known: c.int("known")?,
+                    unknown: c.int("unknown")?,
+                })
+            })
+            .collect()
+    }
+
+    /// The runs of known cost of such a line, as they ended.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn points(
+        &mut self,
+        filter: &CostFilter,
+        line: &CostLineRow,
+    ) -> Result<Vec<CostPoint>, StoreError> {
+        let of_project = CostFilter { project: Some(line.project_id.clone()), ..filter.clone() };
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT s.cost, s.median, s.ratio, s.anomaly, s.ended_at, t.number
+             FROM cost_samples s JOIN tasks t ON t.id = s.task_id WHERE s.cost IS NOT NULL AND s.model = ",
+        );
+        query.push_bind(&line.model);
+        of_project.narrow(&mut query, "s.project_id", "s.ended_at");
+        query.push(" ORDER BY s.seq");
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter()
+            .map(|row| {
+                let c = Columns(row);
+                Ok(CostPoint {
+                    at: c.time("ended_at")?,
+                    cost: c.int("cost")?,
+                    median: c.real_opt("median")?,
+                    ratio: c.real_opt("ratio")?,
+                    task_number: c.int("number")?,
+                    is_anomaly: c.flag("anomaly")?,
+                })
+            })
+            .collect()
+    }
+
+    /// Anomalies, the latest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn anomalies(
+        &mut self,
+        filter: &CostFilter,
+        task: Option<&TaskId>,
+        limit: u32,
+    ) -> Result<Vec<CostAnomalyEntry>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT a.project_id, p.name, t.number, a.record
+             FROM cost_anomalies a JOIN projects p ON p.id = a.project_id JOIN tasks t ON t.id = a.task_id WHERE TRUE",
+        );
+        filter.narrow(&mut query, "a.project_id", "a.at");
+        if let Some(task) = task {
+            query.push(" AND a.task_id = ").push_bind(task.as_str().to_owned());
+        }
+        query.push(" ORDER BY a.at DESC, a.rowid DESC LIMIT ").push_bind(limit);
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter()
+            .map(|row| {
+                let c = Columns(row);
+                Ok(CostAnomalyEntry {
+                    project_id: c.text("project_id")?,
+                    project_name: c.text("name")?,
+                    task_number: c.int("number")?,
+                    record: c.json("record")?,
+                })
+            })
+            .collect()
+    }
+
+    /// Projects with anomalies that were not exported yet.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn unexported(&mut self) -> Result<Vec<ProjectId>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT project_id FROM cost_anomalies WHERE exported = 0 ORDER BY project_id",
+        )
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.iter().map(|row| Columns(row).text("project_id")).collect()
+    }
+
+    /// All anomalies of a project in the order in which they were found, for its export.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn records(&mut self, project: &ProjectId) -> Result<Vec<CostAnomalyRecord>, StoreError> {
+        let rows = sqlx::query("SELECT record FROM cost_anomalies WHERE project_id = ?1 ORDER BY at, rowid")
+            .bind(project.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(|row| Columns(row).json("record")).collect()
+    }
 }
 
-/// Remembers that an anomaly was exported.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_exported(conn: &mut SqliteConnection, run: &ExecutionId) -> Result<(), StoreError> {
-    sqlx::query("UPDATE cost_anomalies SET exported = 1 WHERE execution_id = ?1")
-        .bind(run.as_str())
-        .execute(conn)
+impl CostsMut<'_> {
+    /// Writes down a sample.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, s: &CostSample) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO cost_samples (execution_id, project_id, task_id, agent_id, strategy, model, asked, cost, attempts, median,
+             ratio, anomaly, ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )
+        .bind(s.execution_id.as_str())
+        .bind(s.project_id.as_str())
+        .bind(s.task_id.as_str())
+        .bind(s.agent_id.as_str())
+        .bind(&s.strategy)
+        .bind(&s.model)
+        .bind(&s.asked)
+        .bind(s.cost.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
+        .bind(s.attempts)
+        .bind(s.median)
+        .bind(s.ratio)
+        .bind(s.is_anomaly)
+        .bind(s.ended_at.0)
+        .execute(self.tx.sqlite())
         .await?;
-    Ok(())
+        Ok(())
+    }
+
+    /// Writes down an anomaly.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert_anomaly(
+        &mut self,
+        project: &ProjectId,
+        record: &CostAnomalyRecord,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO cost_anomalies (execution_id, project_id, task_id, at, record) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )
+        .bind(record.execution_id.as_str())
+        .bind(project.as_str())
+        .bind(record.task_id.as_str())
+        .bind(record.at.0)
+        .bind(json(record)?)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
+
+    /// Remembers that an anomaly was exported.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_exported(&mut self, run: &ExecutionId) -> Result<(), StoreError> {
+        sqlx::query("UPDATE cost_anomalies SET exported = 1 WHERE execution_id = ?1")
+            .bind(run.as_str())
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -383,10 +387,10 @@ mod tests {
         ])
         .await;
         let all = CostFilter::default();
-        let lines = lines(&mut conn, &all).await.unwrap();
+        let lines = Costs { conn: &mut conn }.lines(&all).await.unwrap();
         let told: Vec<_> = lines.iter().map(|line| (line.model.as_str(), line.known, line.unknown)).collect();
         assert_eq!(told, [("m4", 2, 0), ("m5", 1, 0), ("mnull", 0, 1)]);
-        let points = points(&mut conn, &all, &lines[0]).await.unwrap();
+        let points = Costs { conn: &mut conn }.points(&all, &lines[0]).await.unwrap();
         let told: Vec<_> = points.iter().map(|point| (point.at.0, point.cost, point.task_number)).collect();
         assert_eq!(told, [(1, 4, 1), (2, 4, 1)]);
     }

@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 
 use forge_model::budget::BudgetKind;
+use forge_model::correction::Correction;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
 use forge_model::ids::{ExecutionId, ProjectId, TaskId};
-use forge_model::prompt::Correction;
 use forge_model::time::Timestamp;
 use serde_json::Value;
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
 
 use crate::{
-    StoreError, Tx,
+    StoreError,
     row::{Columns, json, json_opt, push_list},
 };
+
+handles!(executions() -> Executions, executions_mut() -> ExecutionsMut);
 
 /// An execution as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,372 +34,348 @@ pub struct ExecutionRow {
     pub goes_on: bool,
 }
 
-/// Inserts an execution.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, row: &ExecutionRow) -> Result<(), StoreError> {
-    let e = &row.execution;
-    sqlx::query(
-        "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
-         before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry, messages,
-         goes_on)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
-    )
-    .bind(e.id.as_str())
-    .bind(e.task_id.as_str())
-    .bind(e.role.as_str())
-    .bind(e.agent_id.as_str())
-    .bind(e.attempt)
-    .bind(e.status.as_str())
-    .bind(e.parent_execution_id.as_ref().map(ExecutionId::as_str))
-    .bind(&e.session_id)
-    .bind(&e.cause)
-    .bind(json(&row.corrections)?)
-    .bind(&e.before_commit)
-    .bind(json(&e.usage)?)
-    .bind(row.spends.map(BudgetKind::as_str))
-    .bind(row.after_transition)
-    .bind(e.started_at.0)
-    .bind(e.subtask_id.as_ref().map(TaskId::as_str))
-    .bind(e.session_mode.as_str())
-    .bind(&e.from_session)
-    .bind(json_opt(row.carry.as_ref())?)
-    .bind(json(&e.messages)?)
-    .bind(row.goes_on)
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// Writes what changes of an execution.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn update(tx: &mut Tx, e: &Execution) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE executions SET status = ?2, session_id = ?3, activity = ?4, after_commit = ?5, usage = ?6, conflict = ?7, error = ?8,
-         summary = ?9, finished_at = ?10, before_commit = ?11, models = ?12, cost_source = ?13, price_version = ?14,
-         session_mode = ?15, from_session = ?16
-         WHERE id = ?1",
-    )
-    .bind(e.id.as_str())
-    .bind(e.status.as_str())
-    .bind(&e.session_id)
-    .bind(tx.text(&e.activity))
-    .bind(&e.after_commit)
-    .bind(json(&e.usage)?)
-    .bind(tx.json_opt(e.conflict.as_ref())?)
-    .bind(tx.json_opt(e.error.as_ref())?)
-    .bind(tx.text_opt(e.summary.as_ref()))
-    .bind(e.finished_at.map(|time| time.0))
-    .bind(&e.before_commit)
-    .bind(json(&e.models)?)
-    .bind(e.cost_source.as_str())
-    .bind(&e.price_version)
-    .bind(e.session_mode.as_str())
-    .bind(&e.from_session)
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
-}
-
-/// Writes down what the next run of an execution's conversation must know.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_carry(
-    conn: &mut SqliteConnection,
-    id: &ExecutionId,
-    carry: Option<&Value>,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE executions SET carry = ?2 WHERE id = ?1")
-        .bind(id.as_str())
-        .bind(json_opt(carry)?)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-/// Writes down the names of the variables that an execution's program does not get.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_withheld(
-    conn: &mut SqliteConnection,
-    id: &ExecutionId,
-    names: &[String],
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE executions SET withheld = ?2 WHERE id = ?1")
-        .bind(id.as_str())
-        .bind(json(&names)?)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-/// Writes down the hash of the token that an execution was given.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_token_hash(
-    conn: &mut SqliteConnection,
-    id: &ExecutionId,
-    hash: &str,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE executions SET token_hash = ?2 WHERE id = ?1")
-        .bind(id.as_str())
+impl Executions<'_> {
+    /// The execution that was given the token with this hash, while it is open.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn open_with_token(&mut self, hash: &str) -> Result<Option<ExecutionRow>, StoreError> {
+        let row = sqlx::query(
+            "SELECT * FROM executions WHERE token_hash = ?1 AND status IN ('starting', 'running', 'waiting')",
+        )
         .bind(hash)
-        .execute(conn)
+        .fetch_optional(&mut *self.conn)
         .await?;
-    Ok(())
-}
-
-/// The execution that was given the token with this hash, while it is open.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn open_with_token(
-    conn: &mut SqliteConnection,
-    hash: &str,
-) -> Result<Option<ExecutionRow>, StoreError> {
-    let row = sqlx::query(
-        "SELECT * FROM executions WHERE token_hash = ?1 AND status IN ('starting', 'running', 'waiting')",
-    )
-    .bind(hash)
-    .fetch_optional(conn)
-    .await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// One execution.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, id: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
-    let row =
-        sqlx::query("SELECT * FROM executions WHERE id = ?1").bind(id.as_str()).fetch_optional(conn).await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// All executions of a task, oldest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<ExecutionRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM executions WHERE task_id = ?1 ORDER BY seq")
-        .bind(task.as_str())
-        .fetch_all(conn)
-        .await?;
-    rows.iter().map(read).collect()
-}
-
-/// The latest execution of a task; drafts of fixes are made beside its work and are none of it.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<ExecutionRow>, StoreError> {
-    let row = sqlx::query(
-        "SELECT * FROM executions WHERE task_id = ?1 AND role <> 'drafter' ORDER BY seq DESC LIMIT 1",
-    )
-    .bind(task.as_str())
-    .fetch_optional(conn)
-    .await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// The latest execution of a task in a role.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn last_of(
-    conn: &mut SqliteConnection,
-    task: &TaskId,
-    role: ExecutionRole,
-) -> Result<Option<ExecutionRow>, StoreError> {
-    let row =
-        sqlx::query("SELECT * FROM executions WHERE task_id = ?1 AND role = ?2 ORDER BY seq DESC LIMIT 1")
-            .bind(task.as_str())
-            .bind(role.as_str())
-            .fetch_optional(conn)
-            .await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// Writes down the untracked files that a run found which may leave no trace (paths), or that its traces are gone.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_traces(
-    conn: &mut SqliteConnection,
-    id: &ExecutionId,
-    untracked: Option<&[String]>,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE executions SET untracked = ?2 WHERE id = ?1")
-        .bind(id.as_str())
-        .bind(untracked.map(json).transpose()?)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-/// Runs of a task whose traces are still there, oldest first, each with the untracked files that it found.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn with_traces(
-    conn: &mut SqliteConnection,
-    task: &TaskId,
-) -> Result<Vec<(Execution, Vec<String>)>, StoreError> {
-    let rows =
-        sqlx::query("SELECT * FROM executions WHERE task_id = ?1 AND untracked IS NOT NULL ORDER BY seq")
-            .bind(task.as_str())
-            .fetch_all(conn)
-            .await?;
-    rows.iter().map(|row| Ok((read(row)?.execution, Columns(row).json("untracked")?))).collect()
-}
-
-/// Executions that are not over, of all tasks or of some; without drafts of fixes, which hold nobody up.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn open(
-    conn: &mut SqliteConnection,
-    tasks: Option<&[TaskId]>,
-) -> Result<Vec<ExecutionRow>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT * FROM executions WHERE status IN ('starting', 'running', 'waiting') AND role <> 'drafter'",
-    );
-    narrow(&mut query, tasks)?;
-    query.push(" ORDER BY seq");
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter().map(read).collect()
-}
-
-/// What the runs of many tasks used, summed per task.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn usage(
-    conn: &mut SqliteConnection,
-    tasks: &[TaskId],
-) -> Result<HashMap<TaskId, Usage>, StoreError> {
-    // What a race's entries cost is their task's cost, too.
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT task_id, usage FROM executions WHERE TRUE");
-    narrow(&mut query, Some(tasks))?;
-    query.push(
-        " UNION ALL SELECT e.parent_id, x.usage FROM tasks e JOIN executions x ON x.task_id = e.id
-         WHERE e.execution_mode = 'race_entry' AND e.parent_id IN ",
-    );
-    push_list(&mut query, tasks)?;
-    let mut sums: HashMap<TaskId, Usage> = HashMap::new();
-    for row in query.build().fetch_all(conn).await? {
-        let c = Columns(&row);
-        sums.entry(c.text("task_id")?).or_default().add(&c.json("usage")?);
+        row.as_ref().map(read).transpose()
     }
-    Ok(sums)
-}
 
-/// Writes what a run that goes on has used so far and what the next run of its conversation must know: both or
-/// neither, so that nothing is counted twice by whoever goes on with it.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_used(
-    conn: &mut SqliteConnection,
-    e: &Execution,
-    carry: Option<&Value>,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE executions SET usage = ?2, models = ?3, cost_source = ?4, price_version = ?5, carry = coalesce(?6, carry)
-         WHERE id = ?1 AND finished_at IS NULL",
-    )
-    .bind(e.id.as_str())
-    .bind(json(&e.usage)?)
-    .bind(json(&e.models)?)
-    .bind(e.cost_source.as_str())
-    .bind(&e.price_version)
-    .bind(json_opt(carry)?)
-    .execute(conn)
-    .await?;
-    Ok(())
-}
+    /// One execution.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, id: &ExecutionId) -> Result<Option<ExecutionRow>, StoreError> {
+        let row = sqlx::query("SELECT * FROM executions WHERE id = ?1")
+            .bind(id.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        row.as_ref().map(read).transpose()
+    }
 
-/// What the runs of a task have cost in micro-dollars, as far as that is known, without the run `but`.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn cost_of_task(
-    conn: &mut SqliteConnection,
-    task: &TaskId,
-    but: Option<&ExecutionId>,
-) -> Result<u64, StoreError> {
-    let row = sqlx::query(
-        "SELECT coalesce(sum(json_extract(usage, '$.cost_micro_usd')), 0) AS n FROM executions
-         WHERE (task_id = ?1 OR task_id IN (SELECT id FROM tasks WHERE parent_id = ?1 AND execution_mode = 'race_entry'))
-           AND id IS NOT ?2",
-    )
-    .bind(task.as_str())
-    .bind(but.map(ExecutionId::as_str))
-    .fetch_one(conn)
-    .await?;
-    Columns(&row).int("n")
-}
+    /// All executions of a task, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self, task: &TaskId) -> Result<Vec<ExecutionRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM executions WHERE task_id = ?1 ORDER BY seq")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read).collect()
+    }
 
-/// What the runs of a project that began at `since` or later have cost in micro-dollars, as far as that is known,
-/// without the run `but`.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn cost_since(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    since: Timestamp,
-    but: Option<&ExecutionId>,
-) -> Result<u64, StoreError> {
-    let row = sqlx::query(
-        "SELECT coalesce(sum(json_extract(x.usage, '$.cost_micro_usd')), 0) AS n
-         FROM executions x JOIN tasks t ON t.id = x.task_id
-         WHERE x.started_at >= ?2 AND t.project_id = ?1 AND x.id IS NOT ?3",
-    )
-    .bind(project.as_str())
-    .bind(since.0)
-    .bind(but.map(ExecutionId::as_str))
-    .fetch_one(conn)
-    .await?;
-    Columns(&row).int("n")
-}
-
-/// How many runs were paid from the execution budget, each after its task's boundary.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn spent(
-    conn: &mut SqliteConnection,
-    tasks: &[TaskId],
-) -> Result<HashMap<TaskId, u32>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT x.task_id, count(*) AS n FROM executions x JOIN tasks t ON t.id = x.task_id AND x.after_transition > t.budget_boundary
-         WHERE x.spends = 'execution'",
-    );
-    query.push(" AND x.task_id IN ");
-    push_list(&mut query, tasks)?;
-    query.push(" GROUP BY x.task_id");
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter().map(|row| Ok((Columns(row).text("task_id")?, Columns(row).int("n")?))).collect()
-}
-
-/// How many executions a task has had in a role.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn count(conn: &mut SqliteConnection, task: &TaskId, role: &str) -> Result<u32, StoreError> {
-    let row = sqlx::query("SELECT count(*) AS n FROM executions WHERE task_id = ?1 AND role = ?2")
+    /// The latest execution of a task; drafts of fixes are made beside its work and are none of it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last(&mut self, task: &TaskId) -> Result<Option<ExecutionRow>, StoreError> {
+        let row = sqlx::query(
+            "SELECT * FROM executions WHERE task_id = ?1 AND role <> 'drafter' ORDER BY seq DESC LIMIT 1",
+        )
         .bind(task.as_str())
-        .bind(role)
-        .fetch_one(conn)
+        .fetch_optional(&mut *self.conn)
         .await?;
-    Columns(&row).int("n")
+        row.as_ref().map(read).transpose()
+    }
+
+    /// The latest execution of a task in a role.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last_of(
+        &mut self,
+        task: &TaskId,
+        role: ExecutionRole,
+    ) -> Result<Option<ExecutionRow>, StoreError> {
+        let row = sqlx::query(
+            "SELECT * FROM executions WHERE task_id = ?1 AND role = ?2 ORDER BY seq DESC LIMIT 1",
+        )
+        .bind(task.as_str())
+        .bind(role.as_str())
+        .fetch_optional(&mut *self.conn)
+        .await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// Runs of a task whose traces are still there, oldest first, each with the untracked files that it found.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn with_traces(&mut self, task: &TaskId) -> Result<Vec<(Execution, Vec<String>)>, StoreError> {
+        let rows =
+            sqlx::query("SELECT * FROM executions WHERE task_id = ?1 AND untracked IS NOT NULL ORDER BY seq")
+                .bind(task.as_str())
+                .fetch_all(&mut *self.conn)
+                .await?;
+        rows.iter().map(|row| Ok((read(row)?.execution, Columns(row).json("untracked")?))).collect()
+    }
+
+    /// Executions that are not over, of all tasks or of some; without drafts of fixes, which hold nobody up.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn open(&mut self, tasks: Option<&[TaskId]>) -> Result<Vec<ExecutionRow>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT * FROM executions WHERE status IN ('starting', 'running', 'waiting') AND role <> 'drafter'",
+        );
+        narrow(&mut query, tasks)?;
+        query.push(" ORDER BY seq");
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// What the runs of many tasks used, summed per task.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn usage(&mut self, tasks: &[TaskId]) -> Result<HashMap<TaskId, Usage>, StoreError> {
+        // What a race's entries cost is their task's cost, too.
+        let mut query = QueryBuilder::<Sqlite>::new("SELECT task_id, usage FROM executions WHERE TRUE");
+        narrow(&mut query, Some(tasks))?;
+        query.push(
+            " UNION ALL SELECT e.parent_id, x.usage FROM tasks e JOIN executions x ON x.task_id = e.id
+             WHERE e.execution_mode = 'race_entry' AND e.parent_id IN ",
+        );
+        push_list(&mut query, tasks)?;
+        let mut sums: HashMap<TaskId, Usage> = HashMap::new();
+        for row in query.build().fetch_all(&mut *self.conn).await? {
+            let c = Columns(&row);
+            sums.entry(c.text("task_id")?).or_default().add(&c.json("usage")?);
+        }
+        Ok(sums)
+    }
+
+    /// What the runs of a task have cost in micro-dollars, as far as that is known, without the run `but`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn cost_of_task(
+        &mut self,
+        task: &TaskId,
+        but: Option<&ExecutionId>,
+    ) -> Result<u64, StoreError> {
+        let row = sqlx::query(
+            "SELECT coalesce(sum(json_extract(usage, '$.cost_micro_usd')), 0) AS n FROM executions
+             WHERE (task_id = ?1 OR task_id IN (SELECT id FROM tasks WHERE parent_id = ?1 AND execution_mode = 'race_entry'))
+               AND id IS NOT ?2",
+        )
+        .bind(task.as_str())
+        .bind(but.map(ExecutionId::as_str))
+        .fetch_one(&mut *self.conn)
+        .await?;
+        Columns(&row).int("n")
+    }
+
+    /// What the runs of a project that began at `since` or later have cost in micro-dollars, as far as that is known,
+    /// without the run `but`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn cost_since(
+        &mut self,
+        project: &ProjectId,
+        since: Timestamp,
+        but: Option<&ExecutionId>,
+    ) -> Result<u64, StoreError> {
+        let row = sqlx::query(
+            "SELECT coalesce(sum(json_extract(x.usage, '$.cost_micro_usd')), 0) AS n
+             FROM executions x JOIN tasks t ON t.id = x.task_id
+             WHERE x.started_at >= ?2 AND t.project_id = ?1 AND x.id IS NOT ?3",
+        )
+        .bind(project.as_str())
+        .bind(since.0)
+        .bind(but.map(ExecutionId::as_str))
+        .fetch_one(&mut *self.conn)
+        .await?;
+        Columns(&row).int("n")
+    }
+
+    /// How many runs were paid from the execution budget, each after its task's boundary.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn spent(&mut self, tasks: &[TaskId]) -> Result<HashMap<TaskId, u32>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT x.task_id, count(*) AS n FROM executions x JOIN tasks t ON t.id = x.task_id AND x.after_transition > t.budget_boundary
+             WHERE x.spends = 'execution'",
+        );
+        query.push(" AND x.task_id IN ");
+        push_list(&mut query, tasks)?;
+        query.push(" GROUP BY x.task_id");
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter().map(|row| Ok((Columns(row).text("task_id")?, Columns(row).int("n")?))).collect()
+    }
+
+    /// How many executions a task has had in a role.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn count(&mut self, task: &TaskId, role: &str) -> Result<u32, StoreError> {
+        let row = sqlx::query("SELECT count(*) AS n FROM executions WHERE task_id = ?1 AND role = ?2")
+            .bind(task.as_str())
+            .bind(role)
+            .fetch_one(&mut *self.conn)
+            .await?;
+        Columns(&row).int("n")
+    }
+}
+
+impl ExecutionsMut<'_> {
+    /// Inserts an execution.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, row: &ExecutionRow) -> Result<(), StoreError> {
+        let e = &row.execution;
+        sqlx::query(
+            "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
+             before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry, messages,
+             goes_on)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+        )
+        .bind(e.id.as_str())
+        .bind(e.task_id.as_str())
+        .bind(e.role.as_str())
+        .bind(e.agent_id.as_str())
+        .bind(e.attempt)
+        .bind(e.status.as_str())
+        .bind(e.parent_execution_id.as_ref().map(ExecutionId::as_str))
+        .bind(&e.session_id)
+        .bind(&e.cause)
+        .bind(json(&row.corrections)?)
+        .bind(&e.before_commit)
+        .bind(json(&e.usage)?)
+        .bind(row.spends.map(BudgetKind::as_str))
+        .bind(row.after_transition)
+        .bind(e.started_at.0)
+        .bind(e.subtask_id.as_ref().map(TaskId::as_str))
+        .bind(e.session_mode.as_str())
+        .bind(&e.from_session)
+        .bind(json_opt(row.carry.as_ref())?)
+        .bind(json(&e.messages)?)
+        .bind(row.goes_on)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
+
+    /// Writes what changes of an execution.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn update(&mut self, e: &Execution) -> Result<(), StoreError> {
+        sqlx::query(
+            "UPDATE executions SET status = ?2, session_id = ?3, activity = ?4, after_commit = ?5, usage = ?6, conflict = ?7, error = ?8,
+             summary = ?9, finished_at = ?10, before_commit = ?11, models = ?12, cost_source = ?13, price_version = ?14,
+             session_mode = ?15, from_session = ?16
+             WHERE id = ?1",
+        )
+        .bind(e.id.as_str())
+        .bind(e.status.as_str())
+        .bind(&e.session_id)
+        .bind(self.tx.text(&e.activity))
+        .bind(&e.after_commit)
+        .bind(json(&e.usage)?)
+        .bind(self.tx.json_opt(e.conflict.as_ref())?)
+        .bind(self.tx.json_opt(e.error.as_ref())?)
+        .bind(self.tx.text_opt(e.summary.as_ref()))
+        .bind(e.finished_at.map(|time| time.0))
+        .bind(&e.before_commit)
+        .bind(json(&e.models)?)
+        .bind(e.cost_source.as_str())
+        .bind(&e.price_version)
+        .bind(e.session_mode.as_str())
+        .bind(&e.from_session)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
+
+    /// Writes down what the next run of an execution's conversation must know.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_carry(&mut self, id: &ExecutionId, carry: Option<&Value>) -> Result<(), StoreError> {
+        sqlx::query("UPDATE executions SET carry = ?2 WHERE id = ?1")
+            .bind(id.as_str())
+            .bind(json_opt(carry)?)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
+    /// Writes down the names of the variables that an execution's program does not get.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_withheld(&mut self, id: &ExecutionId, names: &[String]) -> Result<(), StoreError> {
+        sqlx::query("UPDATE executions SET withheld = ?2 WHERE id = ?1")
+            .bind(id.as_str())
+            .bind(json(&names)?)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
+    /// Writes down the hash of the token that an execution was given.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_token_hash(&mut self, id: &ExecutionId, hash: &str) -> Result<(), StoreError> {
+        sqlx::query("UPDATE executions SET token_hash = ?2 WHERE id = ?1")
+            .bind(id.as_str())
+            .bind(hash)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
+    /// Writes down the untracked files that a run found which may leave no trace (paths), or that its traces are gone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_traces(
+        &mut self,
+        id: &ExecutionId,
+        untracked: Option<&[String]>,
+    ) -> Result<(), StoreError> {
+        sqlx::query("UPDATE executions SET untracked = ?2 WHERE id = ?1")
+            .bind(id.as_str())
+            .bind(untracked.map(json).transpose()?)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
+    /// Writes what a run that goes on has used so far and what the next run of its conversation must know: both or
+    /// neither, so that nothing is counted twice by whoever goes on with it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_used(&mut self, e: &Execution, carry: Option<&Value>) -> Result<(), StoreError> {
+        sqlx::query(
+            "UPDATE executions SET usage = ?2, models = ?3, cost_source = ?4, price_version = ?5, carry = coalesce(?6, carry)
+             WHERE id = ?1 AND finished_at IS NULL",
+        )
+        .bind(e.id.as_str())
+        .bind(json(&e.usage)?)
+        .bind(json(&e.models)?)
+        .bind(e.cost_source.as_str())
+        .bind(&e.price_version)
+        .bind(json_opt(carry)?)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 }
 
 fn narrow(query: &mut QueryBuilder<Sqlite>, tasks: Option<&[TaskId]>) -> Result<(), StoreError> {

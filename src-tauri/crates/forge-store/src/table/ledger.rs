@@ -17,6 +17,8 @@ use crate::{
     row::{Columns, json},
 };
 
+handles!(cost_ledger() -> CostLedger);
+
 /// Which runs are meant.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CostFilter {
@@ -45,36 +47,107 @@ impl CostFilter {
 /// Where a page of the ledger begins: behind the run of this end and number.
 pub type LedgerCursor = (i64, i64);
 
-/// A page of the ledger, the latest end first, each line with where a page behind it begins.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn page(
-    conn: &mut SqliteConnection,
-    filter: &CostFilter,
-    behind: Option<LedgerCursor>,
-    limit: u32,
-) -> Result<Vec<(LedgerCursor, CostRow)>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT x.seq, x.id, x.role, x.agent_id, x.status, x.attempt, x.goes_on, x.finished_at, x.usage, x.models, x.cost_source,
-           x.price_version, k.id AS task_id, k.number, k.title, k.project_id, p.name AS project_name, g.name AS agent_name,
-           e.name AS strategy, r.status AS race_status, r.winner, c.execution_id IS NOT NULL AS is_anomaly
-         FROM executions x
-         JOIN tasks t ON t.id = x.task_id
-         JOIN tasks k ON k.id = CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END
-         JOIN projects p ON p.id = k.project_id
-         JOIN agents g ON g.id = x.agent_id
-         LEFT JOIN race_entries e ON e.task_id = t.id
-         LEFT JOIN races r ON r.id = e.race_id
-         LEFT JOIN cost_anomalies c ON c.execution_id = x.id
-         WHERE x.finished_at IS NOT NULL",
-    );
-    filter.narrow(&mut query, "t.project_id", "x.finished_at");
-    if let Some((at, seq)) = behind {
-        query.push(" AND (x.finished_at, x.seq) < (").push_bind(at).push(", ").push_bind(seq).push(")");
+/// Sums by what the runs have in common.
+#[derive(Default)]
+struct Sums {
+    days: HashMap<String, CostSum>,
+    tasks: HashMap<String, CostSum>,
+    agents: HashMap<String, CostSum>,
+    models: HashMap<String, CostSum>,
+}
+
+impl Sums {
+    fn add(&mut self, c: &Columns) -> Result<(), StoreError> {
+        let usage: Usage = c.json("usage")?;
+        let by_list_price = source(c, usage.cost_micro_usd)? == CostSource::Computed;
+        let tokens = CostTokens::from(&usage);
+        let run = one(usage.cost_micro_usd, by_list_price, tokens);
+        add(of(&mut self.days, c.text("day")?), &run);
+        add(of(&mut self.tasks, c.text("task_id")?), &run);
+        add(of(&mut self.agents, c.text("agent_id")?), &run);
+        let mut models: Vec<UsageSample> = c.json("models")?;
+        if models.is_empty() {
+            models.push(UsageSample::default());
+        }
+        for used in models {
+            let tokens = CostTokens::of(std::slice::from_ref(&used));
+            add(of(&mut self.models, used.model), &one(used.cost_micro_usd, by_list_price, tokens));
+        }
+        Ok(())
     }
-    query.push(" ORDER BY x.finished_at DESC, x.seq DESC LIMIT ").push_bind(limit);
-    query.build().fetch_all(conn).await?.iter().map(read).collect()
+}
+
+impl CostLedger<'_> {
+    /// A page of the ledger, the latest end first, each line with where a page behind it begins.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn page(
+        &mut self,
+        filter: &CostFilter,
+        behind: Option<LedgerCursor>,
+        limit: u32,
+    ) -> Result<Vec<(LedgerCursor, CostRow)>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT x.seq, x.id, x.role, x.agent_id, x.status, x.attempt, x.goes_on, x.finished_at, x.usage, x.models, x.cost_source,
+               x.price_version, k.id AS task_id, k.number, k.title, k.project_id, p.name AS project_name, g.name AS agent_name,
+               e.name AS strategy, r.status AS race_status, r.winner, c.execution_id IS NOT NULL AS is_anomaly
+             FROM executions x
+             JOIN tasks t ON t.id = x.task_id
+             JOIN tasks k ON k.id = CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END
+             JOIN projects p ON p.id = k.project_id
+             JOIN agents g ON g.id = x.agent_id
+             LEFT JOIN race_entries e ON e.task_id = t.id
+             LEFT JOIN races r ON r.id = e.race_id
+             LEFT JOIN cost_anomalies c ON c.execution_id = x.id
+             WHERE x.finished_at IS NOT NULL",
+        );
+        filter.narrow(&mut query, "t.project_id", "x.finished_at");
+        if let Some((at, seq)) = behind {
+            query.push(" AND (x.finished_at, x.seq) < (").push_bind(at).push(", ").push_bind(seq).push(")");
+        }
+        query.push(" ORDER BY x.finished_at DESC, x.seq DESC LIMIT ").push_bind(limit);
+        query.build().fetch_all(&mut *self.conn).await?.iter().map(read).collect()
+    }
+
+    /// Sums over the runs of a time, each list with at most `most` sums.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn totals(&mut self, filter: &CostFilter, most: usize) -> Result<CostTotals, StoreError> {
+        // Names are looked up once per sum, behind it: what a row carries is what ten thousand of them cost.
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT date(x.finished_at / 1000, 'unixepoch', 'localtime') AS day, x.usage, x.models, x.cost_source, x.agent_id,
+               CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END AS task_id
+             FROM executions x JOIN tasks t ON t.id = x.task_id WHERE x.finished_at IS NOT NULL",
+        );
+        filter.narrow(&mut query, "t.project_id", "x.finished_at");
+        let mut sums = Sums::default();
+        // One run at a time: there may be very many.
+        let mut rows = query.build().fetch(&mut *self.conn);
+        while let Some(row) = rows.try_next().await? {
+            sums.add(&Columns(&row))?;
+        }
+        drop(rows);
+        let projects = name_tasks(&mut *self.conn, &mut sums.tasks).await?;
+        name_agents(&mut *self.conn, &mut sums.agents).await?;
+        let mut all = CostSum::default();
+        sums.days.values().for_each(|day| add(&mut all, day));
+        let mut longest = 0;
+        let mut list = |sums: HashMap<String, CostSum>, order: fn(&CostSum, &CostSum) -> Ordering| {
+            longest = longest.max(sums.len());
+            listed(sums, order, most)
+        };
+        Ok(CostTotals {
+            all: complete(all),
+            days: list(sums.days, latest_first),
+            projects: list(projects, dearest_first),
+            tasks: list(sums.tasks, dearest_first),
+            agents: list(sums.agents, dearest_first),
+            models: list(sums.models, dearest_first),
+            left_off: u32::try_from(longest.saturating_sub(most)).unwrap_or(u32::MAX),
+        })
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<(LedgerCursor, CostRow), StoreError> {
@@ -120,79 +193,6 @@ fn read(row: &SqliteRow) -> Result<(LedgerCursor, CostRow), StoreError> {
 fn source(c: &Columns, cost: Option<u64>) -> Result<CostSource, StoreError> {
     let unless_known = if cost.is_some() { CostSource::Reported } else { CostSource::Unknown };
     Ok(c.name_opt("cost_source")?.unwrap_or(unless_known))
-}
-
-/// Sums over the runs of a time, each list with at most `most` sums.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn totals(
-    conn: &mut SqliteConnection,
-    filter: &CostFilter,
-    most: usize,
-) -> Result<CostTotals, StoreError> {
-    // Names are looked up once per sum, behind it: what a row carries is what ten thousand of them cost.
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT date(x.finished_at / 1000, 'unixepoch', 'localtime') AS day, x.usage, x.models, x.cost_source, x.agent_id,
-           CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END AS task_id
-         FROM executions x JOIN tasks t ON t.id = x.task_id WHERE x.finished_at IS NOT NULL",
-    );
-    filter.narrow(&mut query, "t.project_id", "x.finished_at");
-    let mut sums = Sums::default();
-    // One run at a time: there may be very many.
-    let mut rows = query.build().fetch(&mut *conn);
-    while let Some(row) = rows.try_next().await? {
-        sums.add(&Columns(&row))?;
-    }
-    drop(rows);
-    let projects = name_tasks(conn, &mut sums.tasks).await?;
-    name_agents(conn, &mut sums.agents).await?;
-    let mut all = CostSum::default();
-    sums.days.values().for_each(|day| add(&mut all, day));
-    let mut longest = 0;
-    let mut list = |sums: HashMap<String, CostSum>, order: fn(&CostSum, &CostSum) -> Ordering| {
-        longest = longest.max(sums.len());
-        listed(sums, order, most)
-    };
-    Ok(CostTotals {
-        all: complete(all),
-        days: list(sums.days, latest_first),
-        projects: list(projects, dearest_first),
-        tasks: list(sums.tasks, dearest_first),
-        agents: list(sums.agents, dearest_first),
-        models: list(sums.models, dearest_first),
-        left_off: u32::try_from(longest.saturating_sub(most)).unwrap_or(u32::MAX),
-    })
-}
-
-/// Sums by what the runs have in common.
-#[derive(Default)]
-struct Sums {
-    days: HashMap<String, CostSum>,
-    tasks: HashMap<String, CostSum>,
-    agents: HashMap<String, CostSum>,
-    models: HashMap<String, CostSum>,
-}
-
-impl Sums {
-    fn add(&mut self, c: &Columns) -> Result<(), StoreError> {
-        let usage: Usage = c.json("usage")?;
-        let by_list_price = source(c, usage.cost_micro_usd)? == CostSource::Computed;
-        let tokens = CostTokens::from(&usage);
-        let run = one(usage.cost_micro_usd, by_list_price, tokens);
-        add(of(&mut self.days, c.text("day")?), &run);
-        add(of(&mut self.tasks, c.text("task_id")?), &run);
-        add(of(&mut self.agents, c.text("agent_id")?), &run);
-        let mut models: Vec<UsageSample> = c.json("models")?;
-        if models.is_empty() {
-            models.push(UsageSample::default());
-        }
-        for used in models {
-            let tokens = CostTokens::of(std::slice::from_ref(&used));
-            add(of(&mut self.models, used.model), &one(used.cost_micro_usd, by_list_price, tokens));
-        }
-        Ok(())
-    }
 }
 
 /// Gives the sums of tasks their names, and answers with the sums of their projects.

@@ -2,53 +2,63 @@
 
 use forge_model::ids::AgentId;
 use forge_model::time::Timestamp;
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::Row as _;
 
 use crate::StoreError;
 
-/// Records that an agent is not to be started before `until`; a later time that is known already stands.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put(conn: &mut SqliteConnection, agent: &AgentId, until: Timestamp) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO agent_limits (agent_id, until) VALUES (?1, ?2)
-         ON CONFLICT (agent_id) DO UPDATE SET until = max(until, ?2)",
-    )
-    .bind(agent.as_str())
-    .bind(until.0)
-    .execute(conn)
-    .await?;
-    Ok(())
+handles!(limits() -> Limits, limits_mut() -> LimitsMut);
+
+impl Limits<'_> {
+    /// Until when an agent is not to be started.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn of(&mut self, agent: &AgentId) -> Result<Option<Timestamp>, StoreError> {
+        let row = sqlx::query("SELECT until FROM agent_limits WHERE agent_id = ?1")
+            .bind(agent.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        Ok(row.map(|row| Timestamp(row.get(0))))
+    }
+
+    /// All limits.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self) -> Result<Vec<(AgentId, Timestamp)>, StoreError> {
+        let rows = sqlx::query("SELECT agent_id, until FROM agent_limits ORDER BY agent_id")
+            .fetch_all(&mut *self.conn)
+            .await?;
+        Ok(rows.iter().map(|row| (AgentId(row.get(0)), Timestamp(row.get(1)))).collect())
+    }
 }
 
-/// Until when an agent is not to be started.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn of(conn: &mut SqliteConnection, agent: &AgentId) -> Result<Option<Timestamp>, StoreError> {
-    let row = sqlx::query("SELECT until FROM agent_limits WHERE agent_id = ?1")
+impl LimitsMut<'_> {
+    /// Records that an agent is not to be started before `until`; a later time that is known already stands.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put(&mut self, agent: &AgentId, until: Timestamp) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO agent_limits (agent_id, until) VALUES (?1, ?2)
+             ON CONFLICT (agent_id) DO UPDATE SET until = max(until, ?2)",
+        )
         .bind(agent.as_str())
-        .fetch_optional(conn)
+        .bind(until.0)
+        .execute(self.tx.sqlite())
         .await?;
-    Ok(row.map(|row| Timestamp(row.get(0))))
-}
+        Ok(())
+    }
 
-/// All limits.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<(AgentId, Timestamp)>, StoreError> {
-    let rows =
-        sqlx::query("SELECT agent_id, until FROM agent_limits ORDER BY agent_id").fetch_all(conn).await?;
-    Ok(rows.iter().map(|row| (AgentId(row.get(0)), Timestamp(row.get(1)))).collect())
-}
-
-/// Forgets a limit: a person wants to try at once.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn clear(conn: &mut SqliteConnection, agent: &AgentId) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM agent_limits WHERE agent_id = ?1").bind(agent.as_str()).execute(conn).await?;
-    Ok(())
+    /// Forgets a limit: a person wants to try at once.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn clear(&mut self, agent: &AgentId) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM agent_limits WHERE agent_id = ?1")
+            .bind(agent.as_str())
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
 }

@@ -3,9 +3,10 @@
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::loop_status::Subsystem;
 use forge_model::time::Timestamp;
-use sqlx::SqliteConnection;
 
 use crate::{StoreError, row::Columns};
+
+handles!(loop_effects() -> LoopEffects, loop_effects_mut() -> LoopEffectsMut);
 
 /// What a part did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,45 +19,49 @@ pub struct EffectRow {
     pub at: Timestamp,
 }
 
-/// Writes what a part did, in place of what it did before.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    part: Subsystem,
-    row: &EffectRow,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO loop_effects (project_id, part, task_id, effect, at) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (project_id, part) DO UPDATE SET task_id = ?3, effect = ?4, at = ?5",
-    )
-    .bind(project.as_str())
-    .bind(part.as_str())
-    .bind(row.task_id.as_ref().map(TaskId::as_str))
-    .bind(&row.effect)
-    .bind(row.at.0)
-    .execute(conn)
-    .await?;
-    Ok(())
+impl LoopEffects<'_> {
+    /// What a part did last.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last(
+        &mut self,
+        project: &ProjectId,
+        part: Subsystem,
+    ) -> Result<Option<EffectRow>, StoreError> {
+        let row = sqlx::query("SELECT * FROM loop_effects WHERE project_id = ?1 AND part = ?2")
+            .bind(project.as_str())
+            .bind(part.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let c = Columns(&row);
+        Ok(Some(EffectRow { task_id: c.text_opt("task_id")?, effect: c.text("effect")?, at: c.time("at")? }))
+    }
 }
 
-/// What a part did last.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn last(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    part: Subsystem,
-) -> Result<Option<EffectRow>, StoreError> {
-    let row = sqlx::query("SELECT * FROM loop_effects WHERE project_id = ?1 AND part = ?2")
+impl LoopEffectsMut<'_> {
+    /// Writes what a part did, in place of what it did before.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put(
+        &mut self,
+        project: &ProjectId,
+        part: Subsystem,
+        row: &EffectRow,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO loop_effects (project_id, part, task_id, effect, at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (project_id, part) DO UPDATE SET task_id = ?3, effect = ?4, at = ?5",
+        )
         .bind(project.as_str())
         .bind(part.as_str())
-        .fetch_optional(conn)
+        .bind(row.task_id.as_ref().map(TaskId::as_str))
+        .bind(&row.effect)
+        .bind(row.at.0)
+        .execute(self.tx.sqlite())
         .await?;
-    let Some(row) = row else { return Ok(None) };
-    let c = Columns(&row);
-    Ok(Some(EffectRow { task_id: c.text_opt("task_id")?, effect: c.text("effect")?, at: c.time("at")? }))
+        Ok(())
+    }
 }

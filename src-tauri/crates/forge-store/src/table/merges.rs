@@ -3,59 +3,66 @@
 use forge_model::ids::TaskId;
 use forge_model::merge::Merge;
 use forge_model::time::Timestamp;
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
-use crate::{StoreError, Tx, row::Columns};
+use crate::{StoreError, row::Columns};
 
-/// Inserts or rewrites a merge.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put(tx: &mut Tx, m: &Merge, now: Timestamp) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO merges (id, task_id, target, strategy, source_commit, merge_commit, target_before, status, reason, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-         ON CONFLICT (id) DO UPDATE SET source_commit = ?5, merge_commit = ?6, target_before = ?7, status = ?8, reason = ?9, updated_at = ?11",
-    )
-    .bind(m.id.as_str())
-    .bind(m.task_id.as_str())
-    .bind(&m.target)
-    .bind(m.strategy.as_str())
-    .bind(&m.source_commit)
-    .bind(&m.merge_commit)
-    .bind(&m.target_before)
-    .bind(m.status.as_str())
-    .bind(tx.text_opt(m.reason.as_ref()))
-    .bind(m.created_at.0)
-    .bind(now.0)
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
-}
+handles!(merges() -> Merges, merges_mut() -> MergesMut);
 
-/// The latest merge of a task.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<Merge>, StoreError> {
-    let row =
-        sqlx::query("SELECT * FROM merges WHERE task_id = ?1 ORDER BY created_at DESC, rowid DESC LIMIT 1")
-            .bind(task.as_str())
-            .fetch_optional(conn)
-            .await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// All merges of a task, oldest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Merge>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM merges WHERE task_id = ?1 ORDER BY created_at, rowid")
+impl Merges<'_> {
+    /// The latest merge of a task.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last(&mut self, task: &TaskId) -> Result<Option<Merge>, StoreError> {
+        let row = sqlx::query(
+            "SELECT * FROM merges WHERE task_id = ?1 ORDER BY created_at DESC, rowid DESC LIMIT 1",
+        )
         .bind(task.as_str())
-        .fetch_all(conn)
+        .fetch_optional(&mut *self.conn)
         .await?;
-    rows.iter().map(read).collect()
+        row.as_ref().map(read).transpose()
+    }
+
+    /// All merges of a task, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self, task: &TaskId) -> Result<Vec<Merge>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM merges WHERE task_id = ?1 ORDER BY created_at, rowid")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read).collect()
+    }
+}
+
+impl MergesMut<'_> {
+    /// Inserts or rewrites a merge.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put(&mut self, m: &Merge, now: Timestamp) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO merges (id, task_id, target, strategy, source_commit, merge_commit, target_before, status, reason, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT (id) DO UPDATE SET source_commit = ?5, merge_commit = ?6, target_before = ?7, status = ?8, reason = ?9, updated_at = ?11",
+        )
+        .bind(m.id.as_str())
+        .bind(m.task_id.as_str())
+        .bind(&m.target)
+        .bind(m.strategy.as_str())
+        .bind(&m.source_commit)
+        .bind(&m.merge_commit)
+        .bind(&m.target_before)
+        .bind(m.status.as_str())
+        .bind(self.tx.text_opt(m.reason.as_ref()))
+        .bind(m.created_at.0)
+        .bind(now.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<Merge, StoreError> {

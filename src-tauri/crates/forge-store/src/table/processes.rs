@@ -2,9 +2,10 @@
 
 use forge_model::ids::TaskId;
 use forge_model::time::Timestamp;
-use sqlx::SqliteConnection;
 
 use crate::{StoreError, row::Columns};
+
+handles!(processes() -> Processes, processes_mut() -> ProcessesMut);
 
 /// A process that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,49 +24,53 @@ pub struct ProcessRow {
     pub started_at: Timestamp,
 }
 
-/// Records a process.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(conn: &mut SqliteConnection, p: &ProcessRow) -> Result<(), StoreError> {
-    sqlx::query("INSERT OR REPLACE INTO processes (marker, task_id, pid, start_time, boot_id, started_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
-        .bind(&p.marker)
-        .bind(p.task_id.as_str())
-        .bind(p.pid)
-        .bind(p.start_time.cast_signed())
-        .bind(&p.boot_id)
-        .bind(p.started_at.0)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-/// Forgets a process that is gone.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn delete(conn: &mut SqliteConnection, marker: &str) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM processes WHERE marker = ?1").bind(marker).execute(conn).await?;
-    Ok(())
-}
-
-/// Every recorded process.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection) -> Result<Vec<ProcessRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM processes ORDER BY marker").fetch_all(conn).await?;
-    rows.iter()
-        .map(|row| {
-            let c = Columns(row);
-            Ok(ProcessRow {
-                marker: c.text("marker")?,
-                task_id: c.text("task_id")?,
-                pid: c.int("pid")?,
-                start_time: c.int::<i64>("start_time")?.cast_unsigned(),
-                boot_id: c.text("boot_id")?,
-                started_at: c.time("started_at")?,
+impl Processes<'_> {
+    /// Every recorded process.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self) -> Result<Vec<ProcessRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM processes ORDER BY marker").fetch_all(&mut *self.conn).await?;
+        rows.iter()
+            .map(|row| {
+                let c = Columns(row);
+                Ok(ProcessRow {
+                    marker: c.text("marker")?,
+                    task_id: c.text("task_id")?,
+                    pid: c.int("pid")?,
+                    start_time: c.int::<i64>("start_time")?.cast_unsigned(),
+                    boot_id: c.text("boot_id")?,
+                    started_at: c.time("started_at")?,
+                })
             })
-        })
-        .collect()
+            .collect()
+    }
+}
+
+impl ProcessesMut<'_> {
+    /// Records a process.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, p: &ProcessRow) -> Result<(), StoreError> {
+        sqlx::query("INSERT OR REPLACE INTO processes (marker, task_id, pid, start_time, boot_id, started_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+            .bind(&p.marker)
+            .bind(p.task_id.as_str())
+            .bind(p.pid)
+            .bind(p.start_time.cast_signed())
+            .bind(&p.boot_id)
+            .bind(p.started_at.0)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
+    /// Forgets a process that is gone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn delete(&mut self, marker: &str) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM processes WHERE marker = ?1").bind(marker).execute(self.tx.sqlite()).await?;
+        Ok(())
+    }
 }

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use forge_model::ids::{TaskId, TransitionId};
 use forge_model::pull_request::{HostConfig, PullRequest, PullRequestLink};
 use forge_model::time::Timestamp;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 
 use crate::{
-    StoreError, Tx,
+    StoreError,
     row::{Columns, json, push_list},
 };
+
+handles!(pull_requests() -> PullRequests, pull_requests_mut() -> PullRequestsMut);
 
 /// A pull request as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,111 +54,112 @@ pub struct PullRequestRow {
     pub created_at: Timestamp,
 }
 
-/// Inserts or rewrites a task's pull request.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put(tx: &mut Tx, p: &PullRequestRow, now: Timestamp) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO pull_requests (task_id, host, head, base, intended_commit, pushed_commit, told_by, pull_request, over, told,
-         checked_at, changed_at, next_check_at, failures, trouble, remedy, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-         ON CONFLICT (task_id) DO UPDATE SET host = ?2, head = ?3, base = ?4, intended_commit = ?5, pushed_commit = ?6,
-         told_by = ?7, pull_request = ?8, over = ?9, told = ?10, checked_at = ?11, changed_at = ?12, next_check_at = ?13,
-         failures = ?14, trouble = ?15, remedy = ?16, created_at = ?17, updated_at = ?18",
-    )
-    .bind(p.task_id.as_str())
-    .bind(json(&p.host)?)
-    .bind(&p.head)
-    .bind(&p.base)
-    .bind(&p.intended_commit)
-    .bind(&p.pushed_commit)
-    .bind(p.told_by.as_ref().map(TransitionId::as_str))
-    .bind(p.pull_request.as_ref().map(json).transpose()?)
-    .bind(p.over)
-    .bind(json(&p.told)?)
-    .bind(p.checked_at.map(|time| time.0))
-    .bind(p.changed_at.map(|time| time.0))
-    .bind(p.next_check_at.map(|time| time.0))
-    .bind(p.failures)
-    .bind(tx.text_opt(p.trouble.as_ref()))
-    .bind(tx.text_opt(p.remedy.as_ref()))
-    .bind(p.created_at.0)
-    .bind(now.0)
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
-}
-
-/// A task's pull request.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<PullRequestRow>, StoreError> {
-    let row = sqlx::query("SELECT * FROM pull_requests WHERE task_id = ?1")
-        .bind(task.as_str())
-        .fetch_optional(conn)
-        .await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// Number, address and state of those pull requests of some tasks that exist.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn links(
-    conn: &mut SqliteConnection,
-    tasks: &[TaskId],
-) -> Result<HashMap<TaskId, PullRequestLink>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT task_id, json_object('number', pull_request ->> 'number', 'url', pull_request ->> 'url',
-         'state', pull_request ->> 'state') AS link FROM pull_requests WHERE pull_request IS NOT NULL AND task_id IN ",
-    );
-    push_list(&mut query, tasks)?;
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter()
-        .map(|row| {
-            let c = Columns(row);
-            Ok((c.text("task_id")?, c.json("link")?))
-        })
-        .collect()
-}
-
-/// Those that the host is to be asked about, the next one first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn watched(conn: &mut SqliteConnection) -> Result<Vec<PullRequestRow>, StoreError> {
-    let rows =
-        sqlx::query("SELECT * FROM pull_requests WHERE next_check_at IS NOT NULL ORDER BY next_check_at")
-            .fetch_all(conn)
+impl PullRequests<'_> {
+    /// A task's pull request.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, task: &TaskId) -> Result<Option<PullRequestRow>, StoreError> {
+        let row = sqlx::query("SELECT * FROM pull_requests WHERE task_id = ?1")
+            .bind(task.as_str())
+            .fetch_optional(&mut *self.conn)
             .await?;
-    rows.iter().map(read).collect()
+        row.as_ref().map(read).transpose()
+    }
+
+    /// Number, address and state of those pull requests of some tasks that exist.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn links(&mut self, tasks: &[TaskId]) -> Result<HashMap<TaskId, PullRequestLink>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT task_id, json_object('number', pull_request ->> 'number', 'url', pull_request ->> 'url',
+             'state', pull_request ->> 'state') AS link FROM pull_requests WHERE pull_request IS NOT NULL AND task_id IN ",
+        );
+        push_list(&mut query, tasks)?;
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter()
+            .map(|row| {
+                let c = Columns(row);
+                Ok((c.text("task_id")?, c.json("link")?))
+            })
+            .collect()
+    }
+
+    /// Those that the host is to be asked about, the next one first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn watched(&mut self) -> Result<Vec<PullRequestRow>, StoreError> {
+        let rows =
+            sqlx::query("SELECT * FROM pull_requests WHERE next_check_at IS NOT NULL ORDER BY next_check_at")
+                .fetch_all(&mut *self.conn)
+                .await?;
+        rows.iter().map(read).collect()
+    }
 }
 
-/// Has the host asked at `at`, whenever it would have been otherwise.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_due(conn: &mut SqliteConnection, task: &TaskId, at: Timestamp) -> Result<(), StoreError> {
-    sqlx::query("UPDATE pull_requests SET next_check_at = ?2 WHERE task_id = ?1")
-        .bind(task.as_str())
-        .bind(at.0)
-        .execute(conn)
+impl PullRequestsMut<'_> {
+    /// Inserts or rewrites a task's pull request.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put(&mut self, p: &PullRequestRow, now: Timestamp) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO pull_requests (task_id, host, head, base, intended_commit, pushed_commit, told_by, pull_request, over, told,
+             checked_at, changed_at, next_check_at, failures, trouble, remedy, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             ON CONFLICT (task_id) DO UPDATE SET host = ?2, head = ?3, base = ?4, intended_commit = ?5, pushed_commit = ?6,
+             told_by = ?7, pull_request = ?8, over = ?9, told = ?10, checked_at = ?11, changed_at = ?12, next_check_at = ?13,
+             failures = ?14, trouble = ?15, remedy = ?16, created_at = ?17, updated_at = ?18",
+        )
+        .bind(p.task_id.as_str())
+        .bind(json(&p.host)?)
+        .bind(&p.head)
+        .bind(&p.base)
+        .bind(&p.intended_commit)
+        .bind(&p.pushed_commit)
+        .bind(p.told_by.as_ref().map(TransitionId::as_str))
+        .bind(p.pull_request.as_ref().map(json).transpose()?)
+        .bind(p.over)
+        .bind(json(&p.told)?)
+        .bind(p.checked_at.map(|time| time.0))
+        .bind(p.changed_at.map(|time| time.0))
+        .bind(p.next_check_at.map(|time| time.0))
+        .bind(p.failures)
+        .bind(self.tx.text_opt(p.trouble.as_ref()))
+        .bind(self.tx.text_opt(p.remedy.as_ref()))
+        .bind(p.created_at.0)
+        .bind(now.0)
+        .execute(self.tx.sqlite())
         .await?;
-    Ok(())
-}
+        Ok(())
+    }
 
-/// Asks the host about it no more.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn stop_watching(conn: &mut SqliteConnection, task: &TaskId) -> Result<(), StoreError> {
-    sqlx::query("UPDATE pull_requests SET next_check_at = NULL WHERE task_id = ?1")
-        .bind(task.as_str())
-        .execute(conn)
-        .await?;
-    Ok(())
+    /// Has the host asked at `at`, whenever it would have been otherwise.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_due(&mut self, task: &TaskId, at: Timestamp) -> Result<(), StoreError> {
+        sqlx::query("UPDATE pull_requests SET next_check_at = ?2 WHERE task_id = ?1")
+            .bind(task.as_str())
+            .bind(at.0)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
+    /// Asks the host about it no more.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn stop_watching(&mut self, task: &TaskId) -> Result<(), StoreError> {
+        sqlx::query("UPDATE pull_requests SET next_check_at = NULL WHERE task_id = ?1")
+            .bind(task.as_str())
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<PullRequestRow, StoreError> {

@@ -10,228 +10,238 @@ use forge_model::time::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection, sqlite::SqliteRow};
 
 use crate::{
-    StoreError, Tx,
+    StoreError,
     row::{Columns, json, json_opt, push_list},
 };
 
-/// Inserts or rewrites a race with its entries.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put(tx: &mut Tx, race: &Race) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO races (id, task_id, number, status, base_commit, reviewer_enabled, max_parallel, timeout_sec, human_crown,
-         keep_losers_days, election, winner, crowned_by, error, started_at, finished_at, losers_until, name_decides)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-         ON CONFLICT (id) DO UPDATE SET status = ?4, election = ?11, winner = ?12, crowned_by = ?13, error = ?14,
-         finished_at = ?16, losers_until = ?17",
-    )
-    .bind(race.id.as_str())
-    .bind(race.task_id.as_str())
-    .bind(race.number)
-    .bind(race.status.as_str())
-    .bind(&race.base_commit)
-    .bind(race.reviewer_enabled)
-    .bind(race.max_parallel)
-    .bind(race.timeout_sec)
-    .bind(race.human_crown)
-    .bind(race.keep_losers_days)
-    .bind(json_opt(race.election().as_ref())?)
-    .bind(&race.winner)
-    .bind(json_opt(race.crowned_by.as_ref())?)
-    .bind(tx.text_opt(race.error.as_ref()))
-    .bind(race.started_at.0)
-    .bind(race.finished_at.map(|at| at.0))
-    .bind(race.losers_until.map(|at| at.0))
-    .bind(race.name_decides)
-    .execute(&mut **tx)
-    .await?;
-    for entry in &race.entries {
-        put_entry(tx, &race.id, entry).await?;
+handles!(races() -> Races, races_mut() -> RacesMut);
+
+impl Races<'_> {
+    /// All races of a task, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self, task: &TaskId) -> Result<Vec<Race>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 ORDER BY number")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        with_entries(&mut *self.conn, &rows).await
     }
-    Ok(())
-}
 
-/// Inserts or rewrites an entry.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put_entry(tx: &mut Tx, race: &RaceId, e: &RaceEntry) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO race_entries (race_id, name, strategy, task_id, status, reason, gate, reviewer_score, cost_micro_usd, duration_ms,
-         diff_files, diff_added, diff_removed, commit_id, branch, started_at, finished_at, checks)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-         ON CONFLICT (race_id, name) DO UPDATE SET status = ?5, reason = ?6, gate = ?7, reviewer_score = ?8, cost_micro_usd = ?9,
-         duration_ms = ?10, diff_files = ?11, diff_added = ?12, diff_removed = ?13, commit_id = ?14, branch = ?15,
-         started_at = ?16, finished_at = ?17, checks = ?18",
-    )
-    .bind(race.as_str())
-    .bind(&e.strategy)
-    .bind(json(&e.how())?)
-    .bind(e.task_id.as_str())
-    .bind(e.status.as_str())
-    .bind(tx.text_opt(e.reason.as_ref()))
-    .bind(e.gate.as_str())
-    .bind(e.score)
-    .bind(e.cost_micro_usd.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
-    .bind(e.duration_ms)
-    .bind(e.diff_stat.map(|stat| stat.files))
-    .bind(e.diff_stat.map(|stat| stat.added))
-    .bind(e.diff_stat.map(|stat| stat.removed))
-    .bind(&e.commit)
-    .bind(&e.branch)
-    .bind(e.started_at.map(|at| at.0))
-    .bind(e.finished_at.map(|at| at.0))
-    .bind(e.checks)
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
-}
+    /// The latest race of a task.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last(&mut self, task: &TaskId) -> Result<Option<Race>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 ORDER BY number DESC LIMIT 1")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        Ok(with_entries(&mut *self.conn, &rows).await?.pop())
+    }
 
-/// All races of a task, oldest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Race>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 ORDER BY number")
-        .bind(task.as_str())
-        .fetch_all(&mut *conn)
+    /// The latest race of each of some tasks, as their cards show it.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn badges(&mut self, tasks: &[TaskId]) -> Result<HashMap<TaskId, RaceBadge>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT r.task_id, max(r.number) AS number, r.status, r.winner, count(e.name) AS entries,
+             count(e.name) FILTER (WHERE e.status NOT IN ('queued', 'running')) AS over
+             FROM races r LEFT JOIN race_entries e ON e.race_id = r.id
+             WHERE r.number = (SELECT max(number) FROM races WHERE task_id = r.task_id) AND r.task_id IN ",
+        );
+        push_list(&mut query, tasks)?;
+        query.push(" GROUP BY r.task_id");
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter()
+            .map(|row| {
+                let c = Columns(row);
+                let badge = RaceBadge {
+                    number: c.int("number")?,
+                    status: c.name("status")?,
+                    entries: c.int("entries")?,
+                    over: c.int("over")?,
+                    winner: c.text_opt("winner")?,
+                };
+                Ok((c.text("task_id")?, badge))
+            })
+            .collect()
+    }
+
+    /// The latest races of a project's tasks, the latest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn of_project(&mut self, project: &ProjectId, limit: u32) -> Result<Vec<Race>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT races.* FROM races JOIN tasks ON tasks.id = races.task_id WHERE tasks.project_id = ?1
+             ORDER BY coalesce(races.finished_at, races.started_at) DESC LIMIT ?2",
+        )
+        .bind(project.as_str())
+        .bind(limit)
+        .fetch_all(&mut *self.conn)
         .await?;
-    with_entries(conn, &rows).await
-}
+        with_entries(&mut *self.conn, &rows).await
+    }
 
-/// The latest race of a task.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<Race>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 ORDER BY number DESC LIMIT 1")
-        .bind(task.as_str())
-        .fetch_all(&mut *conn)
+    /// How many races of a project are not over: entries run, or a winner waits for its crown or its place.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn open_in(&mut self, project: &ProjectId) -> Result<u32, StoreError> {
+        let row = sqlx::query(
+            "SELECT count(*) AS n FROM races JOIN tasks ON tasks.id = races.task_id
+             WHERE tasks.project_id = ?1 AND races.status IN ('running', 'awaiting_crown', 'decided')",
+        )
+        .bind(project.as_str())
+        .fetch_one(&mut *self.conn)
         .await?;
-    Ok(with_entries(conn, &rows).await?.pop())
-}
+        Columns(&row).int("n")
+    }
 
-/// The latest race of each of some tasks, as their cards show it.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn badges(
-    conn: &mut SqliteConnection,
-    tasks: &[TaskId],
-) -> Result<HashMap<TaskId, RaceBadge>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new(
-        "SELECT r.task_id, max(r.number) AS number, r.status, r.winner, count(e.name) AS entries,
-         count(e.name) FILTER (WHERE e.status NOT IN ('queued', 'running')) AS over
-         FROM races r LEFT JOIN race_entries e ON e.race_id = r.id
-         WHERE r.number = (SELECT max(number) FROM races WHERE task_id = r.task_id) AND r.task_id IN ",
-    );
-    push_list(&mut query, tasks)?;
-    query.push(" GROUP BY r.task_id");
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter()
-        .map(|row| {
-            let c = Columns(row);
-            let badge = RaceBadge {
-                number: c.int("number")?,
-                status: c.name("status")?,
-                entries: c.int("entries")?,
-                over: c.int("over")?,
-                winner: c.text_opt("winner")?,
-            };
-            Ok((c.text("task_id")?, badge))
-        })
-        .collect()
-}
-
-/// The latest races of a project's tasks, the latest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn of_project(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    limit: u32,
-) -> Result<Vec<Race>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT races.* FROM races JOIN tasks ON tasks.id = races.task_id WHERE tasks.project_id = ?1
-         ORDER BY coalesce(races.finished_at, races.started_at) DESC LIMIT ?2",
-    )
-    .bind(project.as_str())
-    .bind(limit)
-    .fetch_all(&mut *conn)
-    .await?;
-    with_entries(conn, &rows).await
-}
-
-/// How many races of a project are not over: entries run, or a winner waits for its crown or its place.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn open_in(conn: &mut SqliteConnection, project: &ProjectId) -> Result<u32, StoreError> {
-    let row = sqlx::query(
-        "SELECT count(*) AS n FROM races JOIN tasks ON tasks.id = races.task_id
-         WHERE tasks.project_id = ?1 AND races.status IN ('running', 'awaiting_crown', 'decided')",
-    )
-    .bind(project.as_str())
-    .fetch_one(conn)
-    .await?;
-    Columns(&row).int("n")
-}
-
-/// The race that a task is an entry of.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn of_entry(conn: &mut SqliteConnection, entry: &TaskId) -> Result<Option<Race>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT races.* FROM races JOIN race_entries ON race_entries.race_id = races.id WHERE race_entries.task_id = ?1",
-    )
-    .bind(entry.as_str())
-    .fetch_all(&mut *conn)
-    .await?;
-    Ok(with_entries(conn, &rows).await?.pop())
-}
-
-/// Races of a task of which worktrees may be left, oldest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn uncleared(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<Race>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 AND cleared = 0 ORDER BY number")
-        .bind(task.as_str())
-        .fetch_all(&mut *conn)
+    /// The race that a task is an entry of.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn of_entry(&mut self, entry: &TaskId) -> Result<Option<Race>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT races.* FROM races JOIN race_entries ON race_entries.race_id = races.id WHERE race_entries.task_id = ?1",
+        )
+        .bind(entry.as_str())
+        .fetch_all(&mut *self.conn)
         .await?;
-    with_entries(conn, &rows).await
+        Ok(with_entries(&mut *self.conn, &rows).await?.pop())
+    }
+
+    /// Races of a task of which worktrees may be left, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn uncleared(&mut self, task: &TaskId) -> Result<Vec<Race>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM races WHERE task_id = ?1 AND cleared = 0 ORDER BY number")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        with_entries(&mut *self.conn, &rows).await
+    }
+
+    /// Races whose losers are kept for a while, the first to go first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn kept(&mut self) -> Result<Vec<Race>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM races WHERE losers_until IS NOT NULL ORDER BY losers_until")
+            .fetch_all(&mut *self.conn)
+            .await?;
+        with_entries(&mut *self.conn, &rows).await
+    }
+
+    /// Whether a task is being raced.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn is_open(&mut self, task: &TaskId) -> Result<bool, StoreError> {
+        let open = self.last(task).await?;
+        Ok(open.is_some_and(|race| matches!(race.status, RaceStatus::Running | RaceStatus::AwaitingCrown)))
+    }
+
+    /// When the losers of some race go next.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn next_to_go(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.kept().await?.first().and_then(|race| race.losers_until))
+    }
 }
 
-/// Notes that no worktree of a race is left.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn set_cleared(conn: &mut SqliteConnection, race: &RaceId) -> Result<(), StoreError> {
-    sqlx::query("UPDATE races SET cleared = 1 WHERE id = ?1").bind(race.as_str()).execute(conn).await?;
-    Ok(())
-}
-
-/// Races whose losers are kept for a while, the first to go first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn kept(conn: &mut SqliteConnection) -> Result<Vec<Race>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM races WHERE losers_until IS NOT NULL ORDER BY losers_until")
-        .fetch_all(&mut *conn)
+impl RacesMut<'_> {
+    /// Inserts or rewrites a race with its entries.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put(&mut self, race: &Race) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO races (id, task_id, number, status, base_commit, reviewer_enabled, max_parallel, timeout_sec, human_crown,
+             keep_losers_days, election, winner, crowned_by, error, started_at, finished_at, losers_until, name_decides)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             ON CONFLICT (id) DO UPDATE SET status = ?4, election = ?11, winner = ?12, crowned_by = ?13, error = ?14,
+             finished_at = ?16, losers_until = ?17",
+        )
+        .bind(race.id.as_str())
+        .bind(race.task_id.as_str())
+        .bind(race.number)
+        .bind(race.status.as_str())
+        .bind(&race.base_commit)
+        .bind(race.reviewer_enabled)
+        .bind(race.max_parallel)
+        .bind(race.timeout_sec)
+        .bind(race.human_crown)
+        .bind(race.keep_losers_days)
+        .bind(json_opt(race.election().as_ref())?)
+        .bind(&race.winner)
+        .bind(json_opt(race.crowned_by.as_ref())?)
+        .bind(self.tx.text_opt(race.error.as_ref()))
+        .bind(race.started_at.0)
+        .bind(race.finished_at.map(|at| at.0))
+        .bind(race.losers_until.map(|at| at.0))
+        .bind(race.name_decides)
+        .execute(self.tx.sqlite())
         .await?;
-    with_entries(conn, &rows).await
-}
+        for entry in &race.entries {
+            self.put_entry(&race.id, entry).await?;
+        }
+        Ok(())
+    }
 
-/// Whether a task is being raced.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn is_open(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool, StoreError> {
-    let open = last(conn, task).await?;
-    Ok(open.is_some_and(|race| matches!(race.status, RaceStatus::Running | RaceStatus::AwaitingCrown)))
+    /// Inserts or rewrites an entry.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put_entry(&mut self, race: &RaceId, e: &RaceEntry) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO race_entries (race_id, name, strategy, task_id, status, reason, gate, reviewer_score, cost_micro_usd, duration_ms,
+             diff_files, diff_added, diff_removed, commit_id, branch, started_at, finished_at, checks)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             ON CONFLICT (race_id, name) DO UPDATE SET status = ?5, reason = ?6, gate = ?7, reviewer_score = ?8, cost_micro_usd = ?9,
+             duration_ms = ?10, diff_files = ?11, diff_added = ?12, diff_removed = ?13, commit_id = ?14, branch = ?15,
+             started_at = ?16, finished_at = ?17, checks = ?18",
+        )
+        .bind(race.as_str())
+        .bind(&e.strategy)
+        .bind(json(&e.how())?)
+        .bind(e.task_id.as_str())
+        .bind(e.status.as_str())
+        .bind(self.tx.text_opt(e.reason.as_ref()))
+        .bind(e.gate.as_str())
+        .bind(e.score)
+        .bind(e.cost_micro_usd.map(|cost| i64::try_from(cost).unwrap_or(i64::MAX)))
+        .bind(e.duration_ms)
+        .bind(e.diff_stat.map(|stat| stat.files))
+        .bind(e.diff_stat.map(|stat| stat.added))
+        .bind(e.diff_stat.map(|stat| stat.removed))
+        .bind(&e.commit)
+        .bind(&e.branch)
+        .bind(e.started_at.map(|at| at.0))
+        .bind(e.finished_at.map(|at| at.0))
+        .bind(e.checks)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
+
+    /// Notes that no worktree of a race is left.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_cleared(&mut self, race: &RaceId) -> Result<(), StoreError> {
+        sqlx::query("UPDATE races SET cleared = 1 WHERE id = ?1")
+            .bind(race.as_str())
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
 }
 
 async fn with_entries(conn: &mut SqliteConnection, rows: &[SqliteRow]) -> Result<Vec<Race>, StoreError> {
@@ -303,12 +313,4 @@ fn read_entry(row: &SqliteRow) -> Result<RaceEntry, StoreError> {
         finished_at: c.time_opt("finished_at")?,
         ..RaceEntry::queued(c.json("strategy")?, c.text("task_id")?)
     })
-}
-
-/// When the losers of some race go next.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn next_to_go(conn: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
-    Ok(kept(conn).await?.first().and_then(|race| race.losers_until))
 }

@@ -2,100 +2,109 @@
 
 use forge_model::ids::{AgentId, ProjectId, TaskId};
 use forge_model::time::Timestamp;
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::Row as _;
 
 use crate::StoreError;
 
-/// Gives a task a place of an agent; a task that has one keeps it.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn take(
-    conn: &mut SqliteConnection,
-    task: &TaskId,
-    project: &ProjectId,
-    agent: &AgentId,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO slots (task_id, project_id, agent_id, acquired_at) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (task_id) DO UPDATE SET agent_id = ?3",
-    )
-    .bind(task.as_str())
-    .bind(project.as_str())
-    .bind(agent.as_str())
-    .bind(now.0)
-    .execute(conn)
-    .await?;
-    Ok(())
-}
+handles!(slots() -> Slots, slots_mut() -> SlotsMut);
 
-/// Takes a task's place back; says whether it had one.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn release(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool, StoreError> {
-    let done = sqlx::query("DELETE FROM slots WHERE task_id = ?1").bind(task.as_str()).execute(conn).await?;
-    Ok(done.rows_affected() > 0)
-}
+impl Slots<'_> {
+    /// The agent whose place a task has.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn holder(&mut self, task: &TaskId) -> Result<Option<AgentId>, StoreError> {
+        let row = sqlx::query("SELECT agent_id FROM slots WHERE task_id = ?1")
+            .bind(task.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        Ok(row.map(|row| AgentId(row.get(0))))
+    }
 
-/// The agent whose place a task has.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn holder(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<AgentId>, StoreError> {
-    let row = sqlx::query("SELECT agent_id FROM slots WHERE task_id = ?1")
-        .bind(task.as_str())
-        .fetch_optional(conn)
+    /// How many places of an agent, and of a project, are taken by other tasks.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn taken(
+        &mut self,
+        agent: &AgentId,
+        project: &ProjectId,
+        except: &TaskId,
+    ) -> Result<(u32, u32), StoreError> {
+        let row = sqlx::query(
+            "SELECT (SELECT count(*) FROM slots WHERE agent_id = ?1 AND task_id <> ?3) AS agent,
+                    (SELECT count(*) FROM slots WHERE project_id = ?2 AND task_id <> ?3) AS project",
+        )
+        .bind(agent.as_str())
+        .bind(project.as_str())
+        .bind(except.as_str())
+        .fetch_one(&mut *self.conn)
         .await?;
-    Ok(row.map(|row| AgentId(row.get(0))))
+        Ok((row.try_get("agent")?, row.try_get("project")?))
+    }
+
+    /// How many places of an agent, and of a project, are taken or asked for by other tasks.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn spoken_for(
+        &mut self,
+        agent: &AgentId,
+        project: &ProjectId,
+        except: &TaskId,
+    ) -> Result<(u32, u32), StoreError> {
+        let row = sqlx::query(
+            "WITH asked AS (
+               SELECT s.task_id AS task, t.project_id AS project, r.agent_id AS agent FROM steps s
+               JOIN tasks t ON t.id = s.task_id JOIN task_roles r ON r.task_id = s.task_id AND r.agent_id IS NOT NULL
+               WHERE s.kind = 'admit' AND s.status <> 'done'
+               UNION SELECT task_id, project_id, agent_id FROM slots
+             ) SELECT (SELECT count(DISTINCT task) FROM asked WHERE agent = ?1 AND task <> ?3) AS agent,
+                      (SELECT count(DISTINCT task) FROM asked WHERE project = ?2 AND task <> ?3) AS project",
+        )
+        .bind(agent.as_str())
+        .bind(project.as_str())
+        .bind(except.as_str())
+        .fetch_one(&mut *self.conn)
+        .await?;
+        Ok((row.try_get("agent")?, row.try_get("project")?))
+    }
 }
 
-/// How many places of an agent, and of a project, are taken by other tasks.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn taken(
-    conn: &mut SqliteConnection,
-    agent: &AgentId,
-    project: &ProjectId,
-    except: &TaskId,
-) -> Result<(u32, u32), StoreError> {
-    let row = sqlx::query(
-        "SELECT (SELECT count(*) FROM slots WHERE agent_id = ?1 AND task_id <> ?3) AS agent,
-                (SELECT count(*) FROM slots WHERE project_id = ?2 AND task_id <> ?3) AS project",
-    )
-    .bind(agent.as_str())
-    .bind(project.as_str())
-    .bind(except.as_str())
-    .fetch_one(conn)
-    .await?;
-    Ok((row.try_get("agent")?, row.try_get("project")?))
-}
+impl SlotsMut<'_> {
+    /// Gives a task a place of an agent; a task that has one keeps it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn take(
+        &mut self,
+        task: &TaskId,
+        project: &ProjectId,
+        agent: &AgentId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO slots (task_id, project_id, agent_id, acquired_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (task_id) DO UPDATE SET agent_id = ?3",
+        )
+        .bind(task.as_str())
+        .bind(project.as_str())
+        .bind(agent.as_str())
+        .bind(now.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 
-/// How many places of an agent, and of a project, are taken or asked for by other tasks.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn spoken_for(
-    conn: &mut SqliteConnection,
-    agent: &AgentId,
-    project: &ProjectId,
-    except: &TaskId,
-) -> Result<(u32, u32), StoreError> {
-    let row = sqlx::query(
-        "WITH asked AS (
-           SELECT s.task_id AS task, t.project_id AS project, r.agent_id AS agent FROM steps s
-           JOIN tasks t ON t.id = s.task_id JOIN task_roles r ON r.task_id = s.task_id AND r.agent_id IS NOT NULL
-           WHERE s.kind = 'admit' AND s.status <> 'done'
-           UNION SELECT task_id, project_id, agent_id FROM slots
-         ) SELECT (SELECT count(DISTINCT task) FROM asked WHERE agent = ?1 AND task <> ?3) AS agent,
-                  (SELECT count(DISTINCT task) FROM asked WHERE project = ?2 AND task <> ?3) AS project",
-    )
-    .bind(agent.as_str())
-    .bind(project.as_str())
-    .bind(except.as_str())
-    .fetch_one(conn)
-    .await?;
-    Ok((row.try_get("agent")?, row.try_get("project")?))
+    /// Takes a task's place back; says whether it had one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn release(&mut self, task: &TaskId) -> Result<bool, StoreError> {
+        let done = sqlx::query("DELETE FROM slots WHERE task_id = ?1")
+            .bind(task.as_str())
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(done.rows_affected() > 0)
+    }
 }

@@ -5,12 +5,14 @@ use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use forge_model::workflow::{Action, Audience, OnFailure};
 use serde_json::Value;
-use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
+use sqlx::{Row as _, sqlite::SqliteRow};
 
 use crate::{
-    StoreError, Tx,
+    StoreError,
     row::{Columns, json_opt},
 };
+
+handles!(steps() -> Steps, steps_mut() -> StepsMut);
 
 /// A step as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,221 +85,217 @@ impl StepRow {
     }
 }
 
-/// Appends a step; its `id` is set.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(tx: &mut Tx, s: &mut StepRow) -> Result<(), StoreError> {
-    let row = sqlx::query(
-        "INSERT INTO steps (task_id, transition_seq, execution_id, state, kind, phase, action, params, on_failure, applies_to,
-         status, outcome, reason, log_id, not_before, runs, started_at, finished_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) RETURNING id",
-    )
-    .bind(s.task_id.as_str())
-    .bind(s.transition_seq)
-    .bind(s.execution_id.as_ref().map(ExecutionId::as_str))
-    .bind(&s.state)
-    .bind(s.kind.as_str())
-    .bind(&s.phase)
-    .bind(s.action.map(Action::as_str))
-    .bind(json_opt(s.params.as_ref())?)
-    .bind(json_opt(s.on_failure.as_ref())?)
-    .bind(s.applies_to.as_str())
-    .bind(s.status.as_str())
-    .bind(s.outcome.map(StepOutcome::as_str))
-    .bind(tx.text_opt(s.reason.as_ref()))
-    .bind(&s.log_id)
-    .bind(s.not_before.map(|time| time.0))
-    .bind(s.runs)
-    .bind(s.started_at.map(|time| time.0))
-    .bind(s.finished_at.map(|time| time.0))
-    .fetch_one(&mut **tx)
-    .await?;
-    s.id = row.get(0);
-    Ok(())
-}
+impl Steps<'_> {
+    /// The next step of a task that is not over.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn next(&mut self, task: &TaskId) -> Result<Option<StepRow>, StoreError> {
+        let row =
+            sqlx::query("SELECT * FROM steps WHERE task_id = ?1 AND status <> 'done' ORDER BY id LIMIT 1")
+                .bind(task.as_str())
+                .fetch_optional(&mut *self.conn)
+                .await?;
+        row.as_ref().map(read).transpose()
+    }
 
-/// Writes how far a step has come.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn update(tx: &mut Tx, s: &StepRow) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE steps SET status = ?2, outcome = ?3, reason = ?4, log_id = ?5, not_before = ?6, runs = ?7, started_at = ?8,
-         finished_at = ?9, params = ?10, execution_id = ?11 WHERE id = ?1",
-    )
-    .bind(s.id)
-    .bind(s.status.as_str())
-    .bind(s.outcome.map(StepOutcome::as_str))
-    .bind(tx.text_opt(s.reason.as_ref()))
-    .bind(&s.log_id)
-    .bind(s.not_before.map(|time| time.0))
-    .bind(s.runs)
-    .bind(s.started_at.map(|time| time.0))
-    .bind(s.finished_at.map(|time| time.0))
-    .bind(json_opt(s.params.as_ref())?)
-    .bind(s.execution_id.as_ref().map(ExecutionId::as_str))
-    .execute(&mut **tx)
-    .await?;
-    Ok(())
-}
+    /// Whether anything is still to be done for a task.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn any_open(&mut self, task: &TaskId) -> Result<bool, StoreError> {
+        Ok(self.next(task).await?.is_some())
+    }
 
-/// The next step of a task that is not over.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn next(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<StepRow>, StoreError> {
-    let row = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 AND status <> 'done' ORDER BY id LIMIT 1")
+    /// The tasks for which something is still to be done: first those that were at it, then by age.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn tasks_with_open(&mut self) -> Result<Vec<TaskId>, StoreError> {
+        let rows = sqlx::query("SELECT task_id FROM steps WHERE status <> 'done' GROUP BY task_id ORDER BY max(status = 'running') DESC, min(id)")
+            .fetch_all(&mut *self.conn)
+            .await?;
+        Ok(rows.iter().map(|row| TaskId(row.get(0))).collect())
+    }
+
+    /// The steps of a task that are not over, in order.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn open(&mut self, task: &TaskId) -> Result<Vec<StepRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 AND status <> 'done' ORDER BY id")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// Whether the hooks that hear of stopped work were queued since the state's barrier was last set up. Never
+    /// so for a state without a barrier.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn is_work_stopped(&mut self, task: &TaskId, state: &str) -> Result<bool, StoreError> {
+        let row = sqlx::query(
+            "SELECT coalesce(max(CASE WHEN kind = 'hook' AND phase = 'on_work_stop' THEN id END)
+             > max(CASE WHEN kind = 'clear_barrier' THEN id END), 0) FROM steps WHERE task_id = ?1 AND state = ?2",
+        )
         .bind(task.as_str())
-        .fetch_optional(conn)
+        .bind(state)
+        .fetch_one(&mut *self.conn)
         .await?;
-    row.as_ref().map(read).transpose()
-}
+        Ok(row.get::<i64, _>(0) != 0)
+    }
 
-/// Whether anything is still to be done for a task.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn any_open(conn: &mut SqliteConnection, task: &TaskId) -> Result<bool, StoreError> {
-    Ok(next(conn, task).await?.is_some())
-}
+    /// The steps of a task, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self, task: &TaskId) -> Result<Vec<StepRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 ORDER BY id")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read).collect()
+    }
 
-/// The tasks for which something is still to be done: first those that were at it, then by age.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn tasks_with_open(conn: &mut SqliteConnection) -> Result<Vec<TaskId>, StoreError> {
-    let rows = sqlx::query("SELECT task_id FROM steps WHERE status <> 'done' GROUP BY task_id ORDER BY max(status = 'running') DESC, min(id)")
-        .fetch_all(conn)
+    /// Whether a step of any task has a log of that name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn has_log(&mut self, log_id: &str) -> Result<bool, StoreError> {
+        let row = sqlx::query("SELECT 1 FROM steps WHERE log_id = ?1 LIMIT 1")
+            .bind(log_id)
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        Ok(row.is_some())
+    }
+
+    /// The begun merges that are not over, in the order in which they were begun.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn merging(&mut self) -> Result<Vec<StepRow>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM steps WHERE status <> 'done' AND action = 'run_merge' AND started_at IS NOT NULL ORDER BY started_at, id",
+        )
+        .fetch_all(&mut *self.conn)
         .await?;
-    Ok(rows.iter().map(|row| TaskId(row.get(0))).collect())
-}
+        rows.iter().map(read).collect()
+    }
 
-/// The steps of a task that are not over, in order.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn open(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<StepRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 AND status <> 'done' ORDER BY id")
-        .bind(task.as_str())
-        .fetch_all(conn)
-        .await?;
-    rows.iter().map(read).collect()
-}
-
-/// Whether the hooks that hear of stopped work were queued since the state's barrier was last set up. Never
-/// so for a state without a barrier.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn is_work_stopped(
-    conn: &mut SqliteConnection,
-    task: &TaskId,
-    state: &str,
-) -> Result<bool, StoreError> {
-    let row = sqlx::query(
-        "SELECT coalesce(max(CASE WHEN kind = 'hook' AND phase = 'on_work_stop' THEN id END)
-         > max(CASE WHEN kind = 'clear_barrier' THEN id END), 0) FROM steps WHERE task_id = ?1 AND state = ?2",
-    )
-    .bind(task.as_str())
-    .bind(state)
-    .fetch_one(conn)
-    .await?;
-    Ok(row.get::<i64, _>(0) != 0)
-}
-
-/// Ends every open step of a task without running it. Not among them: the cleanup of worktrees, hooks of
-/// events that have happened, and hooks that run beside everything else. A blocking hook that was running
-/// was cut short.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn skip_open(
-    conn: &mut SqliteConnection,
-    task: &TaskId,
-    reason: &str,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE steps SET status = 'done', finished_at = ?3,
-         outcome = CASE WHEN kind = 'hook' AND status = 'running' THEN 'failed' ELSE 'skipped' END,
-         reason = CASE WHEN kind = 'hook' AND status = 'running' THEN 'interrupted' ELSE ?2 END
-         WHERE task_id = ?1 AND status <> 'done' AND kind <> 'cleanup' AND NOT (kind = 'hook' AND (
-           (status = 'pending' AND phase <> 'before_work') OR (status = 'running' AND on_failure IS NULL)))",
-    )
-    .bind(task.as_str())
-    .bind(reason)
-    .bind(now.0)
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// The steps of a task, oldest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<StepRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM steps WHERE task_id = ?1 ORDER BY id")
-        .bind(task.as_str())
-        .fetch_all(conn)
-        .await?;
-    rows.iter().map(read).collect()
-}
-
-/// Whether a step of any task has a log of that name.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn has_log(conn: &mut SqliteConnection, log_id: &str) -> Result<bool, StoreError> {
-    let row = sqlx::query("SELECT 1 FROM steps WHERE log_id = ?1 LIMIT 1")
+    /// The task that a log belongs to: that of a step, a check or a set-up. A check's log is named for its review:
+    /// others may show it, too.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn task_of_log(&mut self, log_id: &str) -> Result<Option<TaskId>, StoreError> {
+        let row = sqlx::query(
+            "SELECT task_id FROM steps WHERE log_id = ?1
+             UNION ALL SELECT task_id FROM reviews WHERE id = ?2
+             UNION ALL SELECT task_id FROM workspaces WHERE ?1 LIKE 'setup-' || id || '-%' LIMIT 1",
+        )
         .bind(log_id)
-        .fetch_optional(conn)
+        .bind(log_id.strip_prefix("check-").and_then(|rest| rest.rsplit_once('-')).map(|(review, _)| review))
+        .fetch_optional(&mut *self.conn)
         .await?;
-    Ok(row.is_some())
+        Ok(row.map(|row| TaskId(row.get(0))))
+    }
+
+    /// How the steps of one move ended, by action.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn of_transition(&mut self, seq: i64) -> Result<Vec<StepRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM steps WHERE transition_seq = ?1 ORDER BY id")
+            .bind(seq)
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read).collect()
+    }
 }
 
-/// The begun merges that are not over, in the order in which they were begun.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn merging(conn: &mut SqliteConnection) -> Result<Vec<StepRow>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT * FROM steps WHERE status <> 'done' AND action = 'run_merge' AND started_at IS NOT NULL ORDER BY started_at, id",
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.iter().map(read).collect()
-}
-
-/// The task that a log belongs to: that of a step, a check or a set-up. A check's log is named for its review:
-/// others may show it, too.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn task_of_log(conn: &mut SqliteConnection, log_id: &str) -> Result<Option<TaskId>, StoreError> {
-    let row = sqlx::query(
-        "SELECT task_id FROM steps WHERE log_id = ?1
-         UNION ALL SELECT task_id FROM reviews WHERE id = ?2
-         UNION ALL SELECT task_id FROM workspaces WHERE ?1 LIKE 'setup-' || id || '-%' LIMIT 1",
-    )
-    .bind(log_id)
-    .bind(log_id.strip_prefix("check-").and_then(|rest| rest.rsplit_once('-')).map(|(review, _)| review))
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| TaskId(row.get(0))))
-}
-
-/// How the steps of one move ended, by action.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn of_transition(conn: &mut SqliteConnection, seq: i64) -> Result<Vec<StepRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM steps WHERE transition_seq = ?1 ORDER BY id")
-        .bind(seq)
-        .fetch_all(conn)
+impl StepsMut<'_> {
+    /// Appends a step; its `id` is set.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, s: &mut StepRow) -> Result<(), StoreError> {
+        let row = sqlx::query(
+            "INSERT INTO steps (task_id, transition_seq, execution_id, state, kind, phase, action, params, on_failure, applies_to,
+             status, outcome, reason, log_id, not_before, runs, started_at, finished_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) RETURNING id",
+        )
+        .bind(s.task_id.as_str())
+        .bind(s.transition_seq)
+        .bind(s.execution_id.as_ref().map(ExecutionId::as_str))
+        .bind(&s.state)
+        .bind(s.kind.as_str())
+        .bind(&s.phase)
+        .bind(s.action.map(Action::as_str))
+        .bind(json_opt(s.params.as_ref())?)
+        .bind(json_opt(s.on_failure.as_ref())?)
+        .bind(s.applies_to.as_str())
+        .bind(s.status.as_str())
+        .bind(s.outcome.map(StepOutcome::as_str))
+        .bind(self.tx.text_opt(s.reason.as_ref()))
+        .bind(&s.log_id)
+        .bind(s.not_before.map(|time| time.0))
+        .bind(s.runs)
+        .bind(s.started_at.map(|time| time.0))
+        .bind(s.finished_at.map(|time| time.0))
+        .fetch_one(self.tx.sqlite())
         .await?;
-    rows.iter().map(read).collect()
+        s.id = row.get(0);
+        Ok(())
+    }
+
+    /// Writes how far a step has come.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn update(&mut self, s: &StepRow) -> Result<(), StoreError> {
+        sqlx::query(
+            "UPDATE steps SET status = ?2, outcome = ?3, reason = ?4, log_id = ?5, not_before = ?6, runs = ?7, started_at = ?8,
+             finished_at = ?9, params = ?10, execution_id = ?11 WHERE id = ?1",
+        )
+        .bind(s.id)
+        .bind(s.status.as_str())
+        .bind(s.outcome.map(StepOutcome::as_str))
+        .bind(self.tx.text_opt(s.reason.as_ref()))
+        .bind(&s.log_id)
+        .bind(s.not_before.map(|time| time.0))
+        .bind(s.runs)
+        .bind(s.started_at.map(|time| time.0))
+        .bind(s.finished_at.map(|time| time.0))
+        .bind(json_opt(s.params.as_ref())?)
+        .bind(s.execution_id.as_ref().map(ExecutionId::as_str))
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
+
+    /// Ends every open step of a task without running it. Not among them: the cleanup of worktrees, hooks of
+    /// events that have happened, and hooks that run beside everything else. A blocking hook that was running
+    /// was cut short.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn skip_open(&mut self, task: &TaskId, reason: &str, now: Timestamp) -> Result<(), StoreError> {
+        sqlx::query(
+            "UPDATE steps SET status = 'done', finished_at = ?3,
+             outcome = CASE WHEN kind = 'hook' AND status = 'running' THEN 'failed' ELSE 'skipped' END,
+             reason = CASE WHEN kind = 'hook' AND status = 'running' THEN 'interrupted' ELSE ?2 END
+             WHERE task_id = ?1 AND status <> 'done' AND kind <> 'cleanup' AND NOT (kind = 'hook' AND (
+               (status = 'pending' AND phase <> 'before_work') OR (status = 'running' AND on_failure IS NULL)))",
+        )
+        .bind(task.as_str())
+        .bind(reason)
+        .bind(now.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<StepRow, StoreError> {

@@ -6,12 +6,14 @@ use forge_model::actor::Actor;
 use forge_model::ids::{TaskId, TransitionId};
 use forge_model::time::Timestamp;
 use forge_model::workflow::Audience;
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqliteConnection, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
 
 use crate::{
-    StoreError, Tx,
+    StoreError,
     row::{Columns, push_list},
 };
+
+handles!(transitions() -> Transitions, transitions_mut() -> TransitionsMut);
 
 /// A move as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,103 +44,114 @@ pub struct TransitionRow {
     pub at: Timestamp,
 }
 
-/// Inserts a move; its `seq` is set.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn insert(tx: &mut Tx, t: &mut TransitionRow) -> Result<(), StoreError> {
-    // What a person typed is the person's.
-    let reason = match t.actor {
-        Actor::User { .. } => t.reason.as_deref().map(Cow::Borrowed),
-        Actor::Agent { .. } | Actor::System { .. } => tx.text_opt(t.reason.as_ref()),
-    };
-    let row = sqlx::query(
-        "INSERT INTO transitions (id, task_id, from_state, to_state, trigger, actor, audience, reason, rejection, cascade_depth, at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING seq",
-    )
-    .bind(t.id.as_str())
-    .bind(t.task_id.as_str())
-    .bind(&t.from)
-    .bind(&t.to)
-    .bind(&t.trigger)
-    .bind(t.actor.to_string())
-    .bind(t.audience.as_str())
-    .bind(reason)
-    .bind(t.rejection)
-    .bind(t.cascade_depth)
-    .bind(t.at.0)
-    .fetch_one(&mut **tx)
-    .await?;
-    t.seq = row.get(0);
-    Ok(())
+impl Transitions<'_> {
+    /// The latest move of a task.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn last(&mut self, task: &TaskId) -> Result<Option<TransitionRow>, StoreError> {
+        let row = sqlx::query("SELECT * FROM transitions WHERE task_id = ?1 ORDER BY seq DESC LIMIT 1")
+            .bind(task.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// One move by its number.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, seq: i64) -> Result<Option<TransitionRow>, StoreError> {
+        let row = sqlx::query("SELECT * FROM transitions WHERE seq = ?1")
+            .bind(seq)
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// All moves of a task, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self, task: &TaskId) -> Result<Vec<TransitionRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM transitions WHERE task_id = ?1 ORDER BY seq")
+            .bind(task.as_str())
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// The number of the newest move of any task.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn max_seq(&mut self) -> Result<i64, StoreError> {
+        Ok(sqlx::query("SELECT coalesce(max(seq), 0) FROM transitions")
+            .fetch_one(&mut *self.conn)
+            .await?
+            .get(0))
+    }
+
+    /// What counts against the budgets of many tasks: rejections, and entries into a state, each after the
+    /// task's own boundary.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn spent(
+        &mut self,
+        tasks: &[TaskId],
+        merge_failed: Option<&str>,
+    ) -> Result<HashMap<TaskId, (u32, u32)>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT x.task_id, sum(x.rejection) AS rejections, sum(x.to_state = ",
+        );
+        query.push_bind(merge_failed.unwrap_or("").to_owned());
+        query.push(
+            ") AS failed_merges FROM transitions x JOIN tasks t ON t.id = x.task_id AND x.seq > t.budget_boundary WHERE x.task_id IN ",
+        );
+        push_list(&mut query, tasks)?;
+        query.push(" GROUP BY x.task_id");
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter()
+            .map(|row| {
+                let c = Columns(row);
+                Ok((c.text("task_id")?, (c.int("rejections")?, c.int("failed_merges")?)))
+            })
+            .collect()
+    }
 }
 
-/// The latest move of a task.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn last(conn: &mut SqliteConnection, task: &TaskId) -> Result<Option<TransitionRow>, StoreError> {
-    let row = sqlx::query("SELECT * FROM transitions WHERE task_id = ?1 ORDER BY seq DESC LIMIT 1")
-        .bind(task.as_str())
-        .fetch_optional(conn)
+impl TransitionsMut<'_> {
+    /// Inserts a move; its `seq` is set.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn insert(&mut self, t: &mut TransitionRow) -> Result<(), StoreError> {
+        // What a person typed is the person's.
+        let reason = match t.actor {
+            Actor::User { .. } => t.reason.as_deref().map(Cow::Borrowed),
+            Actor::Agent { .. } | Actor::System { .. } => self.tx.text_opt(t.reason.as_ref()),
+        };
+        let row = sqlx::query(
+            "INSERT INTO transitions (id, task_id, from_state, to_state, trigger, actor, audience, reason, rejection, cascade_depth, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING seq",
+        )
+        .bind(t.id.as_str())
+        .bind(t.task_id.as_str())
+        .bind(&t.from)
+        .bind(&t.to)
+        .bind(&t.trigger)
+        .bind(t.actor.to_string())
+        .bind(t.audience.as_str())
+        .bind(reason)
+        .bind(t.rejection)
+        .bind(t.cascade_depth)
+        .bind(t.at.0)
+        .fetch_one(self.tx.sqlite())
         .await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// One move by its number.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn get(conn: &mut SqliteConnection, seq: i64) -> Result<Option<TransitionRow>, StoreError> {
-    let row = sqlx::query("SELECT * FROM transitions WHERE seq = ?1").bind(seq).fetch_optional(conn).await?;
-    row.as_ref().map(read).transpose()
-}
-
-/// All moves of a task, oldest first.
-///
-/// # Errors
-/// When they cannot be read.
-pub async fn list(conn: &mut SqliteConnection, task: &TaskId) -> Result<Vec<TransitionRow>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM transitions WHERE task_id = ?1 ORDER BY seq")
-        .bind(task.as_str())
-        .fetch_all(conn)
-        .await?;
-    rows.iter().map(read).collect()
-}
-
-/// The number of the newest move of any task.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn max_seq(conn: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(sqlx::query("SELECT coalesce(max(seq), 0) FROM transitions").fetch_one(conn).await?.get(0))
-}
-
-/// What counts against the budgets of many tasks: rejections, and entries into a state, each after the
-/// task's own boundary.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn spent(
-    conn: &mut SqliteConnection,
-    tasks: &[TaskId],
-    merge_failed: Option<&str>,
-) -> Result<HashMap<TaskId, (u32, u32)>, StoreError> {
-    let mut query =
-        QueryBuilder::<Sqlite>::new("SELECT x.task_id, sum(x.rejection) AS rejections, sum(x.to_state = ");
-    query.push_bind(merge_failed.unwrap_or("").to_owned());
-    query.push(
-        ") AS failed_merges FROM transitions x JOIN tasks t ON t.id = x.task_id AND x.seq > t.budget_boundary WHERE x.task_id IN ",
-    );
-    push_list(&mut query, tasks)?;
-    query.push(" GROUP BY x.task_id");
-    let rows = query.build().fetch_all(conn).await?;
-    rows.iter()
-        .map(|row| {
-            let c = Columns(row);
-            Ok((c.text("task_id")?, (c.int("rejections")?, c.int("failed_merges")?)))
-        })
-        .collect()
+        t.seq = row.get(0);
+        Ok(())
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<TransitionRow, StoreError> {

@@ -1,9 +1,11 @@
 //! `project_trust`: contents of startup files that a person trusted.
 
 use forge_model::{ids::ProjectId, time::Timestamp};
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::Row as _;
 
 use crate::StoreError;
+
+handles!(project_trust() -> ProjectTrust, project_trust_mut() -> ProjectTrustMut);
 
 /// A content of a startup file that a person trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,50 +20,54 @@ pub struct TrustRow {
     pub content: Option<Vec<u8>>,
 }
 
-/// Adds a content. One that was accepted before is accepted anew.
-///
-/// # Errors
-/// When it cannot be written.
-pub async fn put(
-    conn: &mut SqliteConnection,
-    project: &ProjectId,
-    row: &TrustRow,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO project_trust (project_id, path, sha256, commit_id, accepted_at, content)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (project_id, path, sha256) DO UPDATE SET commit_id = ?4, accepted_at = ?5, content = ?6",
-    )
-    .bind(project.as_str())
-    .bind(&row.path)
-    .bind(row.sha256.as_deref().unwrap_or_default())
-    .bind(&row.commit)
-    .bind(now.0)
-    .bind(&row.content)
-    .execute(conn)
-    .await?;
-    Ok(())
+impl ProjectTrust<'_> {
+    /// All that is accepted of a project, what was accepted last first.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn list(&mut self, project: &ProjectId) -> Result<Vec<TrustRow>, StoreError> {
+        let rows =
+            sqlx::query("SELECT * FROM project_trust WHERE project_id = ?1 ORDER BY accepted_at DESC, path")
+                .bind(project.as_str())
+                .fetch_all(&mut *self.conn)
+                .await?;
+        let read = |row: &sqlx::sqlite::SqliteRow| {
+            let sha256: String = row.try_get("sha256")?;
+            Ok(TrustRow {
+                path: row.try_get("path")?,
+                sha256: Some(sha256).filter(|it| !it.is_empty()),
+                commit: row.try_get("commit_id")?,
+                content: row.try_get("content")?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
 }
 
-/// All that is accepted of a project, what was accepted last first.
-///
-/// # Errors
-/// When it cannot be read.
-pub async fn list(conn: &mut SqliteConnection, project: &ProjectId) -> Result<Vec<TrustRow>, StoreError> {
-    let rows =
-        sqlx::query("SELECT * FROM project_trust WHERE project_id = ?1 ORDER BY accepted_at DESC, path")
-            .bind(project.as_str())
-            .fetch_all(conn)
-            .await?;
-    let read = |row: &sqlx::sqlite::SqliteRow| {
-        let sha256: String = row.try_get("sha256")?;
-        Ok(TrustRow {
-            path: row.try_get("path")?,
-            sha256: Some(sha256).filter(|it| !it.is_empty()),
-            commit: row.try_get("commit_id")?,
-            content: row.try_get("content")?,
-        })
-    };
-    rows.iter().map(read).collect()
+impl ProjectTrustMut<'_> {
+    /// Adds a content. One that was accepted before is accepted anew.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn put(
+        &mut self,
+        project: &ProjectId,
+        row: &TrustRow,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO project_trust (project_id, path, sha256, commit_id, accepted_at, content)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (project_id, path, sha256) DO UPDATE SET commit_id = ?4, accepted_at = ?5, content = ?6",
+        )
+        .bind(project.as_str())
+        .bind(&row.path)
+        .bind(row.sha256.as_deref().unwrap_or_default())
+        .bind(&row.commit)
+        .bind(now.0)
+        .bind(&row.content)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
 }

@@ -6,16 +6,18 @@ use super::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// A member, and the members it may depend on. What is decided sits left of what acts on it:
-/// model <- store, git, exec, hosts, demo <- agents <- engine <- api <- server <- the programs.
+/// model, exec <- prompt, reading, store, git, hosts, demo <- agents <- engine <- api <- server <- the programs.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-model", &[]),
     ("forge-store", &["forge-model"]),
-    ("forge-git", &["forge-model"]),
-    ("forge-exec", &["forge-model"]),
+    ("forge-git", &["forge-exec", "forge-model"]),
+    ("forge-exec", &[]),
     ("forge-hosts", &["forge-model"]),
-    ("forge-demo", &["forge-model"]),
+    ("forge-demo", &["forge-exec"]),
     ("forge-source", &[]),
-    ("forge-agents", &["forge-exec", "forge-model"]),
+    ("forge-prompt", &["forge-model"]),
+    ("forge-reading", &["forge-model"]),
+    ("forge-agents", &["forge-exec", "forge-model", "forge-prompt", "forge-reading"]),
     (
         "forge-engine",
         &[
@@ -24,6 +26,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-git",
             "forge-hosts",
             "forge-model",
+            "forge-prompt",
+            "forge-reading",
             "forge-source",
             "forge-store",
         ],
@@ -36,6 +40,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-git",
             "forge-hosts",
             "forge-model",
+            "forge-prompt",
+            "forge-reading",
             "forge-source",
             "forge-store",
         ],
@@ -43,7 +49,19 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
     ("forge-mcp", &["forge-api", "forge-model"]),
     ("forge-server", &["forge-api", "forge-engine", "forge-mcp", "forge-model"]),
-    ("forge-cli", &["forge-api", "forge-demo", "forge-engine", "forge-mcp", "forge-model", "forge-server"]),
+    (
+        "forge-cli",
+        &[
+            "forge-api",
+            "forge-demo",
+            "forge-engine",
+            "forge-exec",
+            "forge-mcp",
+            "forge-model",
+            "forge-reading",
+            "forge-server",
+        ],
+    ),
     ("forge-desktop", &["forge-api", "forge-demo", "forge-engine", "forge-model", "forge-server"]),
     ("xtask", &[]),
 ];
@@ -54,7 +72,10 @@ const MAY_KNOW_ALL: &[&str] = &["forge-testkit", "forge-tests"];
 /// Tests of any member may use these, whatever the table says.
 const FOR_TESTS_OF_ALL: &[&str] = &["forge-demo", "forge-testkit"];
 
-/// Checks every edge between members, and that the engine knows no window.
+/// Packages from outside that only one member may use.
+const USED_ONCE: &[(&str, &str)] = &[("sqlx", "forge-store")];
+
+/// Checks every edge between members, that packages of one member stay there, and that the engine knows no window.
 pub fn check(root: &Path, packages: &[Package]) -> Vec<Finding> {
     packages.iter().flat_map(|package| check_package(root, package)).collect()
 }
@@ -77,6 +98,13 @@ fn check_package(root: &Path, package: &Package) -> Vec<Finding> {
                 let message = format!("{} has no place in tidy's table of who may know whom", package.name);
                 findings.push(Finding::of_file(&manifest, message));
             }
+        }
+    }
+    for (name, owner) in USED_ONCE {
+        let uses = package.dependencies.iter().any(|dependency| dependency.name == *name);
+        if uses && package.name != *owner {
+            let message = format!("{} may not know {name}: only {owner} does", package.name);
+            findings.push(Finding::of_file(&manifest, message));
         }
     }
     if manifest.starts_with("src-tauri/crates/") {
@@ -138,6 +166,16 @@ mod tests {
                 vec!["src-tauri/crates/x/Cargo.toml: forge-engine may not know forge-api"],
             ),
             ("forge-engine", vec![("forge-testkit", Some("dev"))], vec![]),
+            (
+                "forge-engine",
+                vec![("sqlx", None)],
+                vec!["src-tauri/crates/x/Cargo.toml: forge-engine may not know sqlx: only forge-store does"],
+            ),
+            (
+                "forge-tests",
+                vec![("sqlx", Some("dev"))],
+                vec!["src-tauri/crates/x/Cargo.toml: forge-tests may not know sqlx: only forge-store does"],
+            ),
             (
                 "forge-engine",
                 vec![("forge-testkit", None)],

@@ -1,8 +1,22 @@
-//! Who imports whom in the UI: the host is known to the platform alone, and no feature knows another.
+//! Who imports whom in the UI: the host is known to the platform alone, each folder imports the folders
+//! below it, and no feature knows another.
 
 use super::Finding;
 
 const SOURCES: &str = "ui/src/";
+
+/// What each folder may import besides itself. Tests and what only tests import are free.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("platform", &[]),
+    ("store", &[]),
+    ("i18n", &[]),
+    ("api", &["platform"]),
+    ("components", &["api", "i18n", "styles"]),
+    ("draft", &["api", "components", "i18n", "styles"]),
+    ("domain", &["api", "components", "i18n", "platform", "store", "styles"]),
+    ("features", &["api", "app", "components", "domain", "draft", "i18n", "platform", "store", "styles"]),
+    ("app", &["api", "components", "domain", "draft", "features", "i18n", "platform", "store", "styles"]),
+];
 
 /// Checks the imports of one file of the UI; says nothing about other files.
 pub fn check(path: &str, text: &str) -> Vec<Finding> {
@@ -26,8 +40,22 @@ fn judge(within: &str, specifier: &str) -> Option<String> {
         return Some(format!("`{specifier}` is imported here; only platform/ knows the host"));
     }
     let target = resolve(within, specifier)?;
+    if let Some(message) = judge_layer(within, &target) {
+        return Some(message);
+    }
     let (here, there) = (feature(within)?, feature(&target)?);
     (here != there).then(|| format!("the feature {here} imports the feature {there}"))
+}
+
+fn judge_layer(within: &str, target: &str) -> Option<String> {
+    if within.contains(".test.") || within.contains("/testing/") {
+        return None;
+    }
+    let (here, there) = (within.split_once('/')?.0, target.split_once('/')?.0);
+    let (_, allowed) = LAYERS.iter().find(|(folder, _)| *folder == here)?;
+    let is_known = LAYERS.iter().any(|(folder, _)| *folder == there) || there == "test";
+    (is_known && here != there && !allowed.contains(&there))
+        .then(|| format!("{here}/ imports {there}/, which is not below it"))
 }
 
 /// The feature that a path within the sources belongs to.
@@ -101,6 +129,27 @@ mod tests {
                 Some("the feature board imports the feature task"),
             ),
             ("ui/src/app/screens.tsx", r##"lazy(() => import("#ui/features/task/Task.tsx"))"##, None),
+            (
+                "ui/src/domain/asks.ts",
+                r##"import { Task } from "#ui/features/task/Task.tsx";"##,
+                Some("domain/ imports features/, which is not below it"),
+            ),
+            (
+                "ui/src/components/Kbd.tsx",
+                r#"import { size } from "../domain/size.ts";"#,
+                Some("components/ imports domain/, which is not below it"),
+            ),
+            (
+                "ui/src/features/board/Card.tsx",
+                r##"import { sampleTask } from "#ui/test/sample.ts";"##,
+                Some("features/ imports test/, which is not below it"),
+            ),
+            (
+                "ui/src/domain/race/strategies.test.ts",
+                r##"import { sampleTask } from "#ui/test/sample.ts";"##,
+                None,
+            ),
+            ("ui/src/features/board/Card.tsx", r##"import { size } from "#ui/domain/size.ts";"##, None),
             ("ui/README.md", r#"import "@tauri-apps/api""#, None),
         ] {
             let found: Vec<String> = check(path, line).into_iter().map(|finding| finding.message).collect();

@@ -20,6 +20,7 @@ import { DiffLines } from "../conversation/DiffLines.tsx";
 import { miniDiff, pretty } from "../conversation/present.ts";
 import { useAction } from "../useAction.ts";
 import { askedOf, keyOf, optionFor } from "./asked.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Ask.module.css";
 
 export const askIcons: Readonly<Record<ApprovalKind, LucideIcon>> = {
@@ -39,7 +40,7 @@ function Subject({ approval }: { approval: Approval }) {
   const lines = useMemo(() => (diff === null ? [] : miniDiff(diff)), [diff]);
   return (
     <>
-      {reason && <p className={styles.reason}>{reason}</p>}
+      {reason && <p className={layout.prose}>{reason}</p>}
       {command !== null && command !== approval.title && (
         <CodeBlock code={command} maxHeight={160} wrap />
       )}

@@ -9,6 +9,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { LogDialog } from "../LogDialog.tsx";
 import { hookName } from "../timeline/steps.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./NeedBanner.module.css";
 
 /** Whether there is anything to be seen in it. */
@@ -37,7 +38,7 @@ export function EvidenceBlock({
         caption={
           caption ?? (
             <>
-              <span className={styles.command}>{command ?? t("task.evidence")}</span>
+              <span className={layout.truncate}>{command ?? t("task.evidence")}</span>
               {exit !== null && (
                 <Badge tone="danger">{t("conversation.exit", { code: exit })}</Badge>
               )}
@@ -95,24 +96,24 @@ export function HookEvidence({
         <dt>{t("task.hook.which")}</dt>
         <dd>
           {hookName(hook.event, hook.index, t)}
-          <code className={styles.quiet}>
+          <code className={layout.faint}>
             {hook.event}[{hook.index}]
           </code>
         </dd>
         <dt>{t("task.hook.command")}</dt>
         <dd>
-          <code className={styles.command}>{hook.command}</code>
+          <code className={layout.truncate}>{hook.command}</code>
         </dd>
         <dt>{t("task.hook.ended")}</dt>
         <dd>
           <Ending annotation={annotation} exit={evidence.exit_code} />
-          <span className={styles.quiet}>{t("task.hook.nobodyStarted")}</span>
+          <span className={layout.faint}>{t("task.hook.nobodyStarted")}</span>
         </dd>
       </dl>
       <EvidenceBlock
         taskId={taskId}
         evidence={{ ...evidence, command: hook.command }}
-        caption={<span className={styles.command}>{t("task.hook.output")}</span>}
+        caption={<span className={layout.truncate}>{t("task.hook.output")}</span>}
         openLabel={t("task.hook.openLog")}
       />
     </>

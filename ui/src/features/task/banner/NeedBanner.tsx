@@ -26,8 +26,8 @@ import type {
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
-import { askLine, mayAsk } from "#ui/app/asks.ts";
-import { TrustDialog } from "#ui/app/trust/TrustDialog.tsx";
+import { askLine, mayAsk } from "#ui/domain/asks.ts";
+import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
 import { focusAsk, useApprovals } from "../approvals/Asks.tsx";
 import { Decide } from "../review/Decide.tsx";
 import { showTab } from "../go.ts";

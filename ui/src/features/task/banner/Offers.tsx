@@ -1,7 +1,7 @@
 import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Offer } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
@@ -10,6 +10,7 @@ import { ActionError } from "../ActionError.tsx";
 import { WinnerForm } from "../race/WinnerForm.tsx";
 import type { Action } from "../useAction.ts";
 import { asksFirst, needsText, opensForm } from "./offers.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./NeedBanner.module.css";
 
 export interface OffersProps {
@@ -53,7 +54,7 @@ function OfferForm({
   const isMessage = offer.fields[0] === "message";
   return (
     <form
-      className={styles.form}
+      className={layout.stack3}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -69,8 +70,8 @@ function OfferForm({
         onChange={setText}
         onKeyDown={onKeyDown}
       />
-      {formNote && <p className={styles.quiet}>{formNote}</p>}
-      <div className={styles.buttons}>
+      {formNote && <p className={layout.faint}>{formNote}</p>}
+      <div className={layout.wrap2}>
         <Button
           size="sm"
           variant="primary"
@@ -116,7 +117,7 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
       ) : open ? (
         <OfferForm offer={open} {...form} onClose={() => setOpen(null)} />
       ) : (
-        <div className={styles.buttons}>
+        <div className={layout.wrap2}>
           {offers.map((offer, index) => (
             <Tooltip key={offer.verb} text={offer.why}>
               <Button

@@ -1,7 +1,7 @@
 /** The other tasks that a trouble is about, as links. */
 import { useTranslation } from "react-i18next";
 import type { Task } from "#ui/api/generated.ts";
-import { useStates } from "#ui/app/useStates.ts";
+import { useStates } from "#ui/domain/useStates.ts";
 import { pausedPart } from "../details/subtasks.ts";
 import { useSubtasks } from "../details/useSubtasks.ts";
 import { TaskLink, TaskLinks } from "../TaskLink.tsx";

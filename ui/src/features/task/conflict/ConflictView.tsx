@@ -15,6 +15,7 @@ import { PlaceView } from "./PlaceView.tsx";
 import { ThreeSides } from "./ThreeSides.tsx";
 import { placeOf, resolverOf, type Starts } from "./places.ts";
 import { kindWords } from "./words.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./ConflictView.module.css";
 
 /** So many files are open at first; the rest would only push them out of sight. */
@@ -67,7 +68,7 @@ function File({
       </header>
       {open && (
         <div className={styles.body}>
-          {missing && <p className={styles.note}>{t(`conflict.${missing}`, { target })}</p>}
+          {missing && <p className={layout.soft}>{t(`conflict.${missing}`, { target })}</p>}
           {places.length > 0 && (
             <ol className={styles.places}>
               {places.map((place, index) => (
@@ -83,7 +84,7 @@ function File({
             </ol>
           )}
           {places.length === 0 && !missing && (
-            <p className={styles.note}>{t("conflict.noPlaces")}</p>
+            <p className={layout.soft}>{t("conflict.noPlaces")}</p>
           )}
           <Button size="sm" aria-expanded={sides} onClick={() => setSides(!sides)}>
             {t(sides ? "conflict.hideSides" : "conflict.showSides")}
@@ -117,7 +118,7 @@ function Found({
       data-standing={standing}
       data-selectable
     >
-      <header className={styles.top}>
+      <header className={layout.stack1}>
         <h3 className={styles.title}>
           {over && (
             <Badge tone="success" icon={<CircleCheck />}>
@@ -133,7 +134,7 @@ function Found({
             ? t(`conflict.over.${standing}`, { target })
             : resolver && t(`conflict.who.${resolver}`, { target })}
         </p>
-        <p className={styles.commits}>
+        <p className={layout.note}>
           {t("conflict.commits")} <code>{conflict.target_commit.slice(0, 8)}</code>
           {conflict.source_commit && (
             <>

@@ -2,6 +2,7 @@
 import { useTranslation } from "react-i18next";
 import { whole } from "../numbers.ts";
 import { sideLines, type Block, type Place, type SideLines, type Starts } from "./places.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./PlaceView.module.css";
 
 function Lines({
@@ -34,7 +35,7 @@ function Lines({
         {"\n"}
       </span>
       {lines}
-      {lines.length === 0 && <i className={styles.nothing}>{t("conflict.nothing")}</i>}
+      {lines.length === 0 && <i className={layout.faint}>{t("conflict.nothing")}</i>}
     </code>
   );
 }

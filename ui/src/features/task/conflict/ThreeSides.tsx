@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, type RefObject, type UIEvent } from "react"
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { ConflictText } from "#ui/api/generated.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.tsx";

@@ -20,6 +20,7 @@ import type { LogStore } from "./logStore.ts";
 import { Asks, useApprovals } from "../approvals/Asks.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { useEarlierLogs, useFollowedLogs } from "./useLog.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Conversation.module.css";
 import rowStyles from "./Rows.module.css";
 
@@ -195,7 +196,7 @@ export function Conversation({ task, store, unfolded, start }: ConversationProps
     );
   }
   return (
-    <div className={styles.conversation}>
+    <div className={layout.column}>
       <Log
         task={task}
         executions={executions}

@@ -36,6 +36,7 @@ import {
   shortInput,
   stringIn,
 } from "./present.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Rows.module.css";
 
 interface RowProps {
@@ -147,7 +148,7 @@ function Reasoning({ row, log }: RowProps) {
         </>
       }
     >
-      <div className={styles.quiet}>
+      <div className={layout.soft}>
         <LongText body={row.body} log={log} seq={row.seq}>
           <Markdown source={text} onLink={onLink} />
         </LongText>
@@ -208,7 +209,7 @@ function FileChange({ row, log }: RowProps) {
       label={t("conversation.changes", { path })}
       note={
         <>
-          {change && <span className={styles.word}>{change}</span>}
+          {change && <span className={layout.faint}>{change}</span>}
           <Ended row={row} />
         </>
       }

@@ -18,6 +18,7 @@ import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { duration } from "#ui/components/time.ts";
 import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, milliseconds, money } from "../numbers.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./ExecutionHead.module.css";
 
 const looks: Readonly<Record<ExecutionStatus, { readonly tone: Tone; readonly icon: ReactNode }>> =
@@ -160,7 +161,7 @@ export function ExecutionHead({
   const output = usage.output ?? 0;
   return (
     <section className={styles.head}>
-      <div className={styles.top}>
+      <div className={layout.row3}>
         <span className={styles.icon} aria-hidden>
           <Bot />
         </span>
@@ -176,7 +177,7 @@ export function ExecutionHead({
         </Badge>
       </div>
       <p className={styles.facts}>
-        <span className={styles.cause}>{execution.cause}</span>
+        <span className={layout.soft}>{execution.cause}</span>
         <RelativeTime at={execution.started_at} />
         <Took execution={execution} />
         <Cost execution={execution} />
@@ -195,7 +196,7 @@ export function ExecutionHead({
           <CircleAlert aria-hidden />
           <div>
             <p>{execution.error.message}</p>
-            {execution.error.remedy && <p className={styles.remedy}>{execution.error.remedy}</p>}
+            {execution.error.remedy && <p className={layout.soft}>{execution.error.remedy}</p>}
           </div>
         </div>
       )}
@@ -204,7 +205,7 @@ export function ExecutionHead({
           <CircleAlert aria-hidden />
           <div>
             <p>{t("conversation.conflict", { target: execution.conflict.target })}</p>
-            <ul className={styles.paths}>
+            <ul className={layout.soft}>
               {execution.conflict.paths.map(({ path, kind }) => (
                 <li key={path}>
                   <code>{path}</code> {kind}

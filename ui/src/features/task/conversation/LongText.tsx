@@ -5,7 +5,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { TextLines } from "./TextLines.tsx";
 import { numberIn } from "./present.ts";
 import { useRowSurroundings } from "./RowContext.ts";

@@ -6,6 +6,7 @@ import { LongText } from "./LongText.tsx";
 import type { EntryRow } from "./log.ts";
 import { useUnfolded } from "./RowContext.ts";
 import { countLines, miniDiff } from "./present.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Rows.module.css";
 
 /** Short edits are open as they come; longer ones wait to be asked. */
@@ -39,7 +40,7 @@ export function MiniDiff({ row, log, diff, icon, path, note, label }: MiniDiffPr
           {icon}
         </span>
         <span className={styles.summary} data-mono>
-          <span className={styles.folder}>{folder}</span>
+          <span className={layout.faint}>{folder}</span>
           {path.slice(folder.length)}
         </span>
         <span className={styles.aside}>

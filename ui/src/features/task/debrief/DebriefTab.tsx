@@ -12,6 +12,7 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { hasDebrief, newestFirst } from "./debrief.ts";
 import { PostmortemPart } from "./PostmortemPart.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Debrief.module.css";
 
 function Note({ note }: { note: Trajectory }) {
@@ -23,12 +24,12 @@ function Note({ note }: { note: Trajectory }) {
     <section className={styles.part} aria-labelledby="debrief-note">
       <header className={styles.head}>
         <h3 id="debrief-note">{t("debrief.note")}</h3>
-        <span className={styles.quiet}>
+        <span className={layout.note}>
           {t("debrief.by", { name: by })} <RelativeTime at={note.at} />
         </span>
       </header>
       <Markdown source={note.text} onLink={(href) => void platform.openExternal(href)} />
-      {note.is_cut && <p className={styles.quiet}>{t("debrief.cut")}</p>}
+      {note.is_cut && <p className={layout.note}>{t("debrief.cut")}</p>}
     </section>
   );
 }

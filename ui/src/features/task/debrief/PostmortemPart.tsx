@@ -14,6 +14,7 @@ import { Table, type Column } from "#ui/components/Table.tsx";
 import { duration } from "#ui/components/time.ts";
 import { milliseconds, money } from "../numbers.ts";
 import { gateName } from "./debrief.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Debrief.module.css";
 
 const took = (count: number | null): string =>
@@ -37,7 +38,7 @@ function FirstFailure({ failure }: { failure: GateFailure }) {
       <h4>{t("debrief.first")}</h4>
       <p>
         <Gate gate={failure.gate} />{" "}
-        <span className={styles.quiet}>
+        <span className={layout.note}>
           {strategy === null
             ? t("debrief.inAttempt", { attempt })
             : t("debrief.inEntry", { attempt, strategy })}
@@ -165,7 +166,7 @@ export function PostmortemPart({
       <summary className={styles.head}>
         <ChevronRight aria-hidden />
         <h3>{t("debrief.postmortem", { number })}</h3>
-        <span className={styles.quiet}>
+        <span className={layout.note}>
           {t(`debrief.cause.${postmortem.cause}`)} <RelativeTime at={postmortem.at} />
         </span>
       </summary>

@@ -17,13 +17,14 @@ import { Commit } from "../review/MergeState.tsx";
 import { isClosed } from "../state.ts";
 import { deliveryMarkdown, isEmpty, openingOf } from "./delivery.ts";
 import { useDeliveryWords } from "./useDeliveryWords.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Delivery.module.css";
 
 function Evidence({ task, delivery }: { task: Task; delivery: Delivery }) {
   const { t } = useTranslation();
   const { commits, checks, audit } = delivery;
   return (
-    <div className={styles.more}>
+    <div className={layout.stack4}>
       {commits.length > 0 && (
         <section aria-label={t("delivery.commits")}>
           <h4 className={styles.heading}>{t("delivery.commits")}</h4>
@@ -32,7 +33,7 @@ function Evidence({ task, delivery }: { task: Task; delivery: Delivery }) {
               <li key={id}>
                 <Commit commit={id} />
                 <span className={styles.subject}>{subject}</span>
-                <span className={styles.quiet}>
+                <span className={layout.note}>
                   {author} <RelativeTime at={at} />
                 </span>
               </li>
@@ -83,7 +84,7 @@ function Delivered({ task, delivery, workflow }: Props & { delivery: Delivery })
       <header className={styles.head} data-tone={cancelled ? "neutral" : "success"}>
         {cancelled ? <PackageX aria-hidden /> : <PackageCheck aria-hidden />}
         <h3>{words.headline}</h3>
-        <span className={styles.quiet}>
+        <span className={layout.note}>
           <RelativeTime at={delivery.finished_at} />
         </span>
         {pull && (

@@ -10,6 +10,7 @@ import { TextArea } from "#ui/components/TextField.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { useAction } from "../useAction.ts";
 import { checksFrom } from "./checks.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
 /** The project's checks, or the task's own in their place. */
@@ -33,7 +34,7 @@ export function Checks({ task, projectId }: { task: Task; projectId: string }) {
   };
 
   return (
-    <div className={styles.part}>
+    <div className={layout.stack2}>
       <h3 className={styles.heading}>
         {t("task.checks")}
         <Badge look="outline">{own === null ? t("task.checksProject") : t("task.checksOwn")}</Badge>
@@ -46,7 +47,7 @@ export function Checks({ task, projectId }: { task: Task; projectId: string }) {
       </h3>
       {draft === null ? (
         steps.length === 0 ? (
-          <p className={styles.quiet}>{t("task.noChecks")}</p>
+          <p className={layout.faint}>{t("task.noChecks")}</p>
         ) : (
           <ol className={styles.steps} data-selectable>
             {steps.map((step, index) => (
@@ -68,7 +69,7 @@ export function Checks({ task, projectId }: { task: Task; projectId: string }) {
             value={draft}
             onChange={setDraft}
           />
-          <div className={styles.buttons}>
+          <div className={layout.wrap2}>
             <Button
               size="sm"
               variant="primary"

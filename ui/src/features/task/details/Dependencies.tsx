@@ -3,13 +3,14 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
-import { useStates } from "#ui/app/useStates.ts";
-import { TaskPicker } from "#ui/app/TaskPicker.tsx";
+import { useStates } from "#ui/domain/useStates.ts";
+import { TaskPicker } from "#ui/domain/TaskPicker.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { TaskLink } from "../TaskLink.tsx";
 import { useAction } from "../useAction.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
 function Prerequisite({
@@ -60,7 +61,7 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
     if (done) setAdding(false);
   };
   return (
-    <div className={styles.part}>
+    <div className={layout.stack2}>
       <h3 className={styles.heading}>
         {t("task.dependencies")}
         <IconButton
@@ -86,7 +87,7 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
           ))}
         </ul>
       ) : (
-        !adding && <p className={styles.quiet}>{t("task.noDependencies")}</p>
+        !adding && <p className={layout.faint}>{t("task.noDependencies")}</p>
       )}
       {adding && (
         <TaskPicker

@@ -2,7 +2,7 @@ import { Pencil } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Task } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
@@ -10,6 +10,7 @@ import { TextArea } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { useAction } from "../useAction.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
 export function Description({ task }: { task: Task }) {
@@ -40,7 +41,7 @@ export function Description({ task }: { task: Task }) {
 
   if (draft !== null) {
     return (
-      <div className={styles.part}>
+      <div className={layout.stack2}>
         <TextArea
           // The person asked to edit.
           autoFocus
@@ -52,7 +53,7 @@ export function Description({ task }: { task: Task }) {
           onKeyDown={onKeyDown}
         />
         <ActionError title={t("task.saveFailed")} error={action.error} onDismiss={action.dismiss} />
-        <div className={styles.buttons}>
+        <div className={layout.wrap2}>
           <Button
             size="sm"
             variant="primary"
@@ -70,7 +71,7 @@ export function Description({ task }: { task: Task }) {
     );
   }
   return (
-    <div className={styles.part}>
+    <div className={layout.stack2}>
       <h3 className={styles.heading}>
         {t("task.description")}
         <IconButton
@@ -81,7 +82,7 @@ export function Description({ task }: { task: Task }) {
         />
       </h3>
       {task.description.trim() === "" ? (
-        <p className={styles.quiet}>{t("task.noDescription")}</p>
+        <p className={layout.faint}>{t("task.noDescription")}</p>
       ) : (
         <Markdown source={task.description} onLink={(href) => void platform.openExternal(href)} />
       )}

@@ -12,6 +12,7 @@ import { canHaveParts } from "./Parts.tsx";
 import { PromptLayers } from "./PromptLayers.tsx";
 import { RaceSetting } from "./RaceSetting.tsx";
 import { AddButton, SubtaskList } from "./Subtasks.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
 /** A part that runs in turn is a turn of its parent's agent. */
@@ -49,7 +50,7 @@ interface FirstPartProps {
 function FirstPart({ task, view, adding, onAdding }: FirstPartProps) {
   const { t } = useTranslation();
   return (
-    <div className={styles.part}>
+    <div className={layout.stack2}>
       <h3 className={styles.heading}>
         {t("subtasks.label")}
         <AddButton adding={adding} onAdding={() => onAdding(!adding)} />

@@ -3,6 +3,7 @@ import { ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { AddButton, PartsProgress, SubtaskList } from "./Subtasks.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
 /** One level of parts: a part has none of its own. */
@@ -41,7 +42,7 @@ export function Parts({
       </div>
       {open && (
         <div className={styles.body}>
-          <div className={styles.part}>
+          <div className={layout.stack2}>
             <SubtaskList task={task} view={view} adding={adding} onAdding={onAdding} />
           </div>
         </div>

@@ -7,6 +7,7 @@ import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./PromptLayers.module.css";
 
 function LayerPart({ layer }: { layer: Layer }) {
@@ -18,7 +19,7 @@ function LayerPart({ layer }: { layer: Layer }) {
       <summary className={styles.summary}>
         <ChevronRight aria-hidden />
         <span className={styles.name}>{t(`prompt.layer.${layer.kind}`)}</span>
-        <span className={styles.lines}>{t("prompt.lines", { count: lines })}</span>
+        <span className={layout.note}>{t("prompt.lines", { count: lines })}</span>
       </summary>
       <CodeBlock code={text} wrap />
     </details>

@@ -4,10 +4,10 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Strategy, Task, TaskRace } from "#ui/api/generated.ts";
-import { Estimate } from "#ui/app/race/Estimate.tsx";
-import { InnerLoopLink } from "#ui/app/race/InnerLoopLink.tsx";
-import { RaceFields } from "#ui/app/race/RaceFields.tsx";
-import { draftOf, isOwn, raceOf, type RaceDraft } from "#ui/app/race/strategies.ts";
+import { Estimate } from "#ui/domain/race/Estimate.tsx";
+import { InnerLoopLink } from "#ui/app/InnerLoopLink.tsx";
+import { RaceFields } from "#ui/domain/race/RaceFields.tsx";
+import { draftOf, isOwn, raceOf, type RaceDraft } from "#ui/domain/race/strategies.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
@@ -18,6 +18,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { useAction, type Action } from "../useAction.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
 const fields = ["race.strategies", "race.maxParallel", "race.timeoutSec", "race.humanCrown"];
@@ -70,13 +71,13 @@ function ConfigureDialog({
 function Racers({ strategies }: { strategies: readonly Strategy[] }) {
   const { t } = useTranslation();
   const names = useAgentNames();
-  if (strategies.length === 0) return <p className={styles.quiet}>{t("race.settingEvery")}</p>;
+  if (strategies.length === 0) return <p className={layout.faint}>{t("race.settingEvery")}</p>;
   return (
     <ul className={styles.steps} aria-label={t("race.strategies")} data-selectable>
       {strategies.map(({ name, agent_id: agent, model, effort }) => (
         <li key={name}>
           <code>{name}</code>{" "}
-          <span className={styles.quiet}>
+          <span className={layout.faint}>
             {[names.get(agent) ?? t("race.agentGone"), model, effort].filter(Boolean).join(" · ")}
           </span>
         </li>
@@ -106,7 +107,7 @@ export function RaceSetting({ task }: { task: Task }) {
   const isOff =
     action.error?.code === "race_disabled" || loop?.config.competitive?.enabled === false;
   return (
-    <div className={styles.part}>
+    <div className={layout.stack2}>
       <h3 className={styles.heading}>
         {t("race.setting")}
         {enabled && (
@@ -134,12 +135,12 @@ export function RaceSetting({ task }: { task: Task }) {
         <Racers strategies={task.race?.strategies ?? loop?.config.competitive?.strategies ?? []} />
       )}
       {loop?.config.competitive?.enabled === true && (
-        <p className={styles.quiet}>
+        <p className={layout.faint}>
           <Estimate taskId={task.id} />
         </p>
       )}
       {isOff && (enabled || action.error !== null) ? (
-        <p className={styles.quiet} role="status">
+        <p className={layout.faint} role="status">
           {t("race.disabled")} <InnerLoopLink projectId={task.project_id} />
         </p>
       ) : (

@@ -11,8 +11,8 @@ import {
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { ExecutionMode, Task, WorkflowView } from "#ui/api/generated.ts";
-import { kindOfState } from "#ui/app/stateKinds.ts";
-import { useStates } from "#ui/app/useStates.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
+import { useStates } from "#ui/domain/useStates.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -29,7 +29,7 @@ import { TaskLink } from "../TaskLink.tsx";
 import { useAction, type Action } from "../useAction.ts";
 import { inOrder, isOrdered, moved } from "./subtasks.ts";
 import { useSubtasks } from "./useSubtasks.ts";
-import details from "./Details.module.css";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Subtasks.module.css";
 
 function CommitChip({ part }: { part: Task }) {
@@ -318,7 +318,7 @@ export function SubtaskList({
           })}
         </ul>
       ) : (
-        !adding && <p className={details.quiet}>{t("subtasks.none")}</p>
+        !adding && <p className={layout.faint}>{t("subtasks.none")}</p>
       )}
       <ActionError
         title={t("subtasks.notChanged")}

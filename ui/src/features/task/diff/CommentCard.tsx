@@ -26,6 +26,7 @@ import { useAction, type Action } from "../useAction.ts";
 import { Writing } from "./Composer.tsx";
 import { useNotes } from "./Notes.ts";
 import { authorText, whereText } from "./words.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Comments.module.css";
 
 const severities: Readonly<Record<Severity, { readonly tone: Tone; readonly icon: ReactNode }>> = {
@@ -83,7 +84,7 @@ function Excerpt({ comment }: { comment: Comment }) {
   const { t } = useTranslation();
   return (
     <>
-      <p className={styles.where}>{t("comments.outdatedText")}</p>
+      <p className={layout.note}>{t("comments.outdatedText")}</p>
       {comment.excerpt.length > 0 && (
         <pre
           className={styles.excerpt}
@@ -258,11 +259,11 @@ export function CommentCard({ comment, away = false }: CommentCardProps) {
       <header className={styles.head}>
         <span className={styles.author}>{author}</span>
         <Marks comment={comment} />
-        <span className={styles.where}>
+        <span className={layout.note}>
           {where}
           {away && ` · ${t("comments.notShown")}`}
         </span>
-        <span className={styles.where}>
+        <span className={layout.note}>
           <RelativeTime at={comment.created_at} />
         </span>
         <Tools

@@ -4,7 +4,7 @@ import { useCallback, useMemo, useRef, useState, type KeyboardEvent } from "reac
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Comment, FileChange, Task } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
@@ -17,6 +17,7 @@ import { useAction } from "../useAction.ts";
 import { inReadingOrder, strays } from "./comments.ts";
 import { goalOf, type Goal } from "./goal.ts";
 import { stepTo } from "./hunks.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Comments.module.css";
 
 type Deed = "send" | "reject";
@@ -86,7 +87,7 @@ function TellDialog({
         </>
       }
     >
-      <div className={styles.fields}>
+      <div className={layout.stack3}>
         <TextArea
           autoFocus
           label={t(`comments.${deed}.field`)}
@@ -200,7 +201,7 @@ export function CommentsBar({ task, comments, files, onGo, strayOpen, onStray }:
           {t("comments.stray", { count: away })}
         </Button>
       )}
-      <span className={styles.space} />
+      <span className={layout.fill} />
       {count > 0 && (
         <span className={styles.walk}>
           <IconButton

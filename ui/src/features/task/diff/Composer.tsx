@@ -1,7 +1,7 @@
 /** Writes a comment, or rewrites a draft. Nothing typed is lost but by Discard. */
 import { useEffect, useEffectEvent, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { useDraft } from "#ui/draft/drafts.ts";
@@ -16,6 +16,7 @@ import {
 } from "./composer.ts";
 import { useNotes } from "./Notes.ts";
 import { linesText } from "./words.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Comments.module.css";
 
 export interface WritingProps {
@@ -100,7 +101,7 @@ export function Writing({
         <Button size="sm" variant="ghost" onClick={onDiscard}>
           {discardLabel}
         </Button>
-        {!blank && <span className={styles.kept}>{t("comments.kept")}</span>}
+        {!blank && <span className={layout.note}>{t("comments.kept")}</span>}
       </div>
     </form>
   );

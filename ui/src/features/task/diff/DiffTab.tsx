@@ -36,6 +36,7 @@ import { fileOrder, firstToRead } from "./tree.ts";
 import { useNarrow } from "./useNarrow.ts";
 import type { DiffStyle, DiffViewHandle } from "./view.ts";
 import { isViewed, setViewed, useViewedMarks } from "./viewed.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./DiffTab.module.css";
 
 /** Below this the file list would take the code's room: it lies over the code while it is open. */
@@ -196,7 +197,7 @@ function Bar({
           <DiffCount added={summary.added} removed={summary.removed} />
         </span>
       )}
-      <span className={styles.space} />
+      <span className={layout.fill} />
       <IconButton
         label={t("diff.previousChange")}
         icon={<ArrowUp />}

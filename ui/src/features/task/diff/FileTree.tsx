@@ -9,6 +9,7 @@ import { KindMark } from "./KindMark.tsx";
 import type { Counts } from "./comments.ts";
 import { matching, treeRows, type TreeRow } from "./tree.ts";
 import { isViewed, useViewedMarks } from "./viewed.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./FileTree.module.css";
 
 export interface FileTreeProps {
@@ -89,7 +90,7 @@ export function FileTree({ taskId, files, counts, selected, onSelect }: FileTree
         )}
         {viewed && <Check className={styles.viewed} aria-label={t("diff.viewed")} />}
         {change.binary ? (
-          <span className={styles.note}>{t("diff.binary")}</span>
+          <span className={layout.noteSmall}>{t("diff.binary")}</span>
         ) : (
           <DiffCount added={change.added} removed={change.removed} />
         )}
@@ -98,7 +99,7 @@ export function FileTree({ taskId, files, counts, selected, onSelect }: FileTree
   };
 
   return (
-    <div className={styles.tree}>
+    <div className={layout.frame}>
       <div className={styles.filter}>
         <TextField
           hideLabel

@@ -13,7 +13,7 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { whole } from "../numbers.ts";
 import { CommentCard } from "./CommentCard.tsx";
 import { Composer } from "./Composer.tsx";

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import { opQuery } from "#ui/api/client.ts";
 import { ApiError } from "#ui/api/error.ts";
 import type { DiffSide, FileChange, Scope } from "#ui/api/generated.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";

@@ -9,6 +9,7 @@ import { longLine, type DiffRow } from "./hunks.ts";
 import { Thread } from "./Thread.tsx";
 import { useLeading } from "./useLeading.ts";
 import type { Anchor, Commenting, DiffViewHandle } from "./view.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./PlainDiff.module.css";
 
 export interface PlainDiffProps {
@@ -66,7 +67,7 @@ function Line({
   if (row.type === "gap") {
     return (
       <div className={styles.gap}>
-        <span className={styles.range}>{`@@ -${row.oldNo} +${row.newNo} @@`}</span>
+        <span className={layout.faint}>{`@@ -${row.oldNo} +${row.newNo} @@`}</span>
         {row.header}
       </div>
     );

@@ -15,6 +15,7 @@ import { LogDialog } from "../LogDialog.tsx";
 import { milliseconds, money } from "../numbers.ts";
 import type { Decision } from "./useDecision.ts";
 import { canApply, canRollBack, rowsOf } from "./fixes.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Fixes.module.css";
 
 const none: Commenting = {
@@ -122,7 +123,7 @@ function Buttons({ fix, decision }: { fix: FixProposal; decision: Decision }) {
   const { busy, apply, reject, rollBack } = decision;
   if (!canApply(status) && !canRollBack(status) && !verification) return null;
   return (
-    <div className={styles.buttons}>
+    <div className={layout.wrap2}>
       {canApply(status) && (
         <>
           <Button

@@ -15,6 +15,7 @@ import { createLogStore } from "../conversation/logStore.ts";
 import { createUnfolded } from "../conversation/RowContext.ts";
 import { EntryMark } from "./EntryMark.tsx";
 import { isForgotten } from "./race.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
 const DiffTab = lazy(() => import("../diff/DiffTab.tsx"));
@@ -84,7 +85,7 @@ export function EntryView({ race, entry, view, onView, onBack }: EntryViewProps)
   const { t } = useTranslation();
   const { strategy: name } = entry;
   return (
-    <section className={styles.entry} aria-label={t("race.lane", { name })}>
+    <section className={layout.column} aria-label={t("race.lane", { name })}>
       <div className={styles.entryBar}>
         {/* It was come to by a button that is gone now. */}
         <Button size="sm" variant="ghost" icon={<ArrowLeft />} autoFocus onClick={onBack}>
@@ -92,7 +93,7 @@ export function EntryView({ race, entry, view, onView, onBack }: EntryViewProps)
         </Button>
         <h3 className={styles.entryName}>{name}</h3>
         <EntryMark race={race} entry={entry} />
-        <span className={styles.space} />
+        <span className={layout.fill} />
         <SegmentedControl<View>
           label={t("race.view", { name })}
           value={view}

@@ -13,7 +13,7 @@ import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { GateResult, Race, RaceEntry, Task } from "#ui/api/generated.ts";
-import { useAsk } from "#ui/app/asks.ts";
+import { useAsk } from "#ui/domain/asks.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { Button } from "#ui/components/Button.tsx";
@@ -27,6 +27,7 @@ import { useAction } from "../useAction.ts";
 import type { View } from "./EntryView.tsx";
 import { EntryMark } from "./EntryMark.tsx";
 import { pickOffer, isOver, isTakeable, isWinner, limitOf } from "./race.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
 const gateIcons: Readonly<Record<GateResult, ReactNode>> = {
@@ -62,7 +63,7 @@ function Now({ entry, onShow }: { entry: RaceEntry; onShow: () => void }) {
     return (
       <div className={styles.asks}>
         <MessageCircleQuestion aria-hidden />
-        <span className={styles.doing}>{t("race.now.asks", { title: asked })}</span>
+        <span className={layout.truncateFill}>{t("race.now.asks", { title: asked })}</span>
         <Button size="sm" onClick={onShow}>
           {t("race.answer")}
         </Button>
@@ -81,7 +82,7 @@ function Now({ entry, onShow }: { entry: RaceEntry; onShow: () => void }) {
   return (
     <p className={styles.now}>
       <span className={styles.pulse} aria-hidden />
-      <span className={styles.doing} title={text}>
+      <span className={layout.truncateFill} title={text}>
         {text}
       </span>
     </p>
@@ -106,7 +107,7 @@ function Took({ race, entry }: { race: Race; entry: RaceEntry }) {
     return (
       <>
         <Elapsed since={entry.started_at} />{" "}
-        <span className={styles.quiet}>{t("race.timeOf", { limit: limitOf(race) })}</span>
+        <span className={layout.note}>{t("race.timeOf", { limit: limitOf(race) })}</span>
       </>
     );
   }
@@ -236,9 +237,9 @@ export function Lane({ task, race, entry, agent, newest, focus, onShow }: LanePr
       </header>
       <p className={styles.who}>
         <Avatar name={agent ?? t("race.agentGone")} size={16} live={entry.status === "running"} />
-        <span className={styles.ellipsis}>
+        <span className={layout.truncate}>
           {agent ?? t("race.agentGone")}
-          {program && <span className={styles.quiet}> {program}</span>}
+          {program && <span className={layout.note}> {program}</span>}
         </span>
       </p>
       <div className={styles.notes}>

@@ -4,21 +4,22 @@ import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Race, Task } from "#ui/api/generated.ts";
-import { Estimate } from "#ui/app/race/Estimate.tsx";
-import { InnerLoopLink } from "#ui/app/race/InnerLoopLink.tsx";
+import { Estimate } from "#ui/domain/race/Estimate.tsx";
+import { InnerLoopLink } from "#ui/app/InnerLoopLink.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Skeleton } from "#ui/components/Skeleton.tsx";
-import { mayAsk } from "#ui/app/asks.ts";
+import { mayAsk } from "#ui/domain/asks.ts";
 import { Asks, useApprovals } from "../approvals/Asks.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { EntryView, type Shown } from "./EntryView.tsx";
 import { Lane } from "./Lane.tsx";
 import { limitOf, standOf } from "./race.ts";
 import { Trail } from "./Trail.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
 export interface RaceTabProps {
@@ -54,7 +55,7 @@ function Empty({ task, start }: RaceTabProps) {
       actions={
         isOff ? undefined : (
           <div className={styles.begin}>
-            <span className={styles.quiet}>
+            <span className={layout.note}>
               <Estimate taskId={task.id} />
             </span>
             {start}

@@ -4,6 +4,7 @@ import type { Race } from "#ui/api/generated.ts";
 import { actorText } from "../actor.ts";
 import { useAgentNames } from "../useAgentNames.ts";
 import { trailOf } from "./race.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
 const date = (at: string): string =>
@@ -26,26 +27,26 @@ export function Trail({ race }: { race: Race }) {
     race.crowned_by === null ? null : pickedWords(race, actorText(race.crowned_by, agents, t));
   if (lines.length === 0 && picked === null) return null;
   return (
-    <section className={styles.trail} aria-labelledby={`trail-${race.id}`}>
+    <section className={layout.stack3} aria-labelledby={`trail-${race.id}`}>
       <h3 id={`trail-${race.id}`} className={styles.heading}>
         {t("race.trail")}
       </h3>
       <ol className={styles.rules}>
         {lines.map((line) => (
           <li key={line.rule} data-decides={race.decidedBy === line.rule || undefined}>
-            <span className={styles.rule}>{t(`race.rule.${line.rule}`)}</span>{" "}
+            <span className={layout.faint}>{t(`race.rule.${line.rule}`)}</span>{" "}
             <span>{line.sentences.join(" ")}</span>
           </li>
         ))}
         {picked && (
           <li data-decides>
-            <span className={styles.rule}>{t("race.pick")}</span>{" "}
+            <span className={layout.faint}>{t("race.pick")}</span>{" "}
             <span>{t(picked.key, { ...picked })}</span>
           </li>
         )}
       </ol>
       {race.losers_until && (
-        <p className={styles.quiet}>{t("race.kept", { date: date(race.losers_until) })}</p>
+        <p className={layout.note}>{t("race.kept", { date: date(race.losers_until) })}</p>
       )}
     </section>
   );

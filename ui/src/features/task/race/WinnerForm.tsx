@@ -10,7 +10,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { money } from "../numbers.ts";
 import type { Action } from "../useAction.ts";
 import { isTakeable, isWinner } from "./race.ts";
-import styles from "../banner/NeedBanner.module.css";
+import layout from "#ui/components/layout.module.css";
 
 export interface WinnerFormProps {
   readonly taskId: string;
@@ -51,7 +51,7 @@ function Choice({ race, offer, action, onTake, onClose }: WinnerFormProps & { ra
   };
   return (
     <form
-      className={styles.form}
+      className={layout.stack3}
       aria-label={offer.label}
       onSubmit={(event) => {
         event.preventDefault();
@@ -59,7 +59,7 @@ function Choice({ race, offer, action, onTake, onClose }: WinnerFormProps & { ra
       }}
     >
       {name === undefined ? (
-        <p className={styles.quiet}>{t("race.nothingToTake")}</p>
+        <p className={layout.faint}>{t("race.nothingToTake")}</p>
       ) : (
         <Select
           label={t("race.choose")}
@@ -75,7 +75,7 @@ function Choice({ race, offer, action, onTake, onClose }: WinnerFormProps & { ra
       )}
       {/* The keys work on both of them; the list has its own. */}
       {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
-      <div className={styles.buttons} onKeyDown={onKeyDown}>
+      <div className={layout.wrap2} onKeyDown={onKeyDown}>
         {name !== undefined && (
           <Button
             size="sm"

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Race, RaceBadge } from "#ui/api/generated.ts";
-import { raceWords } from "#ui/app/race/words.ts";
+import { raceWords } from "#ui/domain/race/words.ts";
 import { t } from "#ui/i18n/index.ts";
 import { badgeOf, sampleEntry, sampleRace, sampleRaces } from "#ui/test/sampleRaces.ts";
 import { isForgotten, isRaced, isTakeable, limitOf, standOf, trailOf } from "./race.ts";

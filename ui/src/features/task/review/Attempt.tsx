@@ -21,6 +21,7 @@ import { MeasureBadges } from "../validate/MeasureBadges.tsx";
 import { AuditBlock, LiveAudit } from "./Audit.tsx";
 import { isAudited, outcomeOfAudit } from "./audit.ts";
 import { Check } from "./Check.tsx";
+import layout from "#ui/components/layout.module.css";
 import parts from "../TabParts.module.css";
 import styles from "./Reviews.module.css";
 
@@ -138,7 +139,7 @@ export function Attempt(props: AttemptProps) {
   const { tone, icon } = looks[review.status];
   const title = t("review.attempt", { count: review.attempt_number });
   return (
-    <section className={parts.part} aria-label={title}>
+    <section className={layout.stack3} aria-label={title}>
       <header className={parts.head}>
         <h3>{title}</h3>
         <Badge tone={tone} icon={icon}>
@@ -158,12 +159,12 @@ export function Attempt(props: AttemptProps) {
           ))}
         </CheckList>
       ) : (
-        !review.note && <p className={styles.note}>{t("review.noChecks")}</p>
+        !review.note && <p className={layout.prose}>{t("review.noChecks")}</p>
       )}
       <Audits {...props} />
       {/* What the banner says of the task is said. */}
       {review.note && review.note !== task.error_annotation?.message && (
-        <p className={styles.note}>{review.note}</p>
+        <p className={layout.prose}>{review.note}</p>
       )}
       {/* What an auditor decided is said in its own block. */}
       {review.reason && review.audits.every(({ reason }) => reason !== review.reason) && (
@@ -172,7 +173,7 @@ export function Attempt(props: AttemptProps) {
         </div>
       )}
       {review.decided_by && (
-        <p className={styles.note}>
+        <p className={layout.prose}>
           {t("review.decidedBy", { name: actorText(review.decided_by, agents, t) })}
         </p>
       )}

@@ -14,6 +14,7 @@ import { LogView } from "../LogView.tsx";
 import { milliseconds } from "../numbers.ts";
 import { ValidateStep } from "../validate/ValidateStep.tsx";
 import { isOpenAtFirst, outcomeOf, tailOf, type CheckOutcome } from "./checks.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Reviews.module.css";
 
 const marks: Readonly<Record<CheckOutcome, ReactNode>> = {
@@ -33,7 +34,7 @@ function Output({ taskId, step }: { taskId: string; step: ReviewStep }) {
     );
   }
   const tail = tailOf(step);
-  if (tail === "") return <p className={styles.note}>{t("task.noOutput")}</p>;
+  if (tail === "") return <p className={layout.prose}>{t("task.noOutput")}</p>;
   return (
     <CodeBlock code={tail} maxHeight={280}>
       <AnsiText text={tail} />
@@ -75,7 +76,7 @@ export function Check({ taskId, step }: { taskId: string; step: ReviewStep }) {
       isOpen={isOpenAtFirst(step)}
     >
       {step.changed_files.length > 0 && (
-        <p className={styles.note}>
+        <p className={layout.prose}>
           {t("review.changedFiles")} <code>{step.changed_files.join(", ")}</code>
         </p>
       )}

@@ -1,7 +1,7 @@
 /** A person's decision on the review; comments on the diff go along with a rejection. */
 import { useTranslation } from "react-i18next";
 import type { Offer, Task, Workflow } from "#ui/api/generated.ts";
-import { asksForPlan } from "#ui/app/plan.ts";
+import { asksForPlan } from "#ui/domain/plan.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Offers } from "../banner/Offers.tsx";
 import { OutsideReview } from "./OutsideReview.tsx";

@@ -20,6 +20,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { waitIcons } from "../banner/Wait.tsx";
 import { conflicts, newestFirst, placeIn, short, waitsToMerge, type Place } from "./merging.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./MergeState.module.css";
 
 const ConflictView = lazy(async () => ({
@@ -82,7 +83,7 @@ function Row({ merge }: { merge: Merge }) {
           </div>
         )}
       </dl>
-      {merge.reason && <p className={styles.reason}>{merge.reason}</p>}
+      {merge.reason && <p className={layout.prose}>{merge.reason}</p>}
     </li>
   );
 }
@@ -95,7 +96,7 @@ function Before({ entry, projectId }: { entry: MergeQueueEntry; projectId: strin
         <span className={styles.number}>#{entry.number}</span>
         <span>{entry.title}</span>
       </a>
-      {entry.waiting && <span className={styles.quiet}>{entry.waiting.message}</span>}
+      {entry.waiting && <span className={layout.faint}>{entry.waiting.message}</span>}
     </li>
   );
 }
@@ -123,7 +124,7 @@ function Waits({ task }: { task: Task }) {
   const { t } = useTranslation();
   if (!waiting || !waitsToMerge(task)) return null;
   return (
-    <div className={styles.waits}>
+    <div className={layout.stack}>
       <p className={styles.text}>
         <span className={styles.icon} aria-hidden>
           {waitIcons[waiting.reason]}
@@ -166,7 +167,7 @@ export function MergeState({ task }: { task: Task }) {
   const inConflict = conflicts(task, list[0]);
   if (list.length === 0 && !place && !waitsToMerge(task) && !inConflict) return null;
   return (
-    <section className={styles.section} aria-label={t("merges.title")}>
+    <section className={layout.stack3} aria-label={t("merges.title")}>
       <h3 className={styles.heading}>
         <GitMerge aria-hidden />
         {t("merges.title")}

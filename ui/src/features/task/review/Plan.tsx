@@ -4,8 +4,8 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
-import { asksForPlan } from "#ui/app/plan.ts";
-import { useStates } from "#ui/app/useStates.ts";
+import { asksForPlan } from "#ui/domain/plan.ts";
+import { useStates } from "#ui/domain/useStates.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
@@ -13,6 +13,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Plan.module.css";
 
 export function Plan({ task }: { task: Task }) {
@@ -36,7 +37,7 @@ export function Plan({ task }: { task: Task }) {
         <NotebookPen aria-hidden />
         <h3>{t("plan.title")}</h3>
         {plan.data.written_at && (
-          <span className={styles.when}>
+          <span className={layout.note}>
             <RelativeTime at={plan.data.written_at} />
           </span>
         )}
@@ -49,10 +50,10 @@ export function Plan({ task }: { task: Task }) {
       {draft === null && text !== "" && (
         <Markdown source={text} onLink={(href) => void platform.openExternal(href)} />
       )}
-      {draft === null && text === "" && <p className={styles.none}>{t("plan.none")}</p>}
+      {draft === null && text === "" && <p className={layout.soft}>{t("plan.none")}</p>}
       {draft !== null && (
         <form
-          className={styles.form}
+          className={layout.stack3}
           onSubmit={(event) => {
             event.preventDefault();
             save.mutate({ task_id: task.id, text: draft });

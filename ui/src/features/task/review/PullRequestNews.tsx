@@ -41,6 +41,7 @@ import {
   whatIsNew,
   type Chosen,
 } from "./pullRequest.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./PullRequest.module.css";
 
 const marks: Readonly<Record<HostCheckStatus, ReactNode>> = {
@@ -85,8 +86,8 @@ function Check({ check, chosen, onChoose }: { check: HostCheck } & Choice) {
       <span className={styles.mark} role="img" aria-label={t(`pullRequest.check.${check.status}`)}>
         {marks[check.status]}
       </span>
-      <span className={styles.name}>{check.name}</span>
-      {check.summary && <span className={styles.quiet}>{check.summary}</span>}
+      <span className={layout.anywhere}>{check.name}</span>
+      {check.summary && <span className={layout.faint}>{check.summary}</span>}
       <span className={styles.end}>
         <OpenAtHost url={check.url} label={t("pullRequest.openCheck", { name: check.name })} />
       </span>
@@ -157,7 +158,7 @@ function SendForm({ task, chosen, onSent }: { task: Task; chosen: Chosen; onSent
   };
   return (
     <form
-      className={styles.form}
+      className={layout.stack3}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -230,7 +231,7 @@ export function PullRequestNews({ task, found, pull, onSent }: PullRequestNewsPr
         </ul>
       )}
       {pull.comments.length === 0 ? (
-        <p className={styles.quiet}>{t("pullRequest.noComments")}</p>
+        <p className={layout.faint}>{t("pullRequest.noComments")}</p>
       ) : (
         <ul className={styles.list} aria-label={t("pullRequest.comments")}>
           {pull.comments.map((comment) => (

@@ -17,6 +17,7 @@ import { ActionError } from "../ActionError.tsx";
 import { useAction, type Action } from "../useAction.ts";
 import { Commit } from "./MergeState.tsx";
 import { PullRequestNews } from "./PullRequestNews.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./PullRequest.module.css";
 
 const tones: Readonly<Record<PullRequestState, Tone>> = {
@@ -68,7 +69,7 @@ function Trouble({
   const above = task.error_annotation?.message.includes(trouble) ? task.error_annotation : null;
   const told = above?.message ?? trouble;
   if (above !== null && (remedy === null || told.includes(remedy))) {
-    return <p className={styles.quiet}>{settings}</p>;
+    return <p className={layout.faint}>{settings}</p>;
   }
   return (
     <Banner tone="warning" icon={<CloudOff />} title={t("pullRequest.trouble")} actions={settings}>
@@ -162,7 +163,7 @@ export function PullRequestPart({ task }: { task: Task }) {
   if (!found) return null;
   const pull = found.pull_request;
   return (
-    <section className={styles.section} aria-label={t("pullRequest.title")}>
+    <section className={layout.stack3} aria-label={t("pullRequest.title")}>
       <Head task={task} found={found} action={action} />
       <ActionError
         title={t("pullRequest.refreshFailed")}
@@ -201,7 +202,7 @@ export function PullRequestPart({ task }: { task: Task }) {
           onSent={() => setSent(sent + 1)}
         />
       ) : (
-        !found.trouble && <p className={styles.quiet}>{t("pullRequest.beingMade")}</p>
+        !found.trouble && <p className={layout.faint}>{t("pullRequest.beingMade")}</p>
       )}
     </section>
   );

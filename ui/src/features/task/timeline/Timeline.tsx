@@ -15,7 +15,7 @@ import { useState, type CSSProperties, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, Transition, TransitionStep, WorkflowView } from "#ui/api/generated.ts";
-import { kindOfState } from "#ui/app/stateKinds.ts";
+import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
@@ -40,6 +40,7 @@ import {
   type StepMark,
 } from "./steps.ts";
 import { TaskAnomalies } from "./TaskAnomalies.tsx";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Timeline.module.css";
 
 const marks: Readonly<Record<StepMark, ReactNode>> = {
@@ -61,7 +62,7 @@ function Step({ taskId, step }: { taskId: string; step: TransitionStep }) {
   const [open, setOpen] = useState(mark === "running" && logId !== null);
   const name = actionText(step, t);
   return (
-    <li className={styles.stepItem}>
+    <li className={layout.stack}>
       <div className={styles.step} data-mark={mark}>
         <span className={styles.mark} role="img" aria-label={t(`timeline.step.${mark}`)}>
           {marks[mark]}
@@ -73,7 +74,7 @@ function Step({ taskId, step }: { taskId: string; step: TransitionStep }) {
             <code>{step.action}</code>
           </span>
         ) : (
-          <span className={styles.phase}>{words(step.phase)}</span>
+          <span className={layout.faint}>{words(step.phase)}</span>
         )}
         {step.reason && (
           <span className={styles.why}>
@@ -165,7 +166,7 @@ function Move({
       </span>
       <div className={styles.body}>
         <p className={styles.head}>
-          <span className={styles.from}>{from?.display_name ?? move.from}</span>
+          <span className={layout.soft}>{from?.display_name ?? move.from}</span>
           <ArrowRight aria-label={t("timeline.to")} />
           <b>{to?.display_name ?? move.to}</b>
           {move.rejection && <Badge tone="danger">{t("timeline.rejection")}</Badge>}
@@ -173,14 +174,14 @@ function Move({
             <RelativeTime at={move.at} />
           </span>
         </p>
-        <p className={styles.who}>
+        <p className={layout.note}>
           {t("timeline.by", {
             actor: actorText(move.actor, agents, t),
             trigger: words(move.trigger),
           })}
         </p>
         {move.reason && (
-          <p className={styles.reason}>
+          <p className={layout.prose}>
             <Said text={move.reason} />
           </p>
         )}

@@ -4,6 +4,7 @@ import type { Attempt } from "#ui/api/generated.ts";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { MeasureBadges } from "./MeasureBadges.tsx";
 import parts from "../TabParts.module.css";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Validate.module.css";
 
 const percent = (score: number): string =>
@@ -14,7 +15,7 @@ function Line({ attempt }: { attempt: Attempt }) {
   const { score, passed, failures } = attempt;
   return (
     <li className={styles.earlierLine}>
-      <span className={styles.number}>{t("validate.attempt", { count: attempt.attempt })}</span>
+      <span className={layout.soft}>{t("validate.attempt", { count: attempt.attempt })}</span>
       <span className={styles.bar} data-passed={passed || undefined} aria-hidden>
         <span style={{ width: percent(score) }} />
       </span>

@@ -10,6 +10,7 @@ import { duration } from "#ui/components/time.ts";
 import { CheckLine } from "../CheckLine.tsx";
 import { milliseconds } from "../numbers.ts";
 import { outcomeOf, outputOf, subjectOf, type Outcome } from "./validate.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Validate.module.css";
 
 const marks: Readonly<Record<Outcome, ReactNode>> = {
@@ -21,7 +22,7 @@ const marks: Readonly<Record<Outcome, ReactNode>> = {
 function Names({ label, names }: { label: string; names: readonly string[] }) {
   if (names.length === 0) return null;
   return (
-    <p className={styles.names}>
+    <p className={layout.prose}>
       {label} <code data-selectable>{names.join(", ")}</code>
     </p>
   );

@@ -1,11 +1,11 @@
 /** What is to be checked: commands and files, a line each, and who must export what others take. */
 import { useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { ContractList } from "#ui/app/validate/ContractList.tsx";
+import { ContractList } from "#ui/domain/validate/ContractList.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import type { Draft } from "./validate.ts";
-import styles from "./Validate.module.css";
+import layout from "#ui/components/layout.module.css";
 
 export interface ChecksFormProps {
   readonly first: Draft;
@@ -23,7 +23,7 @@ export function ChecksForm({ first, busy, stop, onRun, onCancel }: ChecksFormPro
   const { commands, files, contracts } = draft;
   return (
     <form
-      className={styles.form}
+      className={layout.stack4}
       onSubmit={(event) => {
         event.preventDefault();
         onRun(draft);
@@ -49,7 +49,7 @@ export function ChecksForm({ first, busy, stop, onRun, onCancel }: ChecksFormPro
         contracts={contracts}
         onChange={(next) => setDraft({ ...draft, contracts: next })}
       />
-      <div className={styles.buttons}>
+      <div className={layout.wrap2}>
         <Button type="submit" size="sm" variant="primary" busy={busy}>
           {t("validate.run")}
         </Button>

@@ -29,6 +29,7 @@ import {
   type Module,
   type Place,
 } from "./validate.ts";
+import layout from "#ui/components/layout.module.css";
 import parts from "../TabParts.module.css";
 import styles from "./Validate.module.css";
 
@@ -113,7 +114,7 @@ function Work({ task, place, module, state }: WorkProps) {
       )}
       {report?.attempt === 0 && <Uncounted report={report} />}
       {latest && (
-        <section className={parts.part} aria-label={t("validate.latest")}>
+        <section className={layout.stack3} aria-label={t("validate.latest")}>
           <Verdict attempt={latest} results={results} />
         </section>
       )}
@@ -129,7 +130,7 @@ function Work({ task, place, module, state }: WorkProps) {
         onDismiss={stopping.error ? stopping.dismiss : dismiss}
       />
       {last && !changing && (
-        <div className={styles.buttons}>
+        <div className={layout.wrap2}>
           <AgainKey busy={busy !== null} again={again} />
           <Button
             size="sm"

@@ -8,7 +8,7 @@ import type {
   Task,
   ValidateInput,
 } from "#ui/api/generated.ts";
-import { isComplete } from "#ui/app/validate/contracts.ts";
+import { isComplete } from "#ui/domain/validate/contracts.ts";
 
 /** Whose attempts are counted: by default the task's own. */
 export interface Module {

@@ -3,7 +3,7 @@ import { useOp } from "#ui/api/client.ts";
 import type { WorkspaceLock } from "#ui/api/generated.ts";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
-import styles from "./WorkspaceTab.module.css";
+import layout from "#ui/components/layout.module.css";
 
 /** Who changes the worktree now: the agent of the run when it is one of the task's, and the process. */
 export function LockHolder({ taskId, lock }: { taskId: string; lock: WorkspaceLock }) {
@@ -19,7 +19,7 @@ export function LockHolder({ taskId, lock }: { taskId: string; lock: WorkspaceLo
   return (
     <span>
       {agent ? t("workspace.lockedByAgent", { name: agent, process }) : process}{" "}
-      <span className={styles.quiet}>
+      <span className={layout.faint}>
         <RelativeTime at={lock.acquired_at} />
       </span>
     </span>

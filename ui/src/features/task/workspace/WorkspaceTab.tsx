@@ -11,9 +11,9 @@ import type {
   WorkflowView,
 } from "#ui/api/generated.ts";
 import { PlaceButtons } from "#ui/app/PlaceButtons.tsx";
-import { RemoveWorktree } from "#ui/app/RemoveWorktree.tsx";
-import { bytes } from "#ui/app/size.ts";
-import { workspaceTones } from "#ui/app/workspaceTones.ts";
+import { RemoveWorktree } from "#ui/domain/RemoveWorktree.tsx";
+import { bytes } from "#ui/domain/size.ts";
+import { workspaceTones } from "#ui/domain/workspaceTones.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
@@ -30,6 +30,7 @@ import { actionText, stepMark } from "../timeline/steps.ts";
 import { useAction } from "../useAction.ts";
 import { LockHolder } from "./LockHolder.tsx";
 import parts from "../TabParts.module.css";
+import layout from "#ui/components/layout.module.css";
 import styles from "./WorkspaceTab.module.css";
 
 const dateTime = (at: string): string =>
@@ -59,7 +60,7 @@ function Facts({ workspace }: { workspace: Workspace }) {
   const { t } = useTranslation();
   const { lock } = workspace;
   return (
-    <dl className={styles.facts} data-selectable>
+    <dl className={layout.stack} data-selectable>
       <Fact label={t("workspace.status")}>
         <Badge tone={workspaceTones[workspace.status]}>
           {t(`workspace.is.${workspace.status}`)}
@@ -78,7 +79,7 @@ function Facts({ workspace }: { workspace: Workspace }) {
         {lock ? (
           <LockHolder taskId={workspace.task_id} lock={lock} />
         ) : (
-          <span className={styles.quiet}>{t("workspace.free")}</span>
+          <span className={layout.faint}>{t("workspace.free")}</span>
         )}
       </Fact>
       <Fact label={t("workspace.ports")}>
@@ -86,7 +87,7 @@ function Facts({ workspace }: { workspace: Workspace }) {
       </Fact>
       <Fact label={t("workspace.disk")}>
         {workspace.disk_bytes === null ? (
-          <span className={styles.quiet}>{t("workspace.notMeasured")}</span>
+          <span className={layout.faint}>{t("workspace.notMeasured")}</span>
         ) : (
           bytes(workspace.disk_bytes)
         )}
@@ -119,14 +120,14 @@ function Backups({ task, restorable }: { task: Task; restorable: boolean }) {
           onRetry={() => void backups.refetch()}
         />
       ) : items.length === 0 ? (
-        <p className={styles.quiet}>{backups.data ? t("workspace.noBackups") : ""}</p>
+        <p className={layout.faint}>{backups.data ? t("workspace.noBackups") : ""}</p>
       ) : (
         <ul className={styles.backups}>
           {items.map((backup) => (
             <li key={backup.ref_name}>
               <code>{backup.commit.slice(0, 8)}</code>
               <span>{t("diff.files", { count: backup.files })}</span>
-              <span className={styles.quiet}>
+              <span className={layout.faint}>
                 <RelativeTime at={backup.at} />
               </span>
               <Button size="sm" disabled={!restorable} onClick={() => setAsked(backup)}>
@@ -166,11 +167,11 @@ function Making({ task }: { task: Task }) {
   const step = moves.flatMap(({ steps }) => steps).findLast(makes);
   const mark = step && stepMark(step);
   return (
-    <section className={styles.making} aria-label={t("workspace.making")}>
+    <section className={layout.stack2} aria-label={t("workspace.making")}>
       <p role="status">
         {t("workspace.making")}{" "}
         {step && mark && (
-          <span className={styles.quiet}>
+          <span className={layout.faint}>
             {actionText(step, t)}: {t(`timeline.step.${mark}`)}
             {step.reason ? `, ${step.reason}` : ""}
           </span>
@@ -199,7 +200,7 @@ function Removal({
   return (
     <section className={styles.section} aria-label={t("workspace.removal")}>
       <h3>{t("workspace.removal")}</h3>
-      <p className={styles.quiet}>
+      <p className={layout.faint}>
         {at === null ? (
           t("workspace.keptText")
         ) : (
@@ -209,7 +210,7 @@ function Removal({
           </>
         )}
       </p>
-      <div className={styles.buttons}>
+      <div className={layout.wrap2}>
         <Button size="sm" onClick={() => setAsked(true)}>
           {t("workspace.remove")}
         </Button>
@@ -237,8 +238,8 @@ function Reset({ task }: { task: Task }) {
   return (
     <section className={styles.section} aria-label={t("workspace.reset")}>
       <h3>{t("workspace.reset")}</h3>
-      <p className={styles.quiet}>{t("workspace.resetText")}</p>
-      <div className={styles.buttons}>
+      <p className={layout.faint}>{t("workspace.resetText")}</p>
+      <div className={layout.wrap2}>
         <Button
           size="sm"
           variant="danger"
@@ -302,10 +303,10 @@ export function WorkspaceTab({ task, view }: { task: Task; view: WorkflowView | 
         </Banner>
       )}
       {workspace.status === "creating" && <Making task={task} />}
-      {!there && <p className={styles.quiet}>{t("workspace.cleanedText")}</p>}
+      {!there && <p className={layout.faint}>{t("workspace.cleanedText")}</p>}
       <Facts workspace={workspace} />
       {there && (
-        <div className={styles.buttons}>
+        <div className={layout.wrap2}>
           <PlaceButtons path={workspace.path} />
         </div>
       )}

@@ -2,10 +2,11 @@
 import { File as FileIcon, Image as ImageIcon, Paperclip, X } from "lucide-react";
 import { useRef } from "react";
 import { useTranslation } from "react-i18next";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { maxFiles } from "./files.ts";
 import type { Attachments } from "./useAttachments.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Files.module.css";
 
 const isPicture = (name: string): boolean => /\.(png|jpe?g|gif|webp|svg|avif|bmp)$/i.test(name);
@@ -15,7 +16,7 @@ export function Files({ attachments }: { attachments: Attachments }) {
   const { files, arriving, remove } = attachments;
   if (files.length + arriving.length === 0) return null;
   return (
-    <ul className={styles.files} aria-label={t("conversation.files")}>
+    <ul className={layout.wrap2} aria-label={t("conversation.files")}>
       {files.map(({ id, name, bytes: size }) => (
         <li key={id} className={styles.file}>
           {isPicture(name) ? <ImageIcon aria-hidden /> : <FileIcon aria-hidden />}

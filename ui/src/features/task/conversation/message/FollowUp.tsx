@@ -3,7 +3,7 @@ import { useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Execution, ExecutionStatus, Offer, Task } from "#ui/api/generated.ts";
-import { isMac } from "#ui/app/combo.ts";
+import { isMac } from "#ui/components/combo.ts";
 import { useFileTarget } from "#ui/app/fileDrops.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
@@ -12,6 +12,7 @@ import { useAction } from "../../useAction.ts";
 import { FileButton, Files } from "./Files.tsx";
 import { Queued } from "./Queued.tsx";
 import { useAttachments } from "./useAttachments.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./FollowUp.module.css";
 
 /** How many comments on the diff nobody was told yet. */
@@ -147,7 +148,7 @@ export function FollowUp({ task, execution }: { task: Task; execution: Execution
               {retry.label}
             </Button>
           )}
-          <span className={styles.gap} />
+          <span className={layout.fill} />
           {running && (
             <Button
               size="sm"

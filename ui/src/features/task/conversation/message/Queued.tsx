@@ -4,6 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { queuedMessages } from "./queued.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./FollowUp.module.css";
 
 export function Queued({ task }: { task: Task }) {
@@ -19,7 +20,7 @@ export function Queued({ task }: { task: Task }) {
           <li key={index}>
             <CornerDownRight aria-hidden />
             {text !== "" && (
-              <span className={styles.queuedText} title={text}>
+              <span className={layout.truncate} title={text}>
                 {text}
               </span>
             )}

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { call, useOp } from "#ui/api/client.ts";
 import { ApiError } from "#ui/api/error.ts";
 import type { Attachment } from "#ui/api/generated.ts";
-import { bytes } from "#ui/app/size.ts";
+import { bytes } from "#ui/domain/size.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { contentOf, fits, maxFileBytes, nameOf } from "./files.ts";
 

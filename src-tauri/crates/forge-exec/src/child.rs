@@ -1,0 +1,93 @@
+//! The start of a program, its input, and its end by escalation: the same for [`run`](crate::run()) and
+//! [`collect`](crate::collect()).
+
+use std::{
+    io,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, ChildStdin},
+    time::Instant,
+};
+
+use crate::error::ExecError;
+use crate::group::{Group, lead_group, lead_session};
+use crate::{Command, MARKER_VARIABLE, Marker, Stdin, Stdout};
+
+/// Starts a program. What it is given of pipes is taken from the description, and closed here.
+pub(crate) fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Result<Child, ExecError> {
+    let mut builder = tokio::process::Command::new(&command.program);
+    builder.args(&command.args).current_dir(&command.cwd);
+    if let Some(base) = &command.base {
+        builder.env_clear().envs(base.iter());
+    }
+    for name in &command.env_remove {
+        builder.env_remove(name);
+    }
+    builder.envs(command.env.iter().map(|(name, value)| (name, value)));
+    if let Some(marker) = marker {
+        builder.env(MARKER_VARIABLE, &marker.0);
+    }
+    let stdin = match &command.stdin {
+        Stdin::Null => Stdio::null(),
+        Stdin::Bytes(_) | Stdin::Stream(_) => Stdio::piped(),
+    };
+    let stdout = match std::mem::take(&mut command.stdout) {
+        Stdout::Read => Stdio::piped(),
+        Stdout::Pipe(pipe) => pipe.into(),
+    };
+    builder.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
+    builder.kill_on_drop(true);
+    if command.own_session {
+        lead_session(&mut builder);
+    } else {
+        lead_group(&mut builder);
+    }
+    builder.spawn().map_err(|cause| {
+        let program = command.program.clone();
+        // The system gives one error for a missing folder and a missing program.
+        if !command.cwd.is_dir() {
+            ExecError::NoFolder { program, cwd: command.cwd.clone(), cause }
+        } else if cause.kind() == io::ErrorKind::NotFound {
+            ExecError::NoProgram { program, cause }
+        } else {
+            ExecError::Start { program, source: cause }
+        }
+    })
+}
+
+/// Writes the child's input. A child that does not read what it is given is no error.
+pub(crate) async fn feed(pipe: Option<ChildStdin>, stdin: Stdin) {
+    let Some(mut pipe) = pipe else { return };
+    match stdin {
+        Stdin::Null => {}
+        Stdin::Bytes(bytes) => {
+            let _ = pipe.write_all(&bytes).await;
+        }
+        Stdin::Stream(mut chunks) => {
+            while let Some(chunk) = chunks.recv().await {
+                if pipe.write_all(&chunk).await.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Asks the whole group to end, then kills it. Returns how the leader ended, and what is left of the grace.
+pub(crate) async fn escalate(
+    child: &mut Child,
+    group: Group,
+    grace: Duration,
+) -> io::Result<(ExitStatus, Duration)> {
+    let asked = Instant::now();
+    group.ask();
+    if let Ok(status) = tokio::time::timeout(grace, child.wait()).await {
+        return Ok((status?, grace.saturating_sub(asked.elapsed())));
+    }
+    group.kill();
+    Ok((child.wait().await?, Duration::ZERO))
+}
