@@ -42,7 +42,7 @@ fn cursor_commands_are_taken_and_the_unix_ones_go_first() {
     );
     assert_eq!(imported.setup, ["npm ci", "cp \"$FORGE_REPO_PATH/.env\" .env", "echo ${FORGE_REPO_PATH}x"]);
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
-    `ROOT_WORKTREE_PATH` became `FORGE_REPO_PATH`
+    replaced `ROOT_WORKTREE_PATH` with `FORGE_REPO_PATH`
     skipped `setup-worktree`: `setup-worktree-unix` takes precedence
     skipped `setup-worktree-windows` (copy .env): it is for Windows only
     skipped `scripts`: Cursor has no such key
@@ -77,7 +77,7 @@ fn conductor_scripts() {
     );
     assert!(imported.copy_files.is_empty());
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
-    `CONDUCTOR_ROOT_PATH` became `FORGE_REPO_PATH`
+    replaced `CONDUCTOR_ROOT_PATH` with `FORGE_REPO_PATH`
     `npm install; cp $CONDUCTOR_ROOT_PATH/.env .env; echo $CONDUCTOR_DEFAULT_BRANCH $MY_CONDUCTOR_PORT` reads `CONDUCTOR_DEFAULT_BRANCH`, which Forge does not set
     skipped `scripts.run` (npm run dev --port $CONDUCTOR_PORT): Forge does not start servers of the project
     skipped `scripts.archive` (./script/archive.sh): Forge runs nothing when it removes a worktree; use lifecycle hooks on on_task_done and on_task_cancel
@@ -121,7 +121,7 @@ fn emdash_patterns_and_scripts() {
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
     preservePatterns[3]: skipped the exception `!x`; the list of files to copy has no exceptions. Make the other patterns narrower
     skipped `scripts.prepare` (make): it prepares the repository, which is up to you
-    `EMDASH_ROOT_PATH` became `FORGE_REPO_PATH`
+    replaced `EMDASH_ROOT_PATH` with `FORGE_REPO_PATH`
     skipped `shellSetup` (nvm use): it applies to every shell; set the project's shell instead
     ");
 }
