@@ -290,7 +290,7 @@ fn where_there_are_several_one_must_be_named() -> Result<()> {
     }
     let unnamed = sandbox.run(&["task", "create", "X"])?;
     check(&unnamed, 2, "usage");
-    assert!(unnamed.stderr.contains("hint: Name one with --project"), "{unnamed:?}");
+    assert!(unnamed.stderr.contains("hint: Choose one with --project"), "{unnamed:?}");
     let task = sandbox.json(&["task", "create", "X", "--project", "other"])?;
     assert_eq!(task["number"], 1);
     check(&sandbox.run(&["task", "list", "--project", "third"])?, 3, "not_found");

@@ -199,7 +199,7 @@ fn outcome(race: &Race) -> String {
         (RaceStatus::Promoted, _) if race.crowned_by.is_some() => {
             format!("{winner} picked as winner of {all}")
         }
-        (RaceStatus::Promoted, _) => format!("{winner} won against {all}"),
+        (RaceStatus::Promoted, _) => format!("{winner} won against {}", all.saturating_sub(1)),
         (RaceStatus::NoWinner, _) => format!("none of {all} passed"),
         (RaceStatus::Cancelled, _) => "cancelled".to_owned(),
     }

@@ -67,7 +67,7 @@ fn every_rule_of_shape() {
         (
             ("/states/4/hooks/on_enter/0/applies_to", json!("humans")),
             "states[4].hooks.on_enter[0].applies_to",
-            "not a known `applies_to`; known are all, agent_only, user_only",
+            "not a known `applies_to`; allowed values: all, agent_only, user_only",
         ),
         (
             ("/states/3/hooks/before_enter/0/on_failure", json!("blok")),
@@ -87,7 +87,7 @@ fn every_rule_of_shape() {
         (
             ("/states/3/triggers/reject/session", json!("fresh")),
             "states[3].triggers.reject.session",
-            "not a known `session`; known are new, resume, fork",
+            "not a known `session`; allowed values: new, resume, fork",
         ),
         (("/states/3/triggers/a b", json!({})), "states[3].triggers[\"a b\"].to", "is missing"),
         (
