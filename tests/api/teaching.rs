@@ -96,7 +96,7 @@ async fn a_retry_begins_with_the_gate_that_failed() -> Result<()> {
             assert!(retry.starts_with(&begin), "{retry}");
             assert_eq!(
                 effect,
-                format!("run 2 began with: Review attempt 1 of 3 failed: `{CHECK}` exited with 3")
+                format!("run 2 started with: Review attempt 1 of 3 failed: `{CHECK}` exited with 3")
             );
             assert_eq!(about, task["id"]);
         } else {

@@ -1348,6 +1348,16 @@ export type CreateTask = {
 	subtask_order?: number | null,
 };
 
+/**  The winner of a race. */
+export type CrownEntry = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Name of the winning entry's strategy. */
+	strategy: string,
+	/**  The task's version, as read; not compared when absent. */
+	version?: number | null,
+};
+
 /**  A page of a table as comma-separated values. */
 export type CsvPage = {
 	/**  Complete lines; the first page begins with the header line. */
@@ -4068,16 +4078,6 @@ export type SearchKnowledge = {
 	limit?: number | null,
 	/**  Cursor from the previous page's `next_cursor`. */
 	cursor?: string | null,
-};
-
-/**  The winner of a race. */
-export type CrownEntry = {
-	/**  The task. */
-	task_id: TaskId,
-	/**  Name of the winning entry's strategy. */
-	strategy: string,
-	/**  The task's version, as read; not compared when absent. */
-	version?: number | null,
 };
 
 /**  Comments and checks of a pull request to send to the agent. */
