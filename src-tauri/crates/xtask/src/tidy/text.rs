@@ -46,7 +46,11 @@ const RETIRED_MODULES: &[(&str, &str)] = &[
 ];
 
 /// Files that write out contract names in which a retired word stays.
-const CONTRACT: &[&str] = &[GENERATED, "src-tauri/crates/forge-api/src/ops/access.rs"];
+const CONTRACT: &[&str] = &[
+    GENERATED,
+    "src-tauri/crates/forge-api/src/operations.rs",
+    "src-tauri/crates/forge-api/src/ops/access.rs",
+];
 
 /// Where the names of types and modules are checked.
 const CRATE_SOURCES: &str = "src-tauri/crates/";
