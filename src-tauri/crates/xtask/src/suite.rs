@@ -67,7 +67,8 @@ fn rust_tests(workspace: &Workspace) -> Result<()> {
     let at_once = 2 * std::thread::available_parallelism()?.get();
     let at_once = format!("--test-threads={at_once}");
     let folder = MemoryFolder::create()?;
-    let mut tests = program("cargo", ["nextest", "run", "--locked", "--workspace", &at_once], &workspace.root);
+    let mut tests =
+        program("cargo", ["nextest", "run", "--locked", "--workspace", &at_once], &workspace.root);
     if let Some(folder) = &folder {
         tests.env("TMPDIR", folder.path());
     }
