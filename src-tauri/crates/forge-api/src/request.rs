@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::operations;
 
-    fn request(name: &str, input: Value) -> Result<HttpRequest, String> {
+    fn request(name: &str, input: &Value) -> Result<HttpRequest, String> {
         let operation = operations().iter().find(|operation| operation.name == name).unwrap();
         operation.request(input.as_object().cloned().unwrap()).map_err(|error| error.message)
     }
@@ -79,17 +79,17 @@ mod tests {
     #[test]
     fn fields_of_the_path_leave_the_rest_to_query_or_body() {
         let read =
-            request("task_list", json!({ "project_id": "p/1", "status": ["a", "b"], "q": null })).unwrap();
+            request("task_list", &json!({ "project_id": "p/1", "status": ["a", "b"], "q": null })).unwrap();
         assert_eq!(read.path, ["api", "v1", "projects", "p/1", "tasks"]);
         assert_eq!((read.query, read.body), (vec![("status".to_owned(), "a,b".to_owned())], None));
-        let made = request("comment_update", json!({ "comment_id": 7, "resolved": true })).unwrap();
+        let made = request("comment_update", &json!({ "comment_id": 7, "resolved": true })).unwrap();
         assert_eq!(made.path, ["api", "v1", "comments", "7"]);
         assert_eq!(made.body, json!({ "resolved": true }).as_object().cloned());
     }
 
     #[test]
     fn fields_of_the_path_that_make_another_path_are_refused() {
-        let refusal = |id: Value| request("task_get", json!({ "task_id": id })).unwrap_err();
+        let refusal = |id: Value| request("task_get", &json!({ "task_id": id })).unwrap_err();
         assert_eq!(refusal(Value::Null), "task_id: missing field `task_id`");
         assert_eq!(refusal(json!([1])), "task_id: must be text");
         assert_eq!(refusal(json!("")), "task_id: must not be empty");

@@ -56,7 +56,11 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         Command::Project(project) => {
             through(common, observer, work, async |at| project::run(at, project).await).await
         }
-        Command::Task(task) => through(common, observer, work, async |at| task::run(at, task).await).await,
+        Command::Task(task) => {
+            // The commands on tasks are many, and their future is as large as the largest of them.
+            let run = async |at: &At| Box::pin(task::run(at, task)).await;
+            Box::pin(through(common, observer, work, run)).await
+        }
         Command::Agent(agent) => {
             through(common, observer, work, async |at| agent::run(at, agent).await).await
         }

@@ -4,13 +4,13 @@ use forge_model::{
     execution::Execution, fix::FixProposal, review::Review, task::Task, transition::Transition,
 };
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const AT: &str = "2026-01-02T03:04:05.006Z";
 
 fn with<T: DeserializeOwned>(mut base: Value, changes: Value) -> T {
-    for (key, value) in changes.as_object().unwrap() {
-        base[key] = value.clone();
+    for (key, value) in serde_json::from_value::<Map<String, Value>>(changes).unwrap() {
+        base[&key] = value;
     }
     serde_json::from_value(base).unwrap()
 }

@@ -261,7 +261,8 @@ impl GitCommand {
         let args = self.shown();
         tracing::trace!(%args, dir = %self.dir.display(), "git");
         let (dir, caps) = (self.dir.clone(), Caps { stdout: self.cap, stderr: STDERR_CAP });
-        let collected = collect(self.into_command(), caps).await;
+        // Many commands are awaited in one function, whose future would hold the room for each of them.
+        let collected = Box::pin(collect(self.into_command(), caps)).await;
         if let (Some(guard), Ok(_)) = (guard, &collected) {
             // What it read may be another configuration than the one that was looked at: then it says nothing.
             guard.check().await?;
