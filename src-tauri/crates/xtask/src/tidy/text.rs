@@ -19,7 +19,11 @@ const RETIRED: &[(&str, &str)] = &[
 ];
 
 /// Files that write out contract names in which a retired word stays.
-const CONTRACT: &[&str] = &[GENERATED, "src-tauri/crates/forge-api/src/ops/access.rs"];
+const CONTRACT: &[&str] = &[
+    GENERATED,
+    "src-tauri/crates/forge-api/src/operations.rs",
+    "src-tauri/crates/forge-api/src/ops/access.rs",
+];
 
 /// The beginnings of paths that only one machine has.
 const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/")];
