@@ -113,7 +113,10 @@ async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_pe
     // Nothing merges it, so the watchdog gives it to a person once its worker has ended.
     let blocked = sandbox.wait(&task, "blocked", |task| task["status"] == "blocked").await?;
     let annotation = &blocked["error_annotation"];
-    assert_eq!((&annotation["type"], &annotation["from_state"]), (&json!("recovery_required"), &json!("merging")));
+    assert_eq!(
+        (&annotation["type"], &annotation["from_state"]),
+        (&json!("recovery_required"), &json!("merging"))
+    );
     assert_eq!(
         steps(&sandbox, &task, "merging").await?,
         [
