@@ -110,7 +110,13 @@ async fn action_after_skipped_dependency_is_skipped_and_needs_a_person() -> Resu
     .await?;
     let task = sandbox.task("Unmerged", &["edit a.txt <<< \"x\\n\""], json!({})).await?;
     sandbox.claim(&task).await?;
-    sandbox.reach(&task, "merging").await?;
+    // Nothing merges it, so the watchdog gives it to a person once its worker has ended.
+    let blocked = sandbox.wait(&task, "blocked", |task| task["status"] == "blocked").await?;
+    let annotation = &blocked["error_annotation"];
+    assert_eq!(
+        (&annotation["type"], &annotation["from_state"]),
+        (&json!("recovery_required"), &json!("merging"))
+    );
     assert_eq!(
         steps(&sandbox, &task, "merging").await?,
         [

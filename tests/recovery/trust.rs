@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use history::{History, Template};
 
 /// How many histories one run tells.
-const CASES: u64 = 200;
+const CASES: u64 = 100;
 /// How many are told beside each other: each is an engine with its agents, and mostly waits for them.
 const AT_ONCE: usize = 12;
 

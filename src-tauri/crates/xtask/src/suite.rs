@@ -62,17 +62,25 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// Tests that start real agent programs. Their sandboxes show programs a `/dev` of their own, without the memory that other
+/// tests keep their files in.
+const REAL_AGENTS: &str = "package(forge-tests) and binary(agents)";
+
 /// Half of what a test takes is waiting, for programs and for events: more tests than cores run at once.
 fn rust_tests(workspace: &Workspace) -> Result<()> {
-    let at_once = 2 * std::thread::available_parallelism()?.get();
-    let at_once = format!("--test-threads={at_once}");
+    let at_once = format!("--test-threads={}", 2 * std::thread::available_parallelism()?.get());
+    let tests = |filter: &str| {
+        let arguments =
+            ["nextest", "run", "--locked", "--workspace", &at_once, "--filterset", filter].map(str::to_owned);
+        program("cargo", arguments, &workspace.root)
+    };
     let folder = MemoryFolder::create()?;
-    let mut tests =
-        program("cargo", ["nextest", "run", "--locked", "--workspace", &at_once], &workspace.root);
+    let mut others = tests(&format!("not ({REAL_AGENTS})"));
     if let Some(folder) = &folder {
-        tests.env("TMPDIR", folder.path());
+        others.env("TMPDIR", folder.path());
     }
-    run_program(&mut tests)
+    run_program(&mut others)?;
+    run_program(&mut tests(REAL_AGENTS))
 }
 
 fn cargo(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
