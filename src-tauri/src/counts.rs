@@ -15,7 +15,7 @@ pub enum CountError {
     #[error(transparent)]
     Refused(#[from] ApiError),
     /// The answer is not what the contract says.
-    #[error("failed to read the answer: {0}")]
+    #[error("Could not read the answer: {0}")]
     Answer(#[from] serde_json::Error),
 }
 

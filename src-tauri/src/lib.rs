@@ -55,16 +55,16 @@ fn open() -> Result<(), Box<dyn Error>> {
         .any(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
     if !has_display {
         return Err(
-            "failed to open the window: there is no display (neither WAYLAND_DISPLAY nor DISPLAY is set).\n\
+            "Could not open the window: there is no display (neither WAYLAND_DISPLAY nor DISPLAY is set).\n\
                     `forge serve` and `forge demo` work without one."
                 .into(),
         );
     }
-    locale::ensure().map_err(|error| format!("failed to start with a language set: {error}"))?;
+    locale::ensure().map_err(|error| format!("Could not set a language: {error}"))?;
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 
-    let app = build().map_err(|error| format!("failed to open the window: {error}"))?;
+    let app = build().map_err(|error| format!("Could not open the window: {error}"))?;
     app.run(|app, event| follow(app, &event));
     Ok(())
 }

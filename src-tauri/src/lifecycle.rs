@@ -26,19 +26,19 @@ use crate::{
 /// Where other programs find Forge, unless somebody else is there.
 const PORT: u16 = 4780;
 
-const NO_FOLDER: &str = "See to it that the folder can be written, or set FORGE_DATA_DIR to another one.";
+const NO_FOLDER: &str = "Make sure that Forge can write to the folder, or set FORGE_DATA_DIR to another one.";
 
 /// Why Forge cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// There is no place for its data.
-    #[error("failed to find a place for Forge's data: {0}")]
+    #[error("Could not find a data folder: {0}")]
     DataDir(#[source] tauri::Error),
     /// It does not know its own program, which the demo's agents run.
-    #[error("failed to find Forge's own program: {0}")]
+    #[error("Could not find Forge's own program: {0}")]
     OwnProgram(#[source] io::Error),
-    /// The engine does not start.
-    #[error("failed to start the engine on {}: {source}", data_dir.display())]
+    /// The engine could not start.
+    #[error("Could not start the engine on {}: {source}", data_dir.display())]
     Engine {
         /// Its data folder.
         data_dir: PathBuf,
@@ -70,7 +70,7 @@ impl LaunchError {
         }
         match source {
             StartError::Instance(InstanceError::Taken(_)) => {
-                "Close the other Forge (or end `forge serve`), or set FORGE_DATA_DIR to another folder."
+                "Close the other Forge (or stop `forge serve`), or set FORGE_DATA_DIR to another folder."
             }
             StartError::Instance(InstanceError::Io { .. }) => NO_FOLDER,
             StartError::Git(_) => "Install git 2.38 or later, and start Forge again.",
@@ -78,7 +78,7 @@ impl LaunchError {
                 "The folder `backups` in the data folder holds earlier states of the database."
             }
             StartError::Open(OpenError::TooNew { .. }) => "Start the newer Forge that wrote the database.",
-            StartError::Open(_) | StartError::Recovery(_) => "Report it with the text above.",
+            StartError::Open(_) | StartError::Recovery(_) => "Report the text above.",
         }
     }
 }
@@ -155,14 +155,14 @@ fn data_dir<R: Runtime>(app: &AppHandle<R>) -> Result<PathBuf, LaunchError> {
 fn offer_restore<R: Runtime>(app: &AppHandle<R>, error: &LaunchError, data_dir: PathBuf, backup: Backup) {
     eprintln!("forge-desktop: {error}\nforge backup restore {}", backup.name);
     let text = format!(
-        "{error}\n\nThe newest usable backup is of {}. Restoring it sets the present database aside; branches and \
-         worktrees stay as they are.",
+        "{error}\n\nThe newest usable backup is from {}. Restoring it sets the current database aside; branches and \
+         worktrees do not change.",
         backup.created_at
     );
     let handle = app.clone();
     app.dialog()
         .message(text)
-        .title("The database cannot be used")
+        .title("Could not use the database")
         .kind(MessageDialogKind::Error)
         .buttons(MessageDialogButtons::OkCancelCustom("Restore backup".to_owned(), "Quit".to_owned()))
         .show(move |restore| {
@@ -188,7 +188,7 @@ fn refuse<R: Runtime>(app: &AppHandle<R>, error: &LaunchError) {
     let handle = app.clone();
     app.dialog()
         .message(text)
-        .title("Forge cannot start")
+        .title("Could not start Forge")
         .kind(MessageDialogKind::Error)
         .buttons(MessageDialogButtons::OkCustom("Quit".to_owned()))
         .show(move |_| handle.exit(1));

@@ -105,8 +105,8 @@ pub async fn follow_storage<R: Runtime>(app: AppHandle<R>, api: Api) {
 fn news_of_storage(before: &StorageHealth, now: &StorageHealth) -> Option<(&'static str, String)> {
     match (&before.failure, &now.failure) {
         (None, Some(failure)) => {
-            let text = format!("Running agents wait. {}", failure.trouble.remedy());
-            Some(("Forge cannot save", text))
+            let text = format!("Running agents are waiting. {}", failure.trouble.remedy());
+            Some(("Could not save", text))
         }
         (_, None) if now.low && !before.low => {
             let text = "Free some space: Forge stops saving when the disk is full.".to_owned();
@@ -119,8 +119,8 @@ fn news_of_storage(before: &StorageHealth, now: &StorageHealth) -> Option<(&'sta
 /// Says once that Forge goes on without its window.
 pub fn say_hidden<R: Runtime>(app: &AppHandle<R>, agents: usize) {
     let text = match agents {
-        1 => "1 agent is at work. Open Forge again from the tray, or by starting it.".to_owned(),
-        count => format!("{count} agents are at work. Open Forge again from the tray, or by starting it."),
+        1 => "1 agent is running. Reopen Forge from the tray, or start it again.".to_owned(),
+        count => format!("{count} agents are running. Reopen Forge from the tray, or start it again."),
     };
     if let Err(error) = app.notification().builder().title("Forge keeps running").body(markup(&text)).show() {
         tracing::warn!(%error, "failed to raise a notification");
@@ -161,7 +161,7 @@ mod tests {
         let title = |before, now| news_of_storage(before, now).map(|(title, _)| title);
         assert_eq!(title(&good, &low), Some("Disk space is low"));
         assert_eq!(title(&low, &low), None);
-        assert_eq!(title(&low, &full), Some("Forge cannot save"));
+        assert_eq!(title(&low, &full), Some("Could not save"));
         assert_eq!(title(&full, &full), None);
         assert_eq!(title(&full, &low), None, "it was told before");
         assert_eq!(title(&low, &good), None);

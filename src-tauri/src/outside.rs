@@ -70,16 +70,16 @@ pub enum OpenKind {
 #[derive(Debug, thiserror::Error)]
 pub enum OutsideError {
     /// Not a link to the web.
-    #[error("failed to open the link: only http and https links are opened")]
+    #[error("Could not open the link: only http and https links are allowed")]
     Link,
     /// Not a full path.
-    #[error("failed to open {}: it is not a full path", .0.display())]
+    #[error("Could not open {}: it is not a full path", .0.display())]
     Relative(PathBuf),
     /// Nothing is there.
-    #[error("failed to open {}: there is no such file or folder", .0.display())]
+    #[error("Could not open {}: no such file or folder", .0.display())]
     Missing(PathBuf),
     /// No program for it.
-    #[error("failed to find {what}")]
+    #[error("Could not find {what}")]
     NoProgram {
         /// What was looked for.
         what: &'static str,
@@ -87,7 +87,7 @@ pub enum OutsideError {
         variable: &'static str,
     },
     /// The program did not start.
-    #[error("failed to start {program}: {source}")]
+    #[error("Could not start {program}: {source}")]
     Start {
         /// The program.
         program: String,
@@ -95,7 +95,7 @@ pub enum OutsideError {
         source: tauri_plugin_shell::Error,
     },
     /// The text could not be kept.
-    #[error("failed to save {}: {source}", path.display())]
+    #[error("Could not save {}: {source}", path.display())]
     Save {
         /// Where.
         path: PathBuf,
@@ -103,7 +103,7 @@ pub enum OutsideError {
         source: std::io::Error,
     },
     /// The program gave up.
-    #[error("failed to open it: {program} ended with {code}: {output}")]
+    #[error("Could not open it: {program} exited with {code}: {output}")]
     Ended {
         /// The program.
         program: String,
@@ -118,7 +118,7 @@ impl OutsideError {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::NoProgram { what, variable } => {
-                vec![format!("install {what}, or name a program in the environment variable {variable}")]
+                vec![format!("install {what}, or set the environment variable {variable} to a program")]
             }
             Self::Start { program, .. } if program == OPENER => {
                 vec!["install the package xdg-utils".to_owned()]
@@ -281,8 +281,8 @@ mod tests {
             serde_json::to_value(&error).unwrap(),
             serde_json::json!({
                 "code": "open_failed",
-                "message": "failed to find an editor",
-                "hints": ["install an editor, or name a program in the environment variable FORGE_EDITOR"],
+                "message": "Could not find an editor",
+                "hints": ["install an editor, or set the environment variable FORGE_EDITOR to a program"],
                 "details": null,
             })
         );

@@ -34,11 +34,9 @@ pub fn quit<R: Runtime>(app: &AppHandle<R>) {
 /// Asks whether agents at work may be interrupted.
 pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
     let text = match agents {
-        1 => "1 agent is at work. Quitting interrupts it; it goes on when Forge is started again.".to_owned(),
+        1 => "1 agent is running. Quitting interrupts it; it resumes at the next start.".to_owned(),
         count => {
-            format!(
-                "{count} agents are at work. Quitting interrupts them; they go on when Forge is started again."
-            )
+            format!("{count} agents are running. Quitting interrupts them; they resume at the next start.")
         }
     };
     let handle = app.clone();

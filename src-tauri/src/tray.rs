@@ -102,7 +102,7 @@ fn show<R: Runtime>(app: &AppHandle<R>, count: usize) {
 
 fn text(count: usize) -> String {
     match count {
-        0 => "Nothing needs you".to_owned(),
+        0 => "No tasks need you".to_owned(),
         1 => "1 task needs you".to_owned(),
         count => format!("{count} tasks need you"),
     }

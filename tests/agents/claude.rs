@@ -20,7 +20,7 @@ fn session(ended: &Ended) -> Result<String> {
 }
 
 #[tokio::test]
-async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
+async fn run_with_script_edits_files_and_runs_commands() -> Result<()> {
     let stage = Stage::new(AgentProgram::Claude).await?;
     let ended = stage.works(PRINT).await?;
     let result = ended.only("result")?;
@@ -39,7 +39,7 @@ async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_resumed_and_a_forked_session_remember() -> Result<()> {
+async fn resumed_and_forked_sessions_remember() -> Result<()> {
     let stage = Stage::new(AgentProgram::Claude).await?;
     let tag = stage.server.script(talk());
     let first = stage.run(&[PRINT, &[&tag]].concat()).await?.succeeded()?;
@@ -61,7 +61,7 @@ async fn a_resumed_and_a_forked_session_remember() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_tries_again_after_a_limit_and_a_cut() -> Result<()> {
+async fn run_after_rate_limit_and_cut_connection_retries() -> Result<()> {
     let stage = Stage::new(AgentProgram::Claude).await?;
     let limited = Turn::new().say("Now it goes.").fails(Failure::RateLimited { seconds: 0 }, 1);
     let tag = stage.server.script(Scenario::new("limited").turn(limited));
@@ -85,7 +85,7 @@ async fn it_tries_again_after_a_limit_and_a_cut() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_answer_in_a_form_goes_to_its_tool() -> Result<()> {
+async fn answer_in_form_reaches_its_tool() -> Result<()> {
     let stage = Stage::new(AgentProgram::Claude).await?;
     let tag = stage.server.script(Scenario::new("form").turn(Turn::new().answer(json!({ "ok": true }))));
     let schema = r#"{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}"#;
@@ -96,7 +96,7 @@ async fn an_answer_in_a_form_goes_to_its_tool() -> Result<()> {
 
 /// An answer that waits can be let go, and one that the program gave up is seen.
 #[tokio::test]
-async fn an_answer_waits_for_the_test() -> Result<()> {
+async fn held_answer_waits_for_the_test() -> Result<()> {
     let stage = Stage::new(AgentProgram::Claude).await?;
     let tag = stage.server.script(
         Scenario::new("wait")

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{
     Adapter as _, AgentError, ClaudeAdapter, Control, Handle, Launch, LimitKind, Limits, LogReader,
-    LogWriter, ProbePlace, RunCommand, RunEvent, RunOutcome, SessionRequest, marker_of,
+    LogWriter, ProbeFolder, RunCommand, RunEvent, RunOutcome, SessionRequest, marker_of,
 };
 use forge_model::{
     agent::PermissionMode,
@@ -230,7 +230,7 @@ impl Ended {
 }
 
 #[tokio::test]
-async fn a_file_is_edited_and_a_command_run() -> Result<()> {
+async fn run_with_script_edits_file_and_runs_command() -> Result<()> {
     let desk = Desk::new().await?;
     let tag = desk.script(
         Scenario::new("work")
@@ -252,7 +252,7 @@ async fn a_file_is_edited_and_a_command_run() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_person_allows_refuses_and_stops() -> Result<()> {
+async fn approval_allowed_refused_or_stopped_has_its_effect() -> Result<()> {
     let desk = Desk::new().await?;
     let write = |name: &str| {
         Scenario::new(name).turn(Turn::new().write("new.md", "x\n")).turn(Turn::new().say("So."))
@@ -271,7 +271,7 @@ async fn a_person_allows_refuses_and_stops() -> Result<()> {
 }
 
 #[tokio::test]
-async fn who_may_only_read_changes_nothing_and_waits_for_nobody() -> Result<()> {
+async fn read_only_run_changes_nothing_and_waits_for_no_approval() -> Result<()> {
     let desk = Desk::new().await?;
     let tag = desk.script(
         Scenario::new("read")
@@ -286,7 +286,7 @@ async fn who_may_only_read_changes_nothing_and_waits_for_nobody() -> Result<()> 
 }
 
 #[tokio::test]
-async fn words_reach_the_running_turn() -> Result<()> {
+async fn message_during_turn_reaches_the_model() -> Result<()> {
     let desk = Desk::new().await?;
     let tag = desk.script(
         Scenario::new("steer")
@@ -310,7 +310,7 @@ async fn words_reach_the_running_turn() -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_interrupted_command_leaves_nothing() -> Result<()> {
+async fn interrupted_command_leaves_no_process() -> Result<()> {
     let desk = Desk::new().await?;
     let tag = desk.script(Scenario::new("long").turn(Turn::new().run(FOR_EVER)));
     let mut run = Run::new(tag);
@@ -327,7 +327,7 @@ async fn an_interrupted_command_leaves_nothing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_session_is_resumed_and_forked_and_counted_once() -> Result<()> {
+async fn resumed_and_forked_session_is_counted_once() -> Result<()> {
     let desk = Desk::new().await?;
     let tag = desk.script(talk());
     let first = desk.go(Run::new(tag)).await?.succeeded()?;
@@ -350,7 +350,7 @@ async fn a_session_is_resumed_and_forked_and_counted_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_session_that_is_gone_is_begun_anew() -> Result<()> {
+async fn missing_session_starts_a_new_one() -> Result<()> {
     let desk = Desk::new().await?;
     let tag = desk.script(Scenario::new("gone").turn(Turn::new().say("Hello.")));
     let unknown = SessionRequest::Resume("11111111-1111-4111-8111-111111111111".to_owned());
@@ -361,7 +361,7 @@ async fn a_session_that_is_gone_is_begun_anew() -> Result<()> {
 }
 
 #[tokio::test]
-async fn failures_are_told_apart() -> Result<()> {
+async fn failures_of_each_kind_have_their_error() -> Result<()> {
     let desk = Desk::new().await?;
     let limited = Failure::RateLimited { seconds: 2 };
     for (name, failure, code) in [
@@ -393,10 +393,10 @@ async fn failures_are_told_apart() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_program_is_found_and_tells_of_itself() -> Result<()> {
+async fn installed_program_is_detected_with_its_details() -> Result<()> {
     let desk = Desk::new().await?;
     let folder = tempfile::tempdir()?;
-    let own = ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let own = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let config = |env: &BTreeMap<String, String>| json!({ "program": desk.seat.program, "env": env });
     let found = ClaudeAdapter.detect(&config(&desk.seat.environment), &own).await?;
     assert_eq!((found.version.as_deref(), found.signed_in), (Some("2.1.330"), Some(true)));

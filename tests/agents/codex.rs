@@ -19,7 +19,7 @@ fn thread(ended: &Ended) -> Result<String> {
 }
 
 #[tokio::test]
-async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
+async fn run_with_script_edits_files_and_runs_commands() -> Result<()> {
     let stage = Stage::new(AgentProgram::Codex).await?;
     let ended = stage.works(EXEC).await?;
     let command = items(&ended, "command_execution");
@@ -37,7 +37,7 @@ async fn it_edits_and_runs_what_the_script_says() -> Result<()> {
 }
 
 #[tokio::test]
-async fn calls_of_one_turn_are_one_turn() -> Result<()> {
+async fn model_calls_of_one_turn_count_as_one_turn() -> Result<()> {
     let stage = Stage::new(AgentProgram::Codex).await?;
     let tag = stage.server.script(
         Scenario::new("both")
@@ -53,7 +53,7 @@ async fn calls_of_one_turn_are_one_turn() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_resumed_and_a_forked_thread_remember() -> Result<()> {
+async fn resumed_and_forked_threads_remember() -> Result<()> {
     let stage = Stage::new(AgentProgram::Codex).await?;
     let tag = stage.server.script(talk());
     let other = stage.server.script(Scenario::new("other").turn(Turn::new().say("Elsewhere.")));
@@ -79,7 +79,7 @@ async fn a_resumed_and_a_forked_thread_remember() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_tries_again_after_a_limit_and_a_cut() -> Result<()> {
+async fn run_after_rate_limit_and_cut_connection_retries() -> Result<()> {
     let stage = Stage::new(AgentProgram::Codex).await?;
     let limited = Turn::new().say("Now it goes.").fails(Failure::RateLimited { seconds: 0 }, 1);
     let cut = Turn::new().think("A thought that is never whole.").say("All of it.").fails(Failure::Cut, 1);
@@ -102,7 +102,7 @@ async fn it_tries_again_after_a_limit_and_a_cut() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nobody_there_is_a_failed_turn() -> Result<()> {
+async fn unreachable_model_server_fails_the_turn() -> Result<()> {
     let stage = Stage::new(AgentProgram::Codex).await?;
     let tag = stage.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
     stage.server.go_offline().await;

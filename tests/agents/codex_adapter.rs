@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{
-    Adapter as _, AgentError, CodexAdapter, LimitKind, Limits, ProbePlace, RunCommand, RunEvent,
+    Adapter as _, AgentError, CodexAdapter, LimitKind, Limits, ProbeFolder, RunCommand, RunEvent,
     SessionRequest,
 };
 use forge_model::{
@@ -51,7 +51,7 @@ fn used(answers: u64) -> UsageSample {
 }
 
 #[tokio::test]
-async fn it_works_in_the_worktree_and_tells_its_story() -> Result<()> {
+async fn run_in_worktree_logs_its_entries() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(
         Scenario::new("work")
@@ -83,7 +83,7 @@ async fn it_works_in_the_worktree_and_tells_its_story() -> Result<()> {
 }
 
 #[tokio::test]
-async fn its_home_may_be_below_the_folder_for_temporary_files() -> Result<()> {
+async fn home_below_temporary_folder_is_accepted() -> Result<()> {
     let mut place = place().await?;
     let above = place.task_folder().parent().context("there is one above")?.to_owned();
     // As it is inherited, not set by the profile.
@@ -105,7 +105,7 @@ async fn its_home_may_be_below_the_folder_for_temporary_files() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_person_allows_and_declines() -> Result<()> {
+async fn approval_allowed_or_declined_has_its_effect() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(
         Scenario::new("asks")
@@ -134,7 +134,7 @@ async fn a_person_allows_and_declines() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_question_can_stop_it() -> Result<()> {
+async fn approval_answered_with_stop_ends_the_run() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(Scenario::new("stop").turn(Turn::new().run("touch never.txt")));
     let mut running = start(&place, Order::new(tag).permissions(PermissionMode::Ask))?;
@@ -146,7 +146,7 @@ async fn a_question_can_stop_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn beyond_the_sandbox_it_asks_or_is_refused() -> Result<()> {
+async fn access_beyond_the_sandbox_asks_or_is_refused() -> Result<()> {
     let place = place().await?;
     let scenario = |name: &str| {
         Scenario::new(name).turn(Turn::new().run_outside("echo out")).turn(Turn::new().say("I tried."))
@@ -174,7 +174,7 @@ async fn beyond_the_sandbox_it_asks_or_is_refused() -> Result<()> {
 }
 
 #[tokio::test]
-async fn words_reach_it_while_it_works() -> Result<()> {
+async fn message_during_run_reaches_the_model() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(
         Scenario::new("listens")
@@ -195,7 +195,7 @@ async fn words_reach_it_while_it_works() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_stopped_run_leaves_nothing() -> Result<()> {
+async fn stopped_run_leaves_no_process() -> Result<()> {
     let place = place().await?;
     let command =
         "touch begun; python3 -c 'import time; time.sleep(600)' & python3 -c 'import time; time.sleep(601)'";
@@ -216,7 +216,7 @@ async fn a_stopped_run_leaves_nothing() -> Result<()> {
 }
 
 #[tokio::test]
-async fn resumed_and_forked_runs_remember_and_count_once() -> Result<()> {
+async fn resumed_and_forked_runs_remember_and_are_counted_once() -> Result<()> {
     let place = place().await?;
     let say = |text: &str| Turn::new().say(text).tokens(TOKENS);
     let tag = place.server.script(
@@ -248,7 +248,7 @@ async fn resumed_and_forked_runs_remember_and_count_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_thread_that_is_gone_begins_anew() -> Result<()> {
+async fn missing_thread_starts_a_new_one() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(Scenario::new("new").turn(Turn::new().say("Hello.")));
     for session in [SessionRequest::Resume, SessionRequest::Fork] {
@@ -262,7 +262,7 @@ async fn a_thread_that_is_gone_begins_anew() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_reviews_by_its_own_means() -> Result<()> {
+async fn review_uses_the_programs_own_command() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(
         Scenario::new("made").turn(Turn::new().write("new.md", "one\n")).turn(Turn::new().say("Made.")),
@@ -291,7 +291,7 @@ async fn it_reviews_by_its_own_means() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_review_without_a_verdict_is_asked_for_one() -> Result<()> {
+async fn review_without_verdict_is_asked_for_one() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(Scenario::new("made").turn(Turn::new().say("Made.")));
     let coder = run(&place, Order::new(tag)).await?.finished()?;
@@ -324,7 +324,7 @@ async fn a_review_without_a_verdict_is_asked_for_one() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_fresh_reviewer_is_asked_in_words() -> Result<()> {
+async fn review_in_fresh_session_uses_a_prompt() -> Result<()> {
     let place = place().await?;
     let tag = place.server.script(
         Scenario::new("fresh")
@@ -338,7 +338,7 @@ async fn a_fresh_reviewer_is_asked_in_words() -> Result<()> {
 }
 
 #[tokio::test]
-async fn failures_have_types() -> Result<()> {
+async fn failure_of_each_kind_has_its_type() -> Result<()> {
     let place = place().await?;
     for (name, failure, code) in [
         ("e401", Failure::Status(401), "auth"),
@@ -373,7 +373,7 @@ async fn failures_have_types() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_stops_at_its_limit_of_calls() -> Result<()> {
+async fn run_at_its_call_limit_stops() -> Result<()> {
     let place = place().await?;
     let endless =
         (0..9).fold(Scenario::new("endless"), |it, n| it.turn(Turn::new().run(format!("echo {n}"))));
@@ -387,23 +387,23 @@ async fn it_stops_at_its_limit_of_calls() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_named() -> Result<()> {
+async fn missing_program_is_named_in_the_error() -> Result<()> {
     let place = place().await?;
     let config = json!({ "program": "/no/such/codex" });
     let ran = place.start(CodexAdapter, config.clone(), Order::new("x"))?.end().await?;
     assert_eq!(ran.outcome.result.map_err(|error| error.code()), Err("unavailable"));
     let folder = tempfile::tempdir()?;
-    let probed = ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let probed = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let detected = CodexAdapter.detect(&config, &probed).await;
     assert_eq!(detected.map_err(|error| error.code()), Err("unavailable"));
     Ok(())
 }
 
 #[tokio::test]
-async fn it_tells_its_version_and_its_models() -> Result<()> {
+async fn installed_program_reports_version_and_models() -> Result<()> {
     let place = place().await?;
     let folder = tempfile::tempdir()?;
-    let own = &ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let own = &ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let detected = CodexAdapter.detect(&place.config(), own).await?;
     assert_eq!(detected.version.as_deref(), Some("0.169.0"));
     assert_eq!(detected.signed_in, None, "it has a key of another provider");

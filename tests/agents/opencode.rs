@@ -13,7 +13,7 @@ fn said(ended: &Ended) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn it_edits_runs_tries_again_and_remembers() -> Result<()> {
+async fn run_edits_retries_and_remembers() -> Result<()> {
     let stage = Stage::new(AgentProgram::OpenCode).await?;
     let tag = stage.server.script(
         Scenario::new("work")

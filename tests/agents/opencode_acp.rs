@@ -2,7 +2,7 @@
 //! all.
 
 use anyhow::{Context as _, Result, ensure};
-use forge_agents::{AcpAdapter, Adapter as _, AgentError, ProbePlace, SessionRequest};
+use forge_agents::{AcpAdapter, Adapter as _, AgentError, ProbeFolder, SessionRequest};
 use forge_model::{
     agent::PermissionMode,
     approval::ApprovalKind,
@@ -25,7 +25,7 @@ async fn place() -> Result<(Place, Value)> {
 }
 
 #[tokio::test]
-async fn it_asks_edits_runs_remembers_and_counts() -> Result<()> {
+async fn run_asks_edits_remembers_and_reports_usage() -> Result<()> {
     let (place, config) = place().await?;
     let tag = place.server.script(
         Scenario::new("work")
@@ -82,7 +82,7 @@ async fn it_asks_edits_runs_remembers_and_counts() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_is_stopped_with_all_that_it_started() -> Result<()> {
+async fn stopped_run_ends_all_its_processes() -> Result<()> {
     let (place, config) = place().await?;
     let for_ever = r#"python3 -c "import time; time.sleep(300)""#;
     let both = format!("{for_ever} & {for_ever}");
@@ -113,10 +113,10 @@ async fn it_is_stopped_with_all_that_it_started() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_is_found_and_tells_its_models() -> Result<()> {
+async fn installed_program_is_detected_with_its_models() -> Result<()> {
     let (place, config) = place().await?;
     let folder = tempfile::tempdir()?;
-    let probed = ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
+    let probed = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let found = AcpAdapter.detect(&config, &probed).await?;
     assert_eq!(found.version.as_deref(), Some("1.18.33"));
     let models = AcpAdapter.models(&config, &probed).await?;

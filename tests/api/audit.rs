@@ -96,7 +96,7 @@ async fn a_verdict_can_be_read_again_from_its_log() -> Result<()> {
     let answer: Value = serde_json::from_str(&answer)?;
     assert_eq!((&answer["verdict"], &answer["score"]), (&json!("pass"), &json!(7)), "{answer:#}");
     let (code, _, said) = replay(&board, &json!({ "log": [spoken("spoken", "x")] }).to_string())?;
-    assert!(code == Some(2) && said.contains("log[0].kind: `spoken` is no kind of entry"), "{said}");
+    assert!(code == Some(2) && said.contains("log[0].kind: `spoken` is not a kind of log entry"), "{said}");
     for wrong in ["{}", "{\"text\": 1}", "{\"txt\": \"\"}", "nothing", "{\"text\": \"\", \"log\": []}"] {
         let (code, answer, said) = replay(&board, wrong)?;
         assert_eq!((code, answer.as_str()), (Some(2), ""), "{wrong}: {said}");
@@ -173,7 +173,7 @@ async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()>
         prompts.push(std::fs::read_to_string(entry?.path())?);
     }
     let prompt = |part: &str| prompts.iter().find(|prompt| prompt.contains(part)).context(part.to_owned());
-    prompt("Review attempt 1 of 3: the auditor does not pass the work.")?;
+    prompt("Review attempt 1 of 3: the reviewer rejected the work.")?;
     let auditor = prompt("# Earlier attempts")?;
     for part in ["You judge the work", "Mind the numerals.", "- `true` passed", "+zwei", "`a.txt:2` say zwei"]
     {

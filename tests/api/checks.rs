@@ -180,7 +180,7 @@ async fn a_check_that_ends_well_too_late_has_failed() -> Result<()> {
         (&json!(true), &json!("fail")),
         "{review:#}"
     );
-    assert!(text(&review, "reason").contains("ran out of time"), "{review:#}");
+    assert!(text(&review, "reason").contains("timed out"), "{review:#}");
     Ok(())
 }
 

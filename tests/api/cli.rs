@@ -111,8 +111,7 @@ fn a_field_of_the_address_that_is_missing_is_named() -> Result<()> {
     say(false)?;
     let _server = sandbox.serve()?;
     say(true)?;
-    for (given, says) in
-        [("\"\"", "must not be empty"), ("[]", "must be text"), ("\"..\"", "nothing of that name")]
+    for (given, says) in [("\"\"", "must not be empty"), ("[]", "must be text"), ("\"..\"", "must be a name")]
     {
         let ended = sandbox.run(&["api", "task_get", &format!("{{\"task_id\": {given}}}")])?;
         check(&ended, 1, "invalid");
@@ -232,7 +231,7 @@ fn exit_codes_say_what_went_wrong() -> Result<()> {
     assert!(refused.stderr.contains("hint: Offered now: hold, cancel."), "{refused:?}");
     let nowhere = sandbox.run(&["task", "move", "1", "nowhere"])?;
     check(&nowhere, 4, "illegal_transition");
-    assert!(nowhere.stderr.contains("hint: From here it can go to: "), "{nowhere:?}");
+    assert!(nowhere.stderr.contains("hint: Allowed states: "), "{nowhere:?}");
     check(&sandbox.run(&["task", "start", "1"])?, 3, "not_found");
     assert_eq!(sandbox.run(&["--version"])?.code, Some(0));
     std::fs::rename(sandbox.repo.path(), sandbox.dir.path().join("moved"))?;
@@ -291,7 +290,7 @@ fn where_there_are_several_one_must_be_named() -> Result<()> {
     }
     let unnamed = sandbox.run(&["task", "create", "X"])?;
     check(&unnamed, 2, "usage");
-    assert!(unnamed.stderr.contains("hint: Name one with --project"), "{unnamed:?}");
+    assert!(unnamed.stderr.contains("hint: Choose one with --project"), "{unnamed:?}");
     let task = sandbox.json(&["task", "create", "X", "--project", "other"])?;
     assert_eq!(task["number"], 1);
     check(&sandbox.run(&["task", "list", "--project", "third"])?, 3, "not_found");
@@ -325,12 +324,12 @@ fn every_story_of_the_demo_ends_as_it_should() -> Result<()> {
     assert_eq!(told.code, Some(0), "{told:?}");
     for sentence in [
         "review -> in_progress (reject, by Forge)",
-        "needs a person: review_budget_exhausted",
+        "needs you: review_budget_exhausted",
         "offered: send_back",
-        "1 conflicting file(s) with main",
+        "merge conflict with main in 1 file(s)",
         "merging -> done",
         "Three entries race for one task",
-        "All 6 stories ended as they should.",
+        "All 6 stories ended as expected.",
     ] {
         assert!(told.stdout.contains(sentence), "{sentence}: {}", told.stdout);
     }

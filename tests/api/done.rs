@@ -429,7 +429,7 @@ async fn later_work_is_merged_after_a_person_merged_what_waited() -> Result<()> 
     Ok(())
 }
 
-/// Work whose worktree is gone is checked in one that is made again from its branch.
+/// Work whose worktree is gone is checked in one that is recreated from its branch.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_without_its_worktree_is_checked_before_it_is_merged() -> Result<()> {
     for (file, merged) in [("good", true), ("bad", false)] {

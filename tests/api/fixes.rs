@@ -333,13 +333,13 @@ async fn what_is_no_small_patch_of_the_file_is_never_proposed() -> Result<()> {
     let mode = format!("diff --git a/total.txt b/total.txt\nold mode 100644\nnew mode 100755\n{FIX}");
     let long = FIX.replace("+good", &"+good\n".repeat(4));
     for (answer, why) in [
-        (outside.as_str(), "the patch changes `../total.txt`, which is no file of the worktree"),
+        (outside.as_str(), "the patch changes `../total.txt`, which is not a file in the worktree"),
         (&other, "the patch changes README.md, not total.txt"),
         (&two, "the patch changes more than one file"),
         (&stale, "the patch does not apply: error: patch failed: total.txt:1"),
         (&mode, "the patch does more than change lines: old mode 100644"),
         (long.trim_end(), "the patch changes 5 lines, 4 are allowed"),
-        ("NONE", "the answer holds no unified diff"),
+        ("NONE", "the answer contains no unified diff"),
     ] {
         let fixing = Fixing::new(answer, json!({ "maxChangedLines": 4 })).await?;
         fixing.board.claim(&fixing.task).await?;

@@ -103,14 +103,14 @@ async fn a_conflict_that_is_left_goes_back_to_the_agent() -> Result<()> {
         board.server.until(&task, is("done")).await?;
         assert_eq!(
             causes(&board, &task).await?,
-            ["started", "merge conflict", "git was left half-done"],
+            ["started", "merge conflict", "an unfinished git operation was found"],
             "{name}"
         );
         assert_eq!(board.sandbox.repo.show("main", "c").as_deref(), Some("both"), "{name}");
         let run = board.runs(&task).await?.pop().context("no run")?;
         let log =
             board.server.get(&format!("/tasks/{}/logs/{}", text(&task, "id"), text(&run, "log_id"))).await?;
-        let told = format!("the {name} in the worktree has conflicts left in c");
+        let told = format!("the {name} in the worktree has conflicts in c");
         assert!(log.to_string().contains(&told), "{name}: {log:#}");
     }
     Ok(())
@@ -140,7 +140,7 @@ async fn commits_beside_the_branch_are_taken_or_told() -> Result<()> {
     let blocked = board.server.until(&task, is("blocked")).await?;
     let annotation = &blocked["error_annotation"];
     assert_eq!(annotation["type"], "guard_rejected", "{annotation:#}");
-    assert!(text(annotation, "message").contains("do not follow"), "{annotation:#}");
+    assert!(text(annotation, "message").contains("do not descend"), "{annotation:#}");
     let (repo, kept) = (&board.sandbox.repo, text(&annotation["details"], "kept"));
     assert_eq!(repo.show(&kept, "two").as_deref(), Some("2"));
     let branch = format!("forge/{}", text(&task, "id"));

@@ -451,10 +451,10 @@ async fn plugins_act_where_they_may_and_say_why_not_elsewhere() -> Result<()> {
         .map(|hook| (text(hook, "action"), text(hook, "outcome"), text(hook, "reason")))
         .collect();
     let wanted = [
-        ("before_work[1]", "skipped", "no lesson under docs/knowledge of main"),
+        ("before_work[1]", "skipped", "no lesson in docs/knowledge on main"),
         ("before_work[0]", "skipped", "unsupported_event"),
         ("on_work_start[0]", "ok", "0 of 2 used"),
-        ("on_work_start[1]", "skipped", "it is switched off"),
+        ("on_work_start[1]", "skipped", "it is off"),
         ("on_work_start[2]", "skipped", "unsupported_event"),
         ("on_work_stop[0]", "skipped", "the task is not blocked"),
         ("on_task_cancel[0]", "skipped", "nothing depends on it"),
@@ -576,7 +576,7 @@ async fn a_hook_is_tested_without_a_move_and_without_an_agent() -> Result<()> {
         .post(&path, json!({ "task_id": task["id"], "event": "on_work_stop", "hook_index": 0 }))
         .await?;
     assert_eq!(shown["status"], "skipped");
-    assert!(text(&shown, "error").contains("Tells the person"), "{shown}");
+    assert!(text(&shown, "error").contains("Notifies the user"), "{shown}");
     for (bad, field) in [
         (json!({ "event": "on_work_stop", "hook_index": 2 }), "hook_index"),
         (json!({ "event": "on_work_stop", "hook_index": 1, "log_id": "../x" }), "log_id"),

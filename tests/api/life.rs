@@ -80,7 +80,7 @@ async fn a_validation_that_the_end_cuts_off_is_said_to_have_ended() -> Result<()
     let answer = answer.await??;
     assert_eq!(answer.status(), 503);
     let said = text(&answer.json::<Value>().await?, "message");
-    assert!(said.contains("this has ended with it"), "{said}");
+    assert!(said.contains("send the request again"), "{said}");
     Ok(())
 }
 

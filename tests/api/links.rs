@@ -100,7 +100,7 @@ async fn unpushed_submodule_is_told_to_the_agent_once_and_never_offers_an_approv
         assert_eq!(linked.landed()?, linked.pinned);
         let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
         let first = reviews.first().context("no review")?;
-        assert!(text(first, "reason").contains("push the submodule's commit"), "{first:#}");
+        assert!(text(first, "reason").contains("is on no branch of its remote: push it"), "{first:#}");
     }
     Ok(())
 }

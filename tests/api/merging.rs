@@ -75,7 +75,7 @@ async fn who_comes_later_stands_in_line_and_says_behind_whom() -> Result<()> {
     for number in 1..4 {
         let task = board.task(&[&format!("edit f{number} <<< \"x\\n\"")], json!({})).await?;
         board.claim(&task).await?;
-        let behind = format!("stands behind #{}", line[line.len() - 1]["number"]);
+        let behind = format!("queued behind #{}", line[line.len() - 1]["number"]);
         let stands = board.server.until(&task, waits_for("merge_queue")).await?;
         assert_eq!((&stands["status"], &stands["waiting"]["message"]), (&json!("merging"), &json!(behind)));
         line.push(task);

@@ -89,7 +89,7 @@ async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()>
     let large = BASE64_STANDARD.encode(vec![0_u8; 10 * 1024 * 1024 + 1]);
     for (given, field, why) in [
         (json!({ "name": "large.bin", "data": large }), "data", "at most 10 MiB"),
-        (json!({ "name": "..", "data": "" }), "name", "name of a file"),
+        (json!({ "name": "..", "data": "" }), "name", "file name"),
         (json!({ "name": "a", "data": "%" }), "data", "base64"),
         (json!({ "name": "a" }), "data", "either"),
         (json!({ "path": "relative.txt" }), "path", "absolute"),

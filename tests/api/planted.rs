@@ -197,7 +197,7 @@ async fn rebase_that_would_run_a_program_is_sent_back_and_not_continued() -> Res
     let stopped = |task: &Value| is("blocked")(task) || task["review"]["status"] == "awaiting_human";
     let now = planted.board.server.until(&task, stopped).await?;
     assert_eq!(now["status"], "blocked", "{now:#}");
-    assert!(now.to_string().contains("its to-do list holds `exec touch"), "{now:#}");
+    assert!(now.to_string().contains("its to-do list contains `exec touch"), "{now:#}");
     planted.assert_nothing_ran();
     Ok(())
 }

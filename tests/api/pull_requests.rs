@@ -227,7 +227,7 @@ async fn a_code_host_is_tried_before_it_is_needed() -> Result<()> {
     given.host.go_offline().await;
     let standing = board.server.get(&path).await?;
     ensure!(
-        standing["reachable"] == false && text(&standing, "problem").contains("out of reach"),
+        standing["reachable"] == false && text(&standing, "problem").contains("could not reach the host"),
         "{standing:#}"
     );
     given.host.come_back().await?;

@@ -166,7 +166,7 @@ async fn the_cheapest_that_passes_wins_and_its_commits_are_the_tasks() -> Result
     let races = of("competitive");
     assert_eq!(
         (&races["enabled"], &races["source"], &races["open"], &races["last"]["effect"]),
-        (&json!(true), &json!("project"), &json!(0), &json!("cheap won among 3"))
+        (&json!(true), &json!("project"), &json!(0), &json!("cheap won against 2"))
     );
     assert_eq!(races["last"]["task"]["id"], task["id"]);
     assert_eq!((&of("reviewer")["last"], &of("validate")["last"]), (&Value::Null, &Value::Null));

@@ -96,7 +96,7 @@ async fn a_retry_begins_with_the_gate_that_failed() -> Result<()> {
             assert!(retry.starts_with(&begin), "{retry}");
             assert_eq!(
                 effect,
-                format!("run 2 began with: Review attempt 1 of 3 failed: `{CHECK}` exited with 3")
+                format!("run 2 started with: Review attempt 1 of 3 failed: `{CHECK}` exited with 3")
             );
             assert_eq!(about, task["id"]);
         } else {
@@ -372,7 +372,7 @@ async fn a_project_without_checks_is_offered_those_that_its_files_imply() -> Res
     assert_eq!(in_force().await?, json!(["npm run test"]));
     assert_eq!(offers().await?, [] as [&str; 0], "it has checks now");
     let (_, effect, _, open) = part(&board, "gate_suggestions").await?;
-    assert_eq!((effect.as_str(), open), ("checks were taken: npm run test", 0));
+    assert_eq!((effect.as_str(), open), ("added checks: npm run test", 0));
 
     // Before there is a project: for whoever adds one.
     let root = board.sandbox.repo.path().display().to_string();

@@ -24,7 +24,7 @@ struct Violation {
 }
 
 #[tokio::test]
-async fn axe_finds_nothing_serious_on_any_screen() -> Result<()> {
+async fn every_screen_has_no_serious_accessibility_violation() -> Result<()> {
     let window = Window::open().await?;
     let outcome = every_screen(&window).await;
     window.end("access", outcome).await

@@ -39,7 +39,7 @@ fn install(seat: &Seat, folder: &Path) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_of_this_machine_is_found_added_and_tried() -> Result<()> {
+async fn installed_agent_program_is_detected_added_and_tried() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let server = ModelServer::start().await?;
     let seat = PROGRAM.settle(&folder.path().join("seat"), &server)?;
@@ -91,7 +91,7 @@ async fn found_and_tried(window: &Window, server: &ModelServer) -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_runs_is_seen_with_its_processes_and_stopped() -> Result<()> {
+async fn running_agent_is_listed_with_processes_and_can_be_stopped() -> Result<()> {
     let window = Window::open().await?;
     let outcome = seen_and_stopped(&window).await;
     window.end("agents-runs", outcome).await
@@ -140,7 +140,7 @@ async fn seen_and_stopped(window: &Window) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_is_answered_in_the_conversation_and_what_is_said_meanwhile_waits() -> Result<()> {
+async fn open_approval_is_answered_while_messages_wait() -> Result<()> {
     let window = Window::open().await?;
     let server = ModelServer::start().await?;
     let seat = PROGRAM.settle(&window.display.folder().join("seat"), &server)?;

@@ -17,7 +17,7 @@ const SHOWN: &str = "section[aria-label='API and MCP'] p code";
 const COPIED: &str = "button[aria-label=Copied]";
 
 #[tokio::test]
-async fn the_token_and_a_configuration_are_reached_by_keys_and_taken() -> Result<()> {
+async fn token_and_configuration_are_copied_by_keyboard() -> Result<()> {
     let window = Window::open().await?;
     let outcome = told(&window).await;
     window.end("api-access", outcome).await
@@ -88,7 +88,7 @@ async fn a_configuration_is_copied(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn mcp_is_switched_off_with_its_address() -> Result<()> {
+async fn mcp_turned_off_removes_its_address() -> Result<()> {
     let window = Window::open().await?;
     let outcome = switched(&window).await;
     window.end("api-access-switch", outcome).await

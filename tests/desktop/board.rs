@@ -32,7 +32,7 @@ async fn hold_over(page: &Session, card: &str, column: &str) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_card_that_is_flicked_is_moved() -> Result<()> {
+async fn flicked_card_is_moved() -> Result<()> {
     let window = Window::open().await?;
     let outcome = flicked(&window).await;
     window.end("flicked", outcome).await
@@ -60,7 +60,7 @@ async fn flicked(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_drop_that_the_engine_refuses_springs_back_and_says_why() -> Result<()> {
+async fn refused_drop_springs_back_with_reason() -> Result<()> {
     let window = Window::open().await?;
     let outcome = refused_by_the_engine(&window).await;
     window.end("refused-by-the-engine", outcome).await
@@ -90,7 +90,7 @@ async fn refused_by_the_engine(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_closed_column_says_why_while_dragging_and_after() -> Result<()> {
+async fn closed_column_shows_reason_during_and_after_drag() -> Result<()> {
     let window = Window::open().await?;
     let outcome = refused_by_the_workflow(&window).await;
     window.end("refused-by-the-workflow", outcome).await

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::work::Work;
 
 #[tokio::test]
-async fn closing_without_agents_ends_everything() -> Result<()> {
+async fn closed_window_without_agents_ends_the_process() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let display = Display::start(folder.path()).await?;
     let data_dir = folder.path().join("forge");
@@ -31,7 +31,7 @@ async fn closing_without_agents_ends_everything() -> Result<()> {
 }
 
 #[tokio::test]
-async fn closing_while_an_agent_works_hides_the_window_until_the_next_start() -> Result<()> {
+async fn closed_window_with_running_agent_hides_until_next_start() -> Result<()> {
     let window = at_work().await?;
     close(&window).await?;
     assert!(Engine::holder_of(window.data_dir()).is_some(), "the engine goes on");
@@ -43,7 +43,7 @@ async fn closing_while_an_agent_works_hides_the_window_until_the_next_start() ->
 }
 
 #[tokio::test]
-async fn a_hidden_page_is_told_nothing_and_reads_all_again_when_it_is_seen() -> Result<()> {
+async fn hidden_page_gets_no_changes_and_reloads_when_shown() -> Result<()> {
     const LISTEN: &str = "const [done] = arguments, tauri = window.__TAURI_INTERNALS__;
         window.heard = [];
         const handler = tauri.transformCallback(({ payload }) => window.heard.push(payload));
@@ -74,7 +74,7 @@ async fn a_hidden_page_is_told_nothing_and_reads_all_again_when_it_is_seen() -> 
 }
 
 #[tokio::test]
-async fn quitting_while_an_agent_works_asks_first() -> Result<()> {
+async fn quit_with_running_agent_asks_first() -> Result<()> {
     let window = at_work().await?;
     let windows = window.display.wait_for_windows("Forge", 1).await?;
     for (answer, stays) in [("Escape", true), ("Return", false)] {
@@ -114,7 +114,7 @@ async fn close(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_signal_stops_the_engine_in_good_order() -> Result<()> {
+async fn signal_stops_the_engine_in_order() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let display = Display::start(folder.path()).await?;
     let data_dir = folder.path().join("forge");
@@ -130,14 +130,14 @@ async fn a_signal_stops_the_engine_in_good_order() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_taken_data_folder_is_refused_in_words() -> Result<()> {
+async fn taken_data_folder_shows_error_dialog() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let display = Display::start(folder.path()).await?;
     let data_dir = folder.path().join("forge");
     let engine = Engine::start(EngineConfig::new(data_dir.clone(), std::env::vars_os())).await?;
 
     let forge = window::on_data(&display, &data_dir)?.stderr(Stdio::piped()).spawn()?;
-    let dialogs = display.wait_for_windows("Forge cannot start", 1).await?;
+    let dialogs = display.wait_for_windows("Could not start Forge", 1).await?;
     display.focus(&dialogs[0]).await?;
     display.press("Return").await?;
     let ended = forge.wait_with_output().await?;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn race_is_watched_and_another_winner_is_picked() -> Result<()> {
+async fn finished_race_accepts_another_winner() -> Result<()> {
     let window = Window::open().await?;
     let outcome = winner_is_picked(&window).await;
     window.end("loop-race", outcome).await
@@ -97,7 +97,7 @@ async fn winner_is_picked(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_drafted_fix_is_applied_and_verified() -> Result<()> {
+async fn drafted_fix_is_applied_and_verified() -> Result<()> {
     let window = Window::open().await?;
     let outcome = fix_is_applied(&window).await;
     window.end("loop-fix", outcome).await
@@ -160,7 +160,7 @@ async fn fix_is_applied(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn costs_are_those_of_what_was_run() -> Result<()> {
+async fn cost_page_shows_costs_of_all_runs() -> Result<()> {
     let window = Window::open().await?;
     let outcome = costs_are_told(&window).await;
     window.end("loop-costs", outcome).await

@@ -22,7 +22,7 @@ async fn listened_to() -> Result<(NotificationService, Window)> {
 }
 
 #[tokio::test]
-async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
+async fn blocked_task_raises_notification_that_opens_it() -> Result<()> {
     let (mut service, window) = listened_to().await?;
 
     let work = Work::prepare(&window, "/nonexistent/<agent>", &[]).await?;
@@ -40,7 +40,7 @@ async fn a_blocked_task_is_told_and_a_click_opens_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_task_that_waits_for_a_decision_is_told_and_a_click_opens_it() -> Result<()> {
+async fn task_ready_for_review_raises_notification_that_opens_it() -> Result<()> {
     let (mut service, window) = listened_to().await?;
 
     let agent = program("forge-scripted-agent")?.to_string_lossy().into_owned();
@@ -50,7 +50,7 @@ async fn a_task_that_waits_for_a_decision_is_told_and_a_click_opens_it() -> Resu
 
     let told = service.next().await?;
     assert_eq!(told.summary, "#1 Write it down");
-    assert!(told.body.contains("waits for your decision"), "the reason is in the text: {}", told.body);
+    assert!(told.body.contains("is ready for your review"), "the reason is in the text: {}", told.body);
 
     service.click(told.id, "open").await?;
     window.wait_for_address(&format!("#/task/{}/1", work.project_id)).await?;
@@ -58,7 +58,7 @@ async fn a_task_that_waits_for_a_decision_is_told_and_a_click_opens_it() -> Resu
 }
 
 #[tokio::test]
-async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
+async fn decided_race_raises_notification_that_opens_it() -> Result<()> {
     let (mut service, window) = listened_to().await?;
 
     let work = scripted(&window).await?;
@@ -74,7 +74,7 @@ async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
 
     let told = service.next().await?;
     assert_eq!(told.summary, "#1 Write the menu");
-    assert_eq!(told.body, "Choose the winner: the rules elect cheap.");
+    assert_eq!(told.body, "Choose the winner. Suggested: cheap.");
     assert!(told.actions.iter().any(|label| label == "Open race"), "{:?}", told.actions);
     service.click(told.id, "open").await?;
     window.wait_for_address(&format!("#/task/{}/1?tab=race", work.project_id)).await?;
@@ -83,7 +83,7 @@ async fn a_race_that_is_decided_is_told_and_a_click_opens_it() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_cost_out_of_the_ordinary_is_told_where_it_is_wanted_and_a_click_opens_the_costs() -> Result<()> {
+async fn cost_anomaly_raises_wanted_notification_that_opens_costs() -> Result<()> {
     let (mut service, window) = listened_to().await?;
 
     let work = scripted(&window).await?;

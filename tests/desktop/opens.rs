@@ -6,7 +6,7 @@ use forge_tests::window::Window;
 use crate::work::{Work, text};
 
 #[tokio::test]
-async fn an_empty_data_folder_shows_the_empty_state() -> Result<()> {
+async fn empty_data_folder_shows_empty_state() -> Result<()> {
     let window = Window::open().await?;
     window.page.find("main").await?;
     window.keep_picture("empty").await?;
@@ -19,7 +19,7 @@ async fn an_empty_data_folder_shows_the_empty_state() -> Result<()> {
 }
 
 #[tokio::test]
-async fn the_page_reaches_the_contract_and_nothing_else() -> Result<()> {
+async fn page_can_call_only_contract_operations() -> Result<()> {
     let window = Window::open().await?;
     let meta = window.call("meta", serde_json::json!({})).await?;
     assert_eq!(text(&meta, "data_dir")?, window.data_dir().display().to_string());
@@ -39,7 +39,7 @@ async fn the_page_reaches_the_contract_and_nothing_else() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_second_start_brings_the_task_of_its_link_forward() -> Result<()> {
+async fn second_start_with_link_opens_its_task() -> Result<()> {
     let window = Window::open().await?;
     let work = Work::prepare(&window, "true", &[]).await?;
     window.page.find("main").await?;

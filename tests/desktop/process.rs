@@ -12,7 +12,7 @@ use crate::board::{card_in, drag_to};
 use crate::work::Work;
 
 #[tokio::test]
-async fn a_state_added_in_the_window_takes_tasks_and_a_broken_one_is_said_at_its_field() -> Result<()> {
+async fn state_added_in_editor_takes_tasks_and_invalid_one_shows_field_error() -> Result<()> {
     let window = Window::open().await?;
     let outcome = workflow_is_edited(&window).await;
     window.end("process-workflow", outcome).await
@@ -84,7 +84,7 @@ async fn workflow_is_edited(window: &Window) -> Result<()> {
 const HOOK: &str = "echo no licence found >&2; exit 3";
 
 #[tokio::test]
-async fn a_blocking_hook_added_in_the_window_holds_the_agent_until_it_is_skipped() -> Result<()> {
+async fn blocking_hook_added_in_settings_holds_agent_until_skipped() -> Result<()> {
     let window = Window::open().await?;
     let outcome = hook_holds_work(&window).await;
     window.end("process-hook", outcome).await
@@ -119,9 +119,9 @@ async fn hook_holds_work(window: &Window) -> Result<()> {
     let first = failure(window, &task, "").await?;
     window.keep_picture("process-hook-failed").await?;
 
-    page.press_named("button", "Run the hook again").await?;
+    page.press_named("button", "Rerun hook").await?;
     failure(window, &task, &first).await?;
-    page.press_named("button", "Skip it once").await?;
+    page.press_named("button", "Skip hook once").await?;
     page.type_into(&page.find("main form textarea").await?, "the licence comes tomorrow").await?;
     page.press(&[keys::CONTROL, keys::ENTER]).await?;
     let done = |task: &Value| task["review"]["status"] == "awaiting_human" || task["diff_stat"]["files"] == 1;

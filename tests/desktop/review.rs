@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn work_is_rejected_with_comments_on_its_lines_and_comes_back_better() -> Result<()> {
+async fn work_rejected_with_line_comments_comes_back_fixed() -> Result<()> {
     let window = Window::open().await?;
     let outcome = comments_go_along(&window).await;
     window.end("review-comments", outcome).await
@@ -87,7 +87,7 @@ summary I count from zero, in three languages."#,
 }
 
 #[tokio::test]
-async fn a_conflict_is_watched_while_the_agent_resolves_it() -> Result<()> {
+async fn merge_conflict_is_shown_while_agent_resolves_it() -> Result<()> {
     let window = Window::open().await?;
     let outcome = conflict_is_resolved(&window).await;
     window.end("review-conflict", outcome).await
@@ -158,7 +158,7 @@ async fn conflict_is_resolved(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn an_auditors_findings_lead_to_their_lines() -> Result<()> {
+async fn reviewer_findings_link_to_their_lines() -> Result<()> {
     let window = Window::open().await?;
     let outcome = findings_are_followed(&window).await;
     window.end("review-audit", outcome).await

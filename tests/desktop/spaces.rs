@@ -19,7 +19,7 @@ use crate::work::{Work, go, reach, read, text};
 const WRITES: &[&str] = &["-c", "echo done >> made.txt"];
 
 #[tokio::test]
-async fn a_worktree_that_is_gone_is_reset_and_worked_in_again() -> Result<()> {
+async fn missing_worktree_is_reset_and_used_again() -> Result<()> {
     let window = Window::open().await?;
     let outcome = reset(&window).await;
     window.end("spaces-reset", outcome).await
@@ -80,7 +80,7 @@ async fn lose_its_worktree(window: &Window, task: &Value) -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_folder_that_belongs_to_no_task_is_reclaimed_after_a_backup() -> Result<()> {
+async fn orphaned_folder_is_reclaimed_after_backup() -> Result<()> {
     let window = Window::open().await?;
     let outcome = reclaim(&window).await;
     window.end("spaces-reclaim", outcome).await
@@ -111,7 +111,7 @@ async fn reclaim(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn parts_are_added_in_the_panel_and_worked_on_in_turn() -> Result<()> {
+async fn subtasks_added_in_panel_run_in_order() -> Result<()> {
     let window = Window::open().await?;
     let outcome = parts(&window).await;
     window.end("spaces-parts", outcome).await

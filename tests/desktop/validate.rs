@@ -19,7 +19,7 @@ use crate::{
 const RESULTS: &str = "ol[aria-label='Latest results']";
 
 #[tokio::test]
-async fn work_is_validated_again_until_it_passes() -> Result<()> {
+async fn failed_validation_is_repeated_until_it_passes() -> Result<()> {
     let window = Window::open().await?;
     let outcome = is_validated(&window).await;
     window.end("validate", outcome).await

@@ -47,7 +47,7 @@ async fn go(sandbox: &Sandbox, task: &Value, to: &str) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
+async fn action_in_every_allowed_phase_runs() -> Result<()> {
     let parked = json!({
         "name": "parked", "display_name": "Parked", "kind": "custom", "column": "Parked",
         "hooks": {
@@ -80,21 +80,21 @@ async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
         steps(&sandbox, &task, "parked").await?,
         [
             "before_enter run_before_work_hooks skipped: before_work hooks run in active states",
-            "before_enter run_ci_steps skipped: no review belongs to this move",
-            "before_enter knowledge-inject skipped: no lesson under docs/knowledge of main fits the task",
+            "before_enter run_ci_steps skipped: this move has no review",
+            "before_enter knowledge-inject skipped: no lesson in docs/knowledge on main matches the task",
             "before_enter clear_barrier ok",
-            "on_enter dispatch_role_agent skipped: no agent holds the role of this state",
+            "on_enter dispatch_role_agent skipped: the role of this state has no agent",
             "on_enter run_merge skipped: answers to agent_only moves",
             "on_enter satisfy_dependents skipped: nothing depends on it",
             "on_enter propagate_done_to_subtasks skipped: no ordered subtasks are open",
             "on_enter cancel_pending_subtasks skipped: no ordered subtasks are open",
-            "on_enter publish_task_blocked skipped: the person knows",
-            "on_enter knowledge-inject skipped: no lesson under docs/knowledge of main fits the task",
-            "on_enter knowledge-capture skipped: no lesson was proposed",
+            "on_enter publish_task_blocked skipped: notified before",
+            "on_enter knowledge-inject skipped: no lesson in docs/knowledge on main matches the task",
+            "on_enter knowledge-capture skipped: no lesson proposed",
             "on_enter cleanup_workspace_now skipped: no workspace",
             "on_enter schedule_workspace_cleanup skipped: answers to agent_only moves",
             "after_enter check_retry_budget ok: 0 of 2 used",
-            "after_enter auto_cascade_on_review_pass skipped: no review belongs to this move",
+            "after_enter auto_cascade_on_review_pass skipped: this move has no review",
             "after_enter auto_cascade_on_unassigned_role skipped: the state has no role",
             "after_enter auto_cascade_on_merge_result skipped: run_merge was skipped",
         ]
@@ -103,7 +103,7 @@ async fn every_action_runs_in_every_phase_it_may_stand_in() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_person() -> Result<()> {
+async fn action_after_skipped_dependency_is_skipped_and_needs_a_person() -> Result<()> {
     let sandbox = with_workflow(json!({ "auto_approve": true }), |workflow| {
         state(workflow, "merging")["hooks"]["on_enter"][0]["applies_to"] = json!("user_only");
     })
@@ -140,13 +140,13 @@ async fn what_depends_on_a_skipped_action_is_skipped_and_the_task_waits_for_a_pe
     let steps = steps(&sandbox, &task, "planning").await?;
     let dispatch = "on_enter dispatch_role_agent skipped: answers to agent_only moves";
     assert!(steps.iter().any(|step| step == dispatch), "{steps:?}");
-    let last = "after_enter auto_cascade_on_review_pass skipped: no agent was started: a person decides";
+    let last = "after_enter auto_cascade_on_review_pass skipped: no agent started; ready for your review";
     assert_eq!(steps.last().map(String::as_str), Some(last));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_barrier_blocks_logs_or_cascades() -> Result<()> {
+async fn failing_barrier_blocks_logs_or_cascades() -> Result<()> {
     // Nothing said is `block` for what must pass before a state is entered.
     let (unsaid, cascades) = (Value::Null, json!({ "cascade": "backlog" }));
     for (policy, end) in
@@ -194,7 +194,7 @@ async fn a_failing_barrier_blocks_logs_or_cascades() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_refuses_with_an_event_or_only_says_so() -> Result<()> {
+async fn failing_guard_refuses_with_event_or_only_reports() -> Result<()> {
     let sandbox = with_workflow(json!({}), |workflow| {
         let guard = json!({ "action": "dependency_gate", "applies_to": "user_only" });
         let logs = json!({ "action": "dependency_gate", "applies_to": "user_only", "on_failure": "log" });
@@ -225,7 +225,7 @@ async fn a_guard_refuses_with_an_event_or_only_says_so() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_is_asked_by_its_audience_alone() -> Result<()> {
+async fn guard_with_audience_applies_to_that_audience_only() -> Result<()> {
     let sandbox = with_workflow(json!({ "auto_approve": true }), |workflow| {
         let guard = |audience: &str| json!([{ "action": "dependency_gate", "applies_to": audience }]);
         state(workflow, "todo")["hooks"]["before_exit"] = guard("agent_only");
@@ -247,7 +247,7 @@ async fn a_guard_is_asked_by_its_audience_alone() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_is_told_when_the_last_of_what_it_waits_for_is_done() -> Result<()> {
+async fn dependent_task_after_last_dependency_is_released() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let first = sandbox.task("First", &[], json!({})).await?;
     let second = sandbox.task("Second", &[], json!({})).await?;
@@ -266,7 +266,7 @@ async fn a_task_is_told_when_the_last_of_what_it_waits_for_is_done() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_agent_is_told_the_lessons_that_fit_its_task() -> Result<()> {
+async fn prompt_with_matching_lessons_contains_them() -> Result<()> {
     let inject = json!({ "type": "plugin", "name": "knowledge-inject" });
     for by_hook in [true, false] {
         let hooks = if by_hook { json!([inject]) } else { json!([]) };

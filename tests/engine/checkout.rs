@@ -9,7 +9,7 @@ async fn sandbox() -> Result<Sandbox> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unrelated_local_changes_stay_and_the_checkout_follows() -> Result<()> {
+async fn merge_with_unrelated_local_changes_keeps_them_and_updates_checkout() -> Result<()> {
     let sandbox = sandbox().await?;
     sandbox.repo.write("README.md", "# Mine, not committed\n")?;
     sandbox.repo.write("notes.txt", "untracked\n")?;
@@ -24,7 +24,7 @@ async fn unrelated_local_changes_stay_and_the_checkout_follows() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_in_the_way_hold_the_merge_until_they_are_gone() -> Result<()> {
+async fn merge_with_conflicting_local_changes_waits_until_they_are_gone() -> Result<()> {
     let sandbox = sandbox().await?;
     sandbox.repo.write("src/a.txt", "mine\n")?;
     let before = sandbox.repo.git(&["rev-parse", "main"])?;
@@ -44,7 +44,7 @@ async fn changes_in_the_way_hold_the_merge_until_they_are_gone() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_target_that_is_checked_out_nowhere_moves_alone() -> Result<()> {
+async fn merge_into_target_without_checkout_moves_only_the_branch() -> Result<()> {
     let sandbox = sandbox().await?;
     sandbox.repo.git(&["checkout", "--quiet", "-b", "other"])?;
     let task = sandbox.task("Quietly", &["edit b.txt <<< \"b\\n\""], json!({})).await?;

@@ -67,7 +67,7 @@ fn teller(more: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn programs_inherit_no_secrets_and_the_run_names_what_was_withheld() -> Result<()> {
+async fn programs_in_safe_mode_inherit_no_secrets_and_run_lists_withheld_names() -> Result<()> {
     let own = settings(&json!({ "environment": { "pass": ["PROJECT_SECRET"] } }));
     let mut sandbox =
         Sandbox::with_config(own, |config| config.environment = Arc::new(user_variables())).await?;
@@ -115,7 +115,7 @@ fn text_below(folder: &Path) -> Result<String> {
 }
 
 #[tokio::test]
-async fn project_may_let_programs_inherit_everything_or_little() -> Result<()> {
+async fn programs_with_project_mode_inherit_everything_or_minimum() -> Result<()> {
     for (mode, token, plain) in [("inherit_all", Some("canary-1"), Some("plain")), ("minimal", None, None)] {
         let own = settings(&json!({ "environment": { "mode": mode } }));
         let set = |config: &mut forge_engine::EngineConfig| config.environment = Arc::new(user_variables());
@@ -132,7 +132,7 @@ async fn project_may_let_programs_inherit_everything_or_little() -> Result<()> {
 }
 
 #[tokio::test]
-async fn hook_of_git_sees_what_the_project_passes_and_no_variable_of_forge() -> Result<()> {
+async fn git_hook_with_passed_variables_sees_them_and_no_forge_variable() -> Result<()> {
     for (pass, token) in [(json!([]), None), (json!(["CANARY_TOKEN"]), Some("canary-1"))] {
         let own = json!({ "auto_approve": true, "environment": { "pass": pass } });
         let mut sandbox = Sandbox::with_config(own, |config| {
@@ -170,7 +170,7 @@ fn runs_of_profile(home: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn profile_runs_once_and_what_it_exports_is_filtered() -> Result<()> {
+async fn login_profile_runs_once_and_its_exports_are_filtered() -> Result<()> {
     let folder = tempfile::tempdir()?;
     for (mode, at_most) in [("login_once", 1), ("login_each", usize::MAX)] {
         let home = home(&folder.path().join(mode), "")?;
@@ -199,7 +199,7 @@ async fn profile_runs_once_and_what_it_exports_is_filtered() -> Result<()> {
 }
 
 #[tokio::test]
-async fn failing_profile_blocks_the_task_with_the_reason() -> Result<()> {
+async fn failing_login_profile_blocks_task_with_reason() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let home = home(folder.path(), "echo 'pyenv: cannot rehash' >&2; exit 3")?;
     let mut variables = user_variables();
@@ -212,7 +212,7 @@ async fn failing_profile_blocks_the_task_with_the_reason() -> Result<()> {
     let annotation = &blocked["error_annotation"];
     assert_eq!(annotation["type"], "environment_not_ready");
     let message = annotation["message"].as_str().unwrap_or_default();
-    assert!(message.contains("Could not take the login environment of bash"), "{message}");
+    assert!(message.contains("Could not read the login environment of bash"), "{message}");
     assert!(message.contains("pyenv: cannot rehash") && message.contains("login_each"), "{message}");
     // A profile that is mended is run again.
     std::fs::write(home.join(".bash_profile"), "export FROM_PROFILE=yes\n")?;

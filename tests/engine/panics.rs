@@ -50,7 +50,7 @@ async fn with_turns(sandbox: &Sandbox) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn panic_at_each_kind_of_step_is_survived() -> Result<()> {
+async fn panic_in_each_step_kind_is_survived() -> Result<()> {
     let faults = Arc::new(PanicsOnce::default());
     let observer = Arc::clone(&faults);
     // A script is begun at most once: a blocking one that is cut short would wait for a person.

@@ -5,7 +5,7 @@ use forge_testkit::Sandbox;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_goes_from_todo_to_done() -> Result<()> {
+async fn task_with_passing_work_goes_from_todo_to_done() -> Result<()> {
     let sandbox =
         Sandbox::new(json!({ "auto_approve": true, "review_config": { "ci_steps": ["test -f hello.txt"] } }))
             .await?;
@@ -36,7 +36,7 @@ async fn a_task_goes_from_todo_to_done() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_check_goes_back_to_the_agent_with_its_output() -> Result<()> {
+async fn failing_check_sends_output_back_to_agent() -> Result<()> {
     let sandbox = Sandbox::new(
         json!({ "auto_approve": true, "review_config": { "ci_steps": ["echo looked; grep -q good a.txt"] } }),
     )
@@ -66,7 +66,7 @@ async fn a_failing_check_goes_back_to_the_agent_with_its_output() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_retries_then_blocked_with_offers() -> Result<()> {
+async fn failing_check_after_two_retries_blocks_with_actions() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "review_config": { "ci_steps": ["echo no >&2; false"] } })).await?;
     let task = sandbox.task("Never good", &["append a.txt <<< \"x\\n\""], json!({})).await?;
     sandbox.claim(&task).await?;
@@ -93,7 +93,7 @@ async fn two_retries_then_blocked_with_offers() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_approves_or_sends_back() -> Result<()> {
+async fn review_by_a_person_approves_or_sends_back() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let description = "```forge-script\nedit a.txt <<< \"one\\n\"\n```\n```forge-script attempt=2\nedit a.txt <<< \"two\\n\"\n```";
     let task = sandbox.described("Ask me", description, json!({})).await?;
@@ -122,7 +122,7 @@ async fn a_person_approves_or_sends_back() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crashing_agent_is_started_again_within_its_budget() -> Result<()> {
+async fn crashing_agent_is_restarted_within_its_budget() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let task = sandbox.task("Crash", &["say about to fall", "fail 3"], json!({})).await?;
     sandbox.claim(&task).await?;
@@ -137,7 +137,7 @@ async fn a_crashing_agent_is_started_again_within_its_budget() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_program_blocks_at_once() -> Result<()> {
+async fn missing_agent_program_blocks_at_once() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let agent = sandbox
         .call("agent_create", json!({ "name": "nobody", "adapter": "shell", "config": { "command": "/no/such/program", "args": ["x"] } }))
@@ -153,7 +153,7 @@ async fn a_missing_program_blocks_at_once() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_changes_nothing_is_asked_once() -> Result<()> {
+async fn agent_without_changes_is_asked_once() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let task = sandbox.task("Nothing to do", &["say nothing to do"], json!({})).await?;
     sandbox.claim(&task).await?;
@@ -166,7 +166,7 @@ async fn an_agent_that_changes_nothing_is_asked_once() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conflict_goes_back_to_the_agent_and_lands() -> Result<()> {
+async fn first_merge_conflict_is_resolved_by_the_agent() -> Result<()> {
     let sandbox = Sandbox::new(
         json!({ "auto_approve": true, "author": { "name": "F", "email": "f@example.invalid" } }),
     )
@@ -200,7 +200,7 @@ async fn a_conflict_goes_back_to_the_agent_and_lands() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_conflict_stays_with_a_person() -> Result<()> {
+async fn second_merge_conflict_needs_a_person() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let gate = sandbox.dir.path().join("go");
     let wait = format!("wait-for {}", gate.display());
@@ -224,7 +224,7 @@ async fn a_second_conflict_stays_with_a_person() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_works_without_agent_from_column_to_column() -> Result<()> {
+async fn task_of_a_person_moves_through_columns_without_agent() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let task = sandbox.task("By hand", &[], json!({ "roles": {} })).await?;
     let step = async |to: &str| -> Result<serde_json::Value> {

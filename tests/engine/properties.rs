@@ -278,7 +278,7 @@ async fn holds(seed: u64, workflow: Workflow) -> Result<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_happens_in_whatever_order() -> Result<()> {
+async fn random_commands_keep_all_invariants() -> Result<()> {
     let begun = Instant::now();
     let shipped = |name: &str| -> Result<Workflow> {
         let info = preset(name).with_context(|| format!("no preset {name}"))?;

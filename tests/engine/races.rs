@@ -45,7 +45,7 @@ async fn told(sandbox: &Sandbox, entry: &Value) -> Result<(Value, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn losers_are_kept_for_their_days_and_then_gone() -> Result<()> {
+async fn race_losers_are_removed_after_their_days() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let named = |name: &str| json!({ "name": name, "agent_id": sandbox.agent });
     let competitive =

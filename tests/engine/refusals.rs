@@ -5,7 +5,7 @@ use forge_testkit::Sandbox;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_refusal_has_its_status_and_changes_nothing() -> Result<()> {
+async fn refused_command_has_its_status_and_changes_nothing() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let task = sandbox.task("Plain", &["edit a <<< \"a\""], json!({})).await?;
     let id = &task["id"];
@@ -39,7 +39,7 @@ async fn each_refusal_has_its_status_and_changes_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dependencies_hold_agents_and_refuse_cycles() -> Result<()> {
+async fn open_dependencies_hold_agents_and_cycles_are_refused() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let first = sandbox.task("First", &["edit one.txt <<< \"1\\n\""], json!({})).await?;
     let second = sandbox
@@ -63,7 +63,7 @@ async fn dependencies_hold_agents_and_refuse_cycles() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_passes_the_cap() -> Result<()> {
+async fn concurrent_claims_stay_within_the_agents_limit() -> Result<()> {
     let sandbox = Sandbox::new(json!({ "auto_approve": true, "max_concurrent": 1 })).await?;
     let gate = sandbox.dir.path().join("go");
     let wait = format!("wait-for {}", gate.display());
@@ -100,7 +100,7 @@ async fn nobody_passes_the_cap() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn moving_a_card_stops_its_agent_and_keeps_its_work() -> Result<()> {
+async fn moved_card_stops_its_agent_and_keeps_its_work() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let task = sandbox
         .task("Long", &["edit half.txt <<< \"half\\n\"", "ignore-sigterm", "fork", "hang"], json!({}))
@@ -130,7 +130,7 @@ async fn moving_a_card_stops_its_agent_and_keeps_its_work() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelled_work_is_in_a_backup_when_its_worktree_goes() -> Result<()> {
+async fn cancelled_work_is_backed_up_before_worktree_removal() -> Result<()> {
     let sandbox =
         Sandbox::with_config(json!({}), |config| config.cleanup_delay = std::time::Duration::ZERO).await?;
     let task = sandbox.task("Given up", &["edit half.txt <<< \"half\\n\"", "hang"], json!({})).await?;
@@ -155,7 +155,7 @@ async fn cancelled_work_is_in_a_backup_when_its_worktree_goes() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_drag_can_be_taken_back_while_its_agent_has_not_started() -> Result<()> {
+async fn drag_before_agent_start_can_be_undone() -> Result<()> {
     let sandbox =
         Sandbox::with_config(json!({}), |config| config.undo_window = std::time::Duration::from_secs(600))
             .await?;
@@ -175,7 +175,7 @@ async fn a_drag_can_be_taken_back_while_its_agent_has_not_started() -> Result<()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_undo_window_survives_a_restart() -> Result<()> {
+async fn undo_window_survives_restart() -> Result<()> {
     let mut sandbox =
         Sandbox::with_config(json!({}), |config| config.undo_window = std::time::Duration::from_secs(2))
             .await?;

@@ -99,7 +99,7 @@ async fn questions(sandbox: &Sandbox) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logs_of_closed_tasks_go_after_their_days_and_not_because_a_clock_jumped() -> Result<()> {
+async fn logs_of_closed_tasks_expire_by_observed_days_not_by_clock_jumps() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let retention = json!({ "retention": { "logs_days": 2, "events_days": 0 } });
     sandbox.call("storage_update", retention).await?;
@@ -142,7 +142,7 @@ async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logs_of_an_entry_are_as_old_as_the_raced_task() -> Result<()> {
+async fn logs_of_race_entry_age_with_the_raced_task() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });
     sandbox.call("storage_update", retention).await?;
@@ -161,7 +161,7 @@ async fn logs_of_an_entry_are_as_old_as_the_raced_task() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logs_of_tasks_that_are_closed_for_a_day_are_compressed_and_read_as_before() -> Result<()> {
+async fn logs_of_task_closed_for_a_day_are_compressed_and_stay_readable() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({ "auto_approve": true })).await?;
     let lines = vec!["print 0123456789012345678901234567890123456789012345678901234567890123456789"; 1500];
     let closed = sandbox.task("Closed", &lines, json!({})).await?;
@@ -191,7 +191,7 @@ async fn logs_of_tasks_that_are_closed_for_a_day_are_compressed_and_read_as_befo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn backups_go_after_thirty_days_that_the_engine_has_observed() -> Result<()> {
+async fn backups_expire_after_thirty_observed_days() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let backup = "refs/forge/backup/gone/1";
     let repo = sandbox.repo.path().to_owned();
@@ -234,7 +234,7 @@ async fn swept_with_six_old_logs() -> Result<(Sandbox, Vec<PathBuf>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unanswered_question_is_waited_for_also_when_fewer_than_half_are_old() -> Result<()> {
+async fn unanswered_deletion_question_still_waits_when_fewer_than_half_are_old() -> Result<()> {
     let (sandbox, logs) = swept_with_six_old_logs().await?;
     open_tasks(&sandbox, 7).await?;
     sandbox.api.engine().sweep().await?;
@@ -246,7 +246,7 @@ async fn unanswered_question_is_waited_for_also_when_fewer_than_half_are_old() -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deletion_of_more_than_half_waits_for_an_answer() -> Result<()> {
+async fn deletion_of_more_than_half_waits_for_answer() -> Result<()> {
     let (sandbox, logs) = swept_with_six_old_logs().await?;
     let asked = questions(&sandbox).await?;
     assert_eq!(
@@ -276,7 +276,7 @@ async fn deletion_of_more_than_half_waits_for_an_answer() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn worktree_of_a_closed_task_does_not_go_early_because_a_clock_jumped() -> Result<()> {
+async fn worktree_of_closed_task_is_not_removed_early_by_clock_jump() -> Result<()> {
     let clock = Arc::new(SetForward::default());
     let sandbox = Sandbox::with_config(json!({}), |config| {
         config.clock = Arc::clone(&clock) as Arc<dyn Clock>;

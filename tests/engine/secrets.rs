@@ -165,7 +165,7 @@ fn print(outside: &Path) -> String {
 }
 
 #[tokio::test]
-async fn no_secret_that_a_program_prints_is_kept_told_or_sent() -> Result<()> {
+async fn printed_secret_is_not_stored_reported_or_sent() -> Result<()> {
     let outside = tempfile::tempdir()?;
     let canaries = canaries();
     let printed: Vec<&str> = canaries.iter().map(|(text, _)| text.as_str()).collect();
@@ -262,7 +262,7 @@ async fn no_secret_that_a_program_prints_is_kept_told_or_sent() -> Result<()> {
 }
 
 #[tokio::test]
-async fn pattern_that_is_none_is_refused_with_its_place() -> Result<()> {
+async fn invalid_redaction_pattern_is_refused_with_its_field() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let patch = json!({ "project_id": sandbox.project, "redact": ["fine", "("] });
     let refused = sandbox.call("project_settings_update", patch).await.err().context("it was taken")?;
@@ -272,7 +272,7 @@ async fn pattern_that_is_none_is_refused_with_its_place() -> Result<()> {
 }
 
 #[tokio::test]
-async fn data_folder_that_others_could_read_is_closed_at_the_next_start() -> Result<()> {
+async fn readable_data_folder_is_made_private_at_next_start() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let data = sandbox.dir.path().join("data");
     std::fs::create_dir_all(data.join("logs/p"))?;

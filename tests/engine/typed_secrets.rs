@@ -24,7 +24,7 @@ async fn agent_of(sandbox: &Sandbox, command: String) -> Result<String> {
 }
 
 #[tokio::test]
-async fn typed_title_reaches_commits_programs_and_notifications_without_its_secret() -> Result<()> {
+async fn secret_in_title_is_redacted_in_commits_programs_and_notifications() -> Result<()> {
     let settings = json!({
         "auto_approve": true,
         "review_config": { "ci_steps": [format!("echo x >> src/a.txt; : {TYPED}")], "allow_changes": true },
@@ -46,7 +46,7 @@ async fn typed_title_reaches_commits_programs_and_notifications_without_its_secr
 }
 
 #[tokio::test]
-async fn typed_command_of_validate_is_kept_without_its_secret_in_files_of_its_owner() -> Result<()> {
+async fn secret_in_validate_command_is_redacted_in_private_files() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let command = format!("false --header 'Authorization: Bearer {TYPED}'");
     let call = json!({ "moduleId": "m", "cwd": sandbox.repo.path(), "commands": [command] });
@@ -67,7 +67,7 @@ async fn typed_command_of_validate_is_kept_without_its_secret_in_files_of_its_ow
 }
 
 #[tokio::test]
-async fn token_of_the_keychain_is_known_before_a_program_of_its_project_starts() -> Result<()> {
+async fn keychain_token_is_known_before_project_programs_start() -> Result<()> {
     let settings = json!({
         "auto_approve": true,
         "code_host": { "kind": "gitea", "base_url": "http://127.0.0.1:9", "owner": "o", "repo": "r" },

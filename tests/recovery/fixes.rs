@@ -128,8 +128,7 @@ async fn a_draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
     .await?;
     ensure!(all["proposals"] == json!([]), "{all:#}");
     let why = all["drafts"][0]["reason"].as_str().unwrap_or_default();
-    let told =
-        if fault == Fault::Kill { "Forge ended while it was drafted" } else { "by a mistake of its own" };
+    let told = if fault == Fault::Kill { "Forge ended while it was drafted" } else { "Internal error" };
     ensure!(why.contains(told), "{all:#}");
     let runs = given.server.get(&format!("/tasks/{}/executions", given.task)).await?;
     let open = runs["items"].as_array().context("no runs")?.iter().any(|run| run["finished_at"].is_null());

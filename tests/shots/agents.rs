@@ -33,7 +33,7 @@ said '{"kind":"command","status":"failed","body":{"command":"cargo test config",
 said '{"kind":"assistant_text","body":{"text":"The time of change has whole seconds here. I compare the length, too:\n\n```rust\nlet stamp = (meta.modified()?, meta.len());\n```"}}'
 said '{"kind":"command","status":"completed","body":{"command":"cargo test config","exit_code":0,"output":"running 4 tests\ntest result: ok. 4 passed; 0 failed"}}'
 said '{"kind":"usage","body":{"model":"claude-opus-4-1","input_uncached":12000,"cache_read":140000,"cache_write":9100,"output":4100,"reasoning":1300,"cost_micro_usd":201000}}'
-said '{"kind":"notice","body":{"text":"The conversation was shortened to fit the model."}}'
+said '{"kind":"notice","body":{"text":"The conversation was compacted to fit the model."}}'
 mkdir -p src assets
 printf 'pub struct Config;\n' > src/config.rs
 cp "$PICTURE" assets/logo.png

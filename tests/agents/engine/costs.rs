@@ -154,7 +154,7 @@ async fn a_task_and_a_day_are_not_begun_beyond_their_limits(program: AgentProgra
     floor.set(json!({ "cost_limits": { "task_micro_usd": spent } })).await?;
     floor.follow_up(&first, "More.", json!({})).await?;
     let refused = floor.task_is(&task, |task| task["status"] == "blocked").await?;
-    ensure!(refused["error_annotation"].to_string().contains("this task may cost"), "{refused:#}");
+    ensure!(refused["error_annotation"].to_string().contains("the task's limit of"), "{refused:#}");
     assert_eq!(floor.runs(&task).await?.len(), 1, "it was begun");
 
     // The second task comes to more than 80 % of what the day may cost, the third is not begun.

@@ -71,7 +71,7 @@ async fn a_passing_failure_is_none(program: AgentProgram) -> Result<Floor> {
 /// It waits itself as long as it is told, six times; then Forge does.
 async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
-    let again = Scenario::new("limited").when("the model's provider asked to wait");
+    let again = Scenario::new("limited").when("rate limited by the provider");
     let tag = floor.server.script(
         again.turn(Turn::new().edit("README.md", "hello", "goodbye")).turn(Turn::new().say("At last.")),
     );
@@ -84,7 +84,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
     assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("failed"), &json!("rate_limited")));
     assert_eq!(
         (&runs[1]["cause"], &runs[1]["session_mode"]),
-        (&json!("the limit is over"), &json!("resume"))
+        (&json!("the rate limit ended"), &json!("resume"))
     );
     assert_eq!(runs[1]["session_id"], runs[0]["session_id"]);
     let now = floor.get(&format!("/tasks/{}", text(&task, "id"))).await?;

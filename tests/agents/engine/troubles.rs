@@ -102,7 +102,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
         _ => (Failure::RateLimited { seconds: 3 }, 2),
     };
     let limited = Turn::new().edit("README.md", "hello", "goodbye").fails(failure, times);
-    let again = Scenario::new(name).when("the model's provider asked to wait");
+    let again = Scenario::new(name).when("rate limited by the provider");
     let tag = floor.server.script(
         again.turn(Turn::new().edit("README.md", "hello", "goodbye")).turn(Turn::new().say("At last.")),
     );
@@ -119,7 +119,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
     ensure!(text(&runs[0]["error"], "remedy").contains("by itself"), "{runs:#?}");
     assert_eq!(
         (&runs[1]["cause"], &runs[1]["session_mode"]),
-        (&json!("the limit is over"), &json!("resume"))
+        (&json!("the rate limit ended"), &json!("resume"))
     );
     ensure!(text(&runs[1], "started_at") >= text(&waits["waiting"], "until"), "before its time: {runs:#?}");
     let history = floor.items(&format!("/tasks/{}/transitions", text(&task, "id"))).await?;
@@ -129,7 +129,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
 
 /// Hours, not the minute that is taken when nobody tells. Claude tells so only of accounts that are signed in.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_allowance_that_is_used_up_is_a_limit_of_hours() -> Result<()> {
+async fn used_up_allowance_is_a_rate_limit_of_hours() -> Result<()> {
     let floor = Floor::new(AgentProgram::Codex).await?;
     let used_up = Turn::new().always_fails(Failure::UsedUp { seconds: 7200 });
     let tag = floor.server.script(Scenario::new("used-up").turn(used_up));

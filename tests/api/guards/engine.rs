@@ -119,7 +119,7 @@ async fn a_gate_that_passes_asks_its_guards() -> Result<()> {
     assert!(blocked["review_passed_at"].is_null(), "it did not pass");
     let runs = board.runs(&task).await?;
     assert_eq!(runs.len(), 2, "the agent got a turn for it");
-    assert!(was_told(&board, &task, &runs[1], "no plan has been written").await?);
+    assert!(was_told(&board, &task, &runs[1], "there is no plan").await?);
     assert_eq!(board.sandbox.repo.show("main", "a"), None);
     put_plan(&board, &task, "1. Do it.").await?;
     board.act(&task, "actions/retry?wait=none", json!({})).await?;

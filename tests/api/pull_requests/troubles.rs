@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Result, ensure};
 use forge_model::{pull_request::HostKind, time::Timestamp};
-use forge_testkit::hosts::{TOKEN, Trouble};
+use forge_testkit::hosts::{HostFault, TOKEN};
 use serde_json::{Value, json};
 
 use super::{CALM, Given, HASTY, over, waits};
@@ -50,11 +50,12 @@ async fn without_a_network_the_task_waits_and_goes_on_by_itself() -> Result<()> 
     let now = given.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
     ensure!(now["status"] == "merging" && now["error_annotation"].is_null(), "{now:#}");
     ensure!(
-        now["waiting"]["until"].is_string() && text(&now["waiting"], "message").contains("out of reach"),
+        now["waiting"]["until"].is_string()
+            && text(&now["waiting"], "message").contains("could not reach the host"),
         "{now:#}"
     );
     let told = given.pull_request(&task).await?;
-    ensure!(told["trouble"].is_string() && text(&told, "remedy").contains("by itself"), "{told:#}");
+    ensure!(told["trouble"].is_string() && text(&told, "remedy").contains("automatically"), "{told:#}");
     ensure!(now["pull_request"].is_null(), "there is none yet: {now:#}");
     given.host.come_back().await?;
     let now = given.awaits(&task).await?;
@@ -75,14 +76,16 @@ async fn without_a_network_the_task_waits_and_goes_on_by_itself() -> Result<()> 
 async fn a_host_that_fails_or_asks_to_wait_is_waited_for() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let task = given.awaiting().await?;
-    for (trouble, said) in [(Trouble::Broken, "status 500"), (Trouble::Busy(2), "asks to wait until")] {
-        given.host.set_trouble(Some(trouble));
+    for (trouble, said) in
+        [(HostFault::Broken, "status 500"), (HostFault::Busy(2), "rate limited by the host until")]
+    {
+        given.host.set_fault(Some(trouble));
         let held = |task: &Value| {
             waits(task, "host_unreachable") && text(&task["waiting"], "message").contains(said)
         };
         let now = given.board.server.until(&task, |task| held(task) || over(task)).await?;
         ensure!(held(&now), "{now:#}");
-        given.host.set_trouble(None);
+        given.host.set_fault(None);
         given.awaits(&task).await?;
     }
     Ok(())
@@ -92,7 +95,7 @@ async fn a_host_that_fails_or_asks_to_wait_is_waited_for() -> Result<()> {
 async fn a_host_that_asks_to_wait_is_not_asked_meanwhile() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let task = given.awaiting().await?;
-    given.host.set_trouble(Some(Trouble::Busy(3600)));
+    given.host.set_fault(Some(HostFault::Busy(3600)));
     let now = given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
     let asked = given.host.requests();
     // Things happen meanwhile that wake the task's steps.
@@ -126,14 +129,14 @@ async fn a_token_that_is_refused_needs_a_person() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_may_not_do_it_is_tried_again() -> Result<()> {
     let given = Given::new(HostKind::Gitea, CALM).await?;
-    given.host.set_trouble(Some(Trouble::Forbidden));
+    given.host.set_fault(Some(HostFault::Forbidden));
     let task = given.work().await?;
     let now = given.fails(&task, "forbids", "token").await?;
     ensure!(
         now["error_annotation"]["details"]["status"] == 403 && !now.to_string().contains(TOKEN),
         "{now:#}"
     );
-    given.host.set_trouble(None);
+    given.host.set_fault(None);
     given.goes_on(&task).await
 }
 
@@ -167,7 +170,7 @@ async fn what_others_pushed_to_the_branch_is_kept() -> Result<()> {
     let theirs = if theirs.len() == 40 { theirs } else { given.remote(&head)? };
     let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
     given.board.server.post(&path, json!({ "message": "Two, too." })).await?;
-    given.fails(&task, "somebody else moved it", "fetch that branch").await?;
+    given.fails(&task, "it was moved on the remote", "fetch that branch").await?;
     ensure!(given.remote(&head)? == theirs, "what they pushed is theirs");
     Ok(())
 }
@@ -192,7 +195,7 @@ async fn a_remote_out_of_reach_is_waited_for() -> Result<()> {
     repo.git(&["remote", "set-url", "origin", "http://127.0.0.1:1/octo/app.git"])?;
     let task = given.work().await?;
     let now = given.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
-    ensure!(text(&now["waiting"], "message").contains("failed to reach the remote `origin`"), "{now:#}");
+    ensure!(text(&now["waiting"], "message").contains("Could not reach the remote `origin`"), "{now:#}");
     repo.git(&["remote", "set-url", "origin", &given.host.repository().to_string_lossy()])?;
     // Another remote is another place for the work to go to: nothing moves before a person says so.
     let now = given.board.server.until(&task, |task| task["status"] == "blocked").await?;
@@ -237,7 +240,7 @@ async fn a_new_token_is_used_at_once() -> Result<()> {
 async fn a_host_that_fails_again_is_asked_later_each_time() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
-    given.host.set_trouble(Some(Trouble::Broken));
+    given.host.set_fault(Some(HostFault::Broken));
     let mut due: Vec<i64> = Vec::new();
     for _ in 0..3 {
         let seen = given.refresh(&task).await?;

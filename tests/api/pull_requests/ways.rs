@@ -86,7 +86,7 @@ async fn a_task_that_is_given_up_leaves_its_pull_request() -> Result<()> {
     let history = board.history(&task).await?;
     let last = history.last().context("no move")?;
     ensure!(
-        last["to"] == "cancelled" && text(last, "reason").contains("pull request 1 is left as it is"),
+        last["to"] == "cancelled" && text(last, "reason").contains("pull request 1 is unchanged"),
         "{last:#}"
     );
     ensure!(given.last_pull()?.state == PullRequestState::Open, "it is the host's");
@@ -221,7 +221,7 @@ async fn what_others_added_before_the_merge_is_told() -> Result<()> {
     given.board.server.until(&task, is("done")).await?;
     let history = given.board.history(&task).await?;
     let last = history.last().context("no move")?;
-    ensure!(text(last, "reason").contains("others had added to it"), "{last:#}");
+    ensure!(text(last, "reason").contains("others had added commits"), "{last:#}");
     Ok(())
 }
 

@@ -21,7 +21,7 @@ async fn race_without_evidence_waits_for_a_persons_choice() -> Result<()> {
     board.claim(&task).await?;
     let waiting = board.server.until(&task, |task| task["waiting"]["reason"] == "race_crown").await?;
     let said = text(&waiting["waiting"], "message");
-    assert_eq!(said, "Choose the winner: no check, score or cost tells a, b apart.");
+    assert_eq!(said, "Choose the winner. a, b are equal in checks, score and cost.");
     let offer = waiting["offers"].as_array().into_iter().flatten().find(|offer| offer["verb"] == "crown");
     assert_eq!(offer.context("no choice is offered")?["label"], "Pick as winner");
     let now = race(&board, &task).await?;

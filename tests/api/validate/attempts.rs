@@ -119,7 +119,7 @@ async fn a_report_is_given_also_where_nothing_can_be_kept() -> Result<()> {
     std::fs::create_dir_all(stage.kept("m1.json/inner"))?;
     let report = stage.validate(json!({ "commands": ["true"] })).await?;
     let notice = report["notice"].as_str().context("it is not told")?;
-    assert!(report["attempt"] == 1 && notice.contains("it is no plain file"), "{report:#}");
+    assert!(report["attempt"] == 1 && notice.contains("it is not a regular file"), "{report:#}");
     // Another's file.
     std::fs::write(stage.kept("m1.json"), "{ \"moduleId\": \"m2\", \"attempts\": [] }")?;
     let report = stage.validate(json!({ "commands": ["true"] })).await?;
@@ -134,14 +134,17 @@ async fn a_report_is_given_also_where_nothing_can_be_kept() -> Result<()> {
             "{report:#}"
         );
         let notice = report["notice"].as_str().context("it is not told")?;
-        assert!(notice.contains("it is not counted: failed to ") && notice.contains(cause), "{notice}");
+        assert!(
+            notice.contains("the attempt is not counted: Could not ") && notice.contains(cause),
+            "{notice}"
+        );
         assert_eq!(stage.validate(json!({ "commands": ["true"] })).await?["recommendation"], "PROCEED");
         anyhow::Ok(())
     };
     // A folder of a run that is none.
     std::fs::remove_dir_all(stage.repo().join(".forge/iterations"))?;
     std::fs::write(stage.repo().join(".forge/iterations"), "x")?;
-    uncounted("is no plain folder").await?;
+    uncounted("is not a regular folder").await?;
     // What git would see is not written.
     std::fs::remove_dir_all(stage.repo().join(".forge"))?;
     let exclude = stage.repo().join(".git/info/exclude");

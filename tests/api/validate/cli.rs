@@ -48,10 +48,7 @@ async fn with_and_without_an_engine() -> Result<()> {
         let again = here(&sandbox, &["validate", "m1"])?;
         assert_eq!(again.code, Some(1), "{again:?}");
         let last = again.stdout.lines().last().unwrap_or_default().to_owned();
-        assert_eq!(
-            last,
-            "Attempt 2: failed, score 0.67, ESCALATE (the same checks fail in the same way as before)"
-        );
+        assert_eq!(last, "Attempt 2: failed, score 0.67, ESCALATE (the same checks fail as before)");
         sandbox.repo.write("b", "")?;
         let mended = sandbox.run(&["validate", "m1", "--project", "Sample", "--json"])?;
         let report = mended.json()?;
@@ -134,8 +131,8 @@ async fn an_interrupted_program_says_what_became_of_the_checks() -> Result<()> {
     assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));
     let ended = signalled(&sandbox, Signal::SIGINT).await?;
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    let said = "interrupted: interrupted; the checks were ended, and no attempt is counted\n\
-                hint: The same command makes them again.\n";
+    let said = "interrupted: checks stopped; the attempt is not counted\n\
+                hint: Run the same command again.\n";
     assert_eq!(ended.stderr, said);
     assert_eq!(marked_processes(sandbox.dir.path())?, Vec::<String>::new());
     let state =

@@ -204,6 +204,6 @@ async fn other_tools_files_are_offered_as_settings() -> Result<()> {
     assert_eq!(of(".worktreeinclude")["copy_files"][0]["pattern"], ".env");
     assert_eq!(of(".cursor/worktrees.json")["setup"], json!(["npm ci"]));
     assert!(text(&of("conductor.json"), "error").contains("is not JSON"), "{offers:#?}");
-    assert!(text(&of(".emdash.json"), "error").contains("not a plain file"), "{offers:#?}");
+    assert!(text(&of(".emdash.json"), "error").contains("not a regular file"), "{offers:#?}");
     Ok(())
 }

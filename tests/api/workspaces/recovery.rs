@@ -28,7 +28,7 @@ async fn a_lost_folder_is_made_again_from_its_branch_with_files_and_set_up() -> 
         assert_eq!(std::fs::read_to_string(tree(&back).join(file))?, content);
     }
     let step = bench.step(&task, "prepare_workspace").await?;
-    assert_eq!(step["reason"], "made again from its branch", "the timeline says so");
+    assert_eq!(step["reason"], "recreated from its branch", "the timeline says so");
     assert_eq!(bench.worktrees()?.len(), 1);
     Ok(())
 }

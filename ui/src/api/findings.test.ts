@@ -27,7 +27,7 @@ it("keeps what no field has said", () => {
 });
 
 it("falls back to the message when there are no findings", () => {
-  const plain = new ApiError({ code: "name_taken", message: "an agent is called `x` already" });
+  const plain = new ApiError({ code: "name_taken", message: "an agent named `x` already exists" });
   expect(findingsOf(plain)).toEqual([]);
-  expect(restOf(plain, ["name"])).toBe("an agent is called `x` already");
+  expect(restOf(plain, ["name"])).toBe("an agent named `x` already exists");
 });

@@ -79,7 +79,7 @@ it("lists what waits, oldest first, and takes an offer", async () => {
   const rows = within(list).getAllByRole("listitem");
   expect(rows.map((row) => row.textContent?.match(/#\d+/)?.[0])).toEqual(["#7", "#3", "#2"]);
   expect(screen.getByText(/cargo test --workspace/)).toBeTruthy();
-  await userEvent.click(screen.getByRole("button", { name: "More retries" }));
+  await userEvent.click(screen.getByRole("button", { name: "Reset retries" }));
   await waitFor(() =>
     expect(inputsOf(host, "task_action")).toMatchObject([{ task_id: "t2", verb: "reset_budget" }]),
   );

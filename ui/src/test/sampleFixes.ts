@@ -111,7 +111,7 @@ export function sampleDraft(change: Partial<FixDraft> = {}): FixDraft {
     strategy: null,
     gate: sampleFix().gate,
     status: "dropped",
-    reason: "the answer holds no unified diff",
+    reason: "the answer contains no unified diff",
     fixId: null,
     startedAt: at(31),
     finishedAt: at(30),

@@ -447,7 +447,7 @@ export function createSampleHost(sample: string | null = null, size = 500): Samp
       op,
       () =>
         refuse("internal", `failed to read: the database is locked by another program`, null, [
-          "The log of the engine says more.",
+          "See the engine's log.",
         ]),
     ]),
   );

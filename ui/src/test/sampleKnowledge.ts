@@ -123,7 +123,7 @@ export function createSampleKnowledge({ full, byPullRequest, refuse, changed }: 
           "target_checkout_dirty",
           `local changes in /home/me/code/shop are in the way: ${files.join(", ")}`,
           { worktree: "/home/me/code/shop", files },
-          ["Commit, move or undo them there, then try again. Nothing has changed."],
+          ["Commit, move or undo them there, then try again. Nothing was changed."],
         );
       }
       const before = lessons.find((each) => each.id === lesson_id);

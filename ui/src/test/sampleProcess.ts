@@ -32,7 +32,7 @@ function findingsIn(value: unknown): Finding[] {
   if (states.length === 0) add("states", "must be a list of states");
   const names = states.map(({ name }) => name);
   const exists = (path: string, target: unknown) => {
-    if (!names.includes(target)) add(path, `no state is called \`${String(target)}\``);
+    if (!names.includes(target)) add(path, `no state \`${String(target)}\``);
   };
   states.forEach((state, index) => {
     const path = `states[${index}]`;
@@ -90,14 +90,14 @@ export const samplePresets: Preset[] = [
     name: "default",
     title: "Code, review, merge",
     about:
-      "An agent works, checks run, a reviewer or a person decides, Forge merges. One agent is enough.",
+      "An agent works, checks run, a reviewer or a person decides, and Forge merges. Needs one agent.",
     workflow: sampleWorkflow,
   },
   {
     name: "planned",
     title: "Plan first",
     about:
-      "As the default, but a planner writes a plan that a person approves before work begins. Tasks without a planner go straight to work.",
+      "Like the default, but a planner writes a plan that a person approves before work starts. Tasks without a planner start work directly.",
     workflow: withStates(
       (states) =>
         states.flatMap((state) => {
@@ -125,7 +125,7 @@ export const samplePresets: Preset[] = [
   {
     name: "manual",
     title: "Plain board",
-    about: "Columns and cards that people move. No agent is started, nothing is checked or merged.",
+    about: "Columns and cards that people move. No agents, checks or merges.",
     workflow: withStates(
       (states) =>
         states

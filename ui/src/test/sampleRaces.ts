@@ -288,7 +288,7 @@ export function sampleRaceTasks(project: string): Task[] {
   const away = [offer("hold", "Hold"), offer("cancel", "Cancel task")];
   return [
     raced(1, "Rate-limit the login endpoint", {
-      waiting: waits("race_running", "3 of 6 entries are over"),
+      waiting: waits("race_running", "3 of 6 entries finished"),
       offers: away,
     }),
     raced(2, "Read the configuration once", {
@@ -300,7 +300,7 @@ export function sampleRaceTasks(project: string): Task[] {
       error_annotation: {
         type: "race_no_winner",
         from_state: "in_progress",
-        message: "No entry of the race passed.",
+        message: "No entry passed the race.",
         details: null,
         execution_id: null,
         evidence: null,
@@ -308,7 +308,7 @@ export function sampleRaceTasks(project: string): Task[] {
       },
       offers: [
         offer("race_again", "Race again"),
-        offer("single_agent", "Go on with one agent"),
+        offer("single_agent", "Use one agent"),
         offer("crown", "Pick as winner", ["entry"]),
         ...away,
       ],
@@ -567,7 +567,7 @@ export function createSampleLoop({ ownOf }: LoopHooks) {
       last: {
         at: at(9),
         task: about(4, "Cache the parsed configuration"),
-        effect: "cheap won among 3",
+        effect: "cheap won against 2",
       },
     }),
     part("auto_fix", "autoFix.enabled", {

@@ -114,7 +114,7 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
           findings: [
             {
               path: `innerLoop.competitive.strategies[${twice}].name`,
-              message: `\`${races?.[twice]?.name}\` is there twice`,
+              message: `\`${races?.[twice]?.name}\` is used twice`,
             },
           ],
         });

@@ -102,9 +102,9 @@ export function tasksOf(project: string, size: number): Task[] {
       at: at(25),
     },
     offers: [
-      offer("reset_budget", "More retries"),
+      offer("reset_budget", "Reset retries"),
       offer("send_back", "Send back", ["reason"]),
-      offer("approve", "Approve as it is", ["reason"]),
+      offer("approve", "Approve anyway", ["reason"]),
       offer("cancel", "Cancel task"),
     ],
   });

@@ -65,8 +65,8 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
       "before_work_hook_failed",
       "scripts/check-licence exits with 3.",
       [
-        offer("retry_hook", "Run the hook again"),
-        offer("skip_hook_once", "Skip it once", ["reason"]),
+        offer("retry_hook", "Rerun hook"),
+        offer("skip_hook_once", "Skip hook once", ["reason"]),
         offer("restart", "Start over"),
       ],
       { status: "in_progress", workspace: sampleWorkspace() },
@@ -85,7 +85,7 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
     title: "An agent fails",
     ...trouble("executor_failed", "The agent ended with code 1 after two restarts.", [
       offer("retry", "Try again"),
-      offer("resume_session", "Tell the agent", ["message"]),
+      offer("resume_session", "Message agent", ["message"]),
       offer("restart", "Start over"),
     ]),
   },
@@ -102,7 +102,7 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
     title: "The sequence of its parts stopped",
     ...trouble("subtask_paused", "The turn of #104 could not be committed.", [
       offer("retry", "Try again"),
-      offer("resume_session", "Tell the agent", ["message"]),
+      offer("resume_session", "Message agent", ["message"]),
     ]),
     subtasks: { closed: 1, total: 3 },
     workspace: sampleWorkspace(),
@@ -170,7 +170,7 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
     title: "Files that nobody trusts yet",
     ...trouble(
       "trust_required",
-      "3 files that programs run code from are not trusted: `.envrc` (removed), `.mcp.json` (changed), `.opencode/plugin/notify.ts` (new). Look at the files and trust them, or remove what nobody should run from the branch and try again.",
+      "3 files that programs run code from are not trusted: `.envrc` (removed), `.mcp.json` (changed), `.opencode/plugin/notify.ts` (new). Review the files and trust them, or remove them from the branch, then try again.",
       [
         offer("trust_files", "Trust these files"),
         offer("retry", "Try again"),

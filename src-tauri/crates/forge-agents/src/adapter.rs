@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, CostScope, ForgeMcp, LimitKind, LogWriter, ProbePlace};
+use crate::{AgentError, CostScope, ForgeMcp, LimitKind, LogWriter, ProbeFolder};
 
 /// How often the live activity changes at most.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(250);
@@ -387,10 +387,10 @@ pub trait Adapter: Send + Sync {
     fn sign_in_variables(&self, config: &Value, environment: &Variables) -> Vec<&'static str>;
 
     /// Looks for the program that `config` names, on the `PATH` of a place.
-    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError>;
+    async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError>;
 
     /// The models that the program of `config` offers in a place; none for adapters that cannot tell.
-    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError>;
+    async fn models(&self, config: &Value, place: &ProbeFolder) -> Result<Vec<AgentModel>, AgentError>;
 
     /// Runs one prompt to its end. Dropping the future kills what runs.
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome;
@@ -403,7 +403,7 @@ pub fn marker_of(execution_id: &str) -> Marker {
 }
 
 /// One line that says what an agent is doing, changing at most four times a second. The last one always
-/// gets through: what comes too soon is kept and shown by [`Activity::settle`].
+/// gets through: what comes too soon is kept and shown by [`Activity::flush`].
 #[derive(Debug, Clone)]
 pub struct Activity {
     shown: Arc<watch::Sender<String>>,
@@ -438,7 +438,7 @@ impl Activity {
     }
 
     /// Shows what was kept back, now.
-    pub fn settle(&self) {
+    pub fn flush(&self) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = pending.line.take() {
             pending.last = Some(Instant::now());
@@ -457,7 +457,7 @@ impl Activity {
     pub async fn keep_settling(&self) -> std::convert::Infallible {
         loop {
             tokio::time::sleep(ACTIVITY_EVERY).await;
-            self.settle();
+            self.flush();
         }
     }
 

@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     AgentError, Ask, Control, Launch, LimitKind, LogWriter, NewEntry, RunCommand, RunEvent, RunOutcome,
-    ears::{Ears, READS_AHEAD, Read},
     end::{flush, not_run, note_end},
+    line_reader::{LineReader, READS_AHEAD, Read},
     lines::lines,
     output::LastOutput,
     question,
@@ -43,29 +43,29 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What the log says of a conversation that the program does not have any more.
 pub(crate) const SESSION_LOST: &str =
-    "The program no longer has the conversation that this run was to go on with; it starts a new one.";
+    "The program no longer has the session that this run was to resume. It starts a new one.";
 
 /// A protocol, as a state machine without I/O.
 pub trait Dialogue: Send {
-    /// The program is up: what is said to it first.
-    fn begin(&mut self, scene: &mut Scene<'_>);
+    /// Starts the dialogue once the program runs.
+    fn begin(&mut self, cx: &mut DialogueContext<'_>);
 
-    /// One line that it printed, without its end; `raw_offset` is where it starts in the raw log.
-    fn hear(&mut self, line: &[u8], raw_offset: u64, scene: &mut Scene<'_>);
+    /// Handles one line of output, without its line end; `raw_offset` is its position in the raw log.
+    fn hear(&mut self, line: &[u8], raw_offset: u64, cx: &mut DialogueContext<'_>);
 
-    /// The engine wants something of it.
-    fn command(&mut self, command: RunCommand, scene: &mut Scene<'_>);
+    /// Handles a command of the engine.
+    fn command(&mut self, command: RunCommand, cx: &mut DialogueContext<'_>);
 
-    /// It shall stop: says so in the protocol's words. The run ends by [`Scene::end`], or soon by force.
-    fn interrupt(&mut self, scene: &mut Scene<'_>);
+    /// Asks the program to stop, in terms of its protocol. The run ends by [`DialogueContext::end`], or soon by force.
+    fn interrupt(&mut self, cx: &mut DialogueContext<'_>);
 
-    /// What it has said of itself by now; asked once, at the end.
-    fn said(&mut self) -> Said;
+    /// Returns what the dialogue knows at the end of the run; called once.
+    fn take_end(&mut self) -> DialogueEnd;
 }
 
 /// What a dialogue knows at the end.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct DialogueEnd {
     /// The protocol's final event; none when it never came.
     pub result: Option<Result<(), AgentError>>,
     /// The program's conversation.
@@ -76,32 +76,32 @@ pub struct Said {
     pub summary: Option<String>,
 }
 
-/// What a dialogue may do.
-pub struct Scene<'r> {
-    pub(crate) log: Paper<'r>,
+/// What a dialogue can do: send, log, ask, report usage, and end.
+pub struct DialogueContext<'r> {
+    pub(crate) log: LogSink<'r>,
     pub(crate) control: &'r Control,
     pub(crate) out: &'r mut VecDeque<Vec<u8>>,
     pub(crate) state: &'r mut State,
 }
 
-/// Where a scene's entries go.
-pub(crate) enum Paper<'r> {
+/// Where a dialogue's entries go.
+pub(crate) enum LogSink<'r> {
     /// To a run's log.
     Log(&'r LogWriter),
-    /// Into memory, each with its turn: a dialogue is rehearsed without a program.
-    Memory(&'r mut crate::page::Page),
+    /// Into memory, each with its turn, in a run without a program.
+    Memory(&'r mut crate::memory_log::MemoryLog),
 }
 
-impl Paper<'_> {
+impl LogSink<'_> {
     fn append_entry(&mut self, entry: NewEntry) {
         match self {
             Self::Log(log) => drop(log.append_entry(entry)),
-            Self::Memory(page) => page.append(entry),
+            Self::Memory(log) => log.append(entry),
         }
     }
 }
 
-/// What the driver remembers between two lines.
+/// What the driver keeps between two lines.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) over: bool,
@@ -111,7 +111,7 @@ pub(crate) struct State {
     carry: Option<Value>,
 }
 
-impl Scene<'_> {
+impl DialogueContext<'_> {
     /// Sends one line to the program.
     pub fn send(&mut self, message: &Value) {
         let mut line = message.to_string().into_bytes();
@@ -146,8 +146,8 @@ impl Scene<'_> {
     /// Says which turn of the conversation the next entries belong to, from 1.
     pub fn turn(&mut self, turn: u32) {
         match &mut self.log {
-            Paper::Log(log) => log.set_turn(turn),
-            Paper::Memory(page) => page.turn = turn,
+            LogSink::Log(log) => log.set_turn(turn),
+            LogSink::Memory(log) => log.turn = turn,
         }
     }
 
@@ -170,8 +170,8 @@ impl Scene<'_> {
         self.control.tell(RunEvent::Asked(ask));
     }
 
-    /// A question is settled: by the answer `option`, or by nobody any more.
-    pub fn settle(&mut self, ask: &str, option: Option<&str>, status: EntryStatus) {
+    /// Records that a question was answered with `option`, or withdrawn.
+    pub fn resolve(&mut self, ask: &str, option: Option<&str>, status: EntryStatus) {
         if !self.state.asks.remove(ask) {
             return;
         }
@@ -187,7 +187,7 @@ impl Scene<'_> {
         self.log.append_entry(question::resolved(&ask.id, body, EntryStatus::Declined));
     }
 
-    /// What [`Said::carry`] will be if nothing more is spent. Said before [`Scene::used`], it is written down with
+    /// What [`DialogueEnd::carry`] will be if nothing more is spent. Said before [`DialogueContext::used`], it is written down with
     /// what that counts, so that a run that is cut short is not counted twice by the one that goes on.
     pub fn carry(&mut self, carry: Value) {
         self.state.carry = Some(carry);
@@ -250,14 +250,14 @@ pub async fn converse(
     let begun = Instant::now();
     let log = launch.log.clone();
     log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
-    let mut talk = Talk::new(log.clone(), control, &launch);
-    let (finished, stopped_by) = talk.run(launch, command, dialogue).await;
-    let state = talk.state;
-    control.activity.settle();
+    let mut dialogue_run = DialogueRun::new(log.clone(), control, &launch);
+    let (finished, stopped_by) = dialogue_run.run(launch, command, dialogue).await;
+    let state = dialogue_run.state;
+    control.activity.flush();
     for ask in &state.asks {
         control.tell(RunEvent::Withdrawn { id: ask.clone() });
     }
-    let said = dialogue.said();
+    let said = dialogue.take_end();
     let used = [state.used, state.estimated].concat();
     let exit = finished.as_ref().ok().map(|finished| finished.exit);
     let result = match (&finished, stopped_by, said.result) {
@@ -267,7 +267,7 @@ pub async fn converse(
         (Ok(_), Some(why), _) => Err(why),
         (Ok(_), None, Some(Err(error))) => Err(error),
         (Ok(finished), None, None) => {
-            Err(AgentError::Crashed { exit: Some(finished.exit), last_line: talk.last_words })
+            Err(AgentError::Crashed { exit: Some(finished.exit), last_line: dialogue_run.last_words })
         }
     };
     note_end(&log, finished.as_ref().ok(), &result, begun.elapsed());
@@ -284,8 +284,8 @@ pub async fn converse(
     }
 }
 
-/// One run, while it goes on.
-struct Talk<'r> {
+/// The driver of one run.
+struct DialogueRun<'r> {
     log: LogWriter,
     control: &'r Control,
     silence: Option<Duration>,
@@ -295,7 +295,7 @@ struct Talk<'r> {
     last_words: String,
 }
 
-impl<'r> Talk<'r> {
+impl<'r> DialogueRun<'r> {
     fn new(log: LogWriter, control: &'r Control, launch: &Launch) -> Self {
         Self {
             log,
@@ -309,14 +309,14 @@ impl<'r> Talk<'r> {
     }
 
     /// Lets the dialogue act.
-    fn scene(&mut self, act: impl FnOnce(&mut Scene<'_>)) {
-        let mut scene = Scene {
-            log: Paper::Log(&self.log),
+    fn with_context(&mut self, act: impl FnOnce(&mut DialogueContext<'_>)) {
+        let mut cx = DialogueContext {
+            log: LogSink::Log(&self.log),
             control: self.control,
             out: &mut self.out,
             state: &mut self.state,
         };
-        act(&mut scene);
+        act(&mut cx);
     }
 
     async fn run(
@@ -330,19 +330,19 @@ impl<'r> Talk<'r> {
         command.timeout = None;
         command.grace = launch.grace;
         let (sender, mut lines) = mpsc::channel(READS_AHEAD);
-        let mut ears = Ears::new(self.log.clone(), self.control, sender);
-        let last = Arc::clone(&ears.last);
+        let mut reader = LineReader::new(self.log.clone(), self.control, sender);
+        let last = Arc::clone(&reader.last);
         let stop = CancellationToken::new();
         let (finished, stopped_by) = {
-            let mut process = Box::pin(forge_exec::run(command, &stop, launch.started, &mut ears));
-            self.scene(|scene| dialogue.begin(scene));
+            let mut process = Box::pin(forge_exec::run(command, &stop, launch.started, &mut reader));
+            self.with_context(|cx| dialogue.begin(cx));
             match self.listen(&mut process, &mut lines, &last, &input, dialogue).await {
                 Listened::Gone(finished) => (finished, None),
                 Listened::Over => {
                     (self.take_leave(&mut process, &mut lines, input, &stop, dialogue).await, None)
                 }
                 Listened::Stop(why) => {
-                    self.scene(|scene| dialogue.interrupt(scene));
+                    self.with_context(|cx| dialogue.interrupt(cx));
                     (self.take_leave(&mut process, &mut lines, input, &stop, dialogue).await, Some(why))
                 }
             }
@@ -351,10 +351,10 @@ impl<'r> Talk<'r> {
         while let Ok(read) = lines.try_recv() {
             self.hear(read, dialogue);
         }
-        if let Some(last) = ears.finish() {
+        if let Some(last) = reader.finish() {
             self.hear(last, dialogue);
         }
-        self.last_words = ears.errors.last_words();
+        self.last_words = reader.errors.last_words();
         (finished.map_err(not_run), stopped_by)
     }
 
@@ -365,14 +365,14 @@ impl<'r> Talk<'r> {
                     let told = line.strip_suffix(b"\n").unwrap_or(line);
                     if !told.trim_ascii().is_empty() {
                         let start = starts.get(at).copied().unwrap_or(raw_offset);
-                        self.scene(|scene| dialogue.hear(told, start, scene));
+                        self.with_context(|cx| dialogue.hear(told, start, cx));
                     }
                     raw_offset += line.len() as u64;
                 }
             }
             Read::TooLong { length } => {
-                let text = format!("A line of {length} bytes is too long to be read; it is in the raw log.");
-                self.scene(|scene| scene.notice("line_too_long", &text));
+                let text = format!("A line of {length} bytes is too long to show; it is in the raw log.");
+                self.with_context(|cx| cx.notice("line_too_long", &text));
             }
         }
     }
@@ -418,7 +418,7 @@ impl<'r> Talk<'r> {
                 limit = clock.expired() => {
                     return Listened::Stop(AgentError::Limit(LimitKind::WallClock(limit)));
                 }
-                command = control.next_command() => self.scene(|scene| dialogue.command(command, scene)),
+                command = control.next_command() => self.with_context(|cx| dialogue.command(command, cx)),
                 () = takes(input), if !self.out.is_empty() => {}
                 read = lines.recv() => if let Some(read) = read { self.hear(read, dialogue) },
                 finished = &mut *process => return Listened::Gone(finished),

@@ -80,7 +80,7 @@ pub enum AgentError {
     #[error("the agent reached its limit: {0}")]
     Limit(LimitKind),
     /// What the program said could not be understood.
-    #[error("the agent's program broke its protocol: {detail}")]
+    #[error("the agent's program violated its protocol: {detail}")]
     Protocol {
         /// What was wrong.
         detail: String,
@@ -94,7 +94,7 @@ pub enum AgentError {
         last_line: String,
     },
     /// It said nothing for too long and was stopped.
-    #[error("the agent said nothing for {}", seconds(*after))]
+    #[error("the agent was silent for {}", seconds(*after))]
     Silent {
         /// How long it was waited for.
         after: Duration,
@@ -103,7 +103,7 @@ pub enum AgentError {
     #[error("the agent was stopped")]
     Cancelled,
     /// The program cannot be started.
-    #[error("failed to start the agent's program `{program}`: {detail}")]
+    #[error("could not start the agent's program `{program}`: {detail}")]
     Unavailable {
         /// The program.
         program: String,
@@ -151,18 +151,18 @@ impl AgentError {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Auth { .. } => "Sign in with the program in a terminal, then retry.",
-            Self::RateLimited { .. } => "Nothing to do: the run goes on by itself when the limit is over.",
-            Self::ModelError { .. } => "Retry; if it stays, look at the status page of the model's owner.",
-            Self::Refused { .. } => "Reword the task, or give it to another agent.",
+            Self::RateLimited { .. } => "The run resumes automatically when the rate limit ends.",
+            Self::ModelError { .. } => "Retry. If the problem persists, check the provider's status page.",
+            Self::Refused { .. } => "Reword the task, or assign another agent.",
             Self::Limit(_) => {
                 "Raise the limit in the agent's profile or the project's settings, or split the task, then retry."
             }
             Self::Protocol { .. } => "Check that the program's version is supported, then retry.",
-            Self::Crashed { .. } => "Look at the end of the log for the reason, then retry.",
+            Self::Crashed { .. } => "Find the reason at the end of the log, then retry.",
             Self::Silent { .. } => {
-                "Look at the end of the log; raise the silence limit if the work is that quiet."
+                "Check the end of the log. Raise the silence limit if the work has long silent phases."
             }
-            Self::Cancelled => "Retry when you want the work to go on.",
+            Self::Cancelled => "Retry to continue the work.",
             Self::Unavailable { .. } => "Install the program, or set its path in the agent's profile.",
         }
     }

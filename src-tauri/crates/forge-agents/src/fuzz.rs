@@ -1,22 +1,22 @@
-//! Arbitrary bytes as what a program prints: played to a dialogue that has no program, whose every question is
-//! answered, and looked at for what has to hold whatever comes.
+//! Feeds arbitrary bytes as program output to a dialogue in a fake run, answers every question, and checks the
+//! invariants that hold for any output.
 
 use forge_model::log::EntryKind;
 use serde_json::Value;
 
-use crate::{Dialogue, NewEntry, RunCommand, RunEvent, log::stays_short, question, rehearsal::Rehearsal};
+use crate::{Dialogue, NewEntry, RunCommand, RunEvent, fake_run::FakeRun, log::stays_short, question};
 
-/// The longest run that is played, in lines.
+/// The longest input, in lines.
 const MOST_LINES: usize = 4096;
 
-/// Plays bytes to a dialogue, line by line; `choice` is which option answers its questions, `check` looks at what it
-/// sends.
+/// Feeds bytes to a dialogue, line by line. `choice` selects the option that answers its questions, `check` examines
+/// what the dialogue sends.
 ///
 /// Panics when an invariant breaks: a line that is no message is in the log as it is, with its place; no entry and
 /// no question is longer than it may be; nothing but objects is sent; who is over has a result.
-pub(crate) fn play(dialogue: &mut dyn Dialogue, bytes: &[u8], choice: usize, check: fn(&Value)) {
-    let mut stage = Rehearsal::default();
-    stage.scene(|scene| dialogue.begin(scene));
+pub(crate) fn feed(dialogue: &mut dyn Dialogue, bytes: &[u8], choice: usize, check: fn(&Value)) {
+    let mut run = FakeRun::default();
+    run.with_context(|cx| dialogue.begin(cx));
     let mut next = 0;
     for (number, line) in bytes.split(|byte| *byte == b'\n').take(MOST_LINES).enumerate() {
         let offset = next;
@@ -25,9 +25,9 @@ pub(crate) fn play(dialogue: &mut dyn Dialogue, bytes: &[u8], choice: usize, che
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let was_over = stage.is_over();
-        stage.scene(|scene| dialogue.hear(line, offset, scene));
-        let entries = stage.entries();
+        let was_over = run.is_over();
+        run.with_context(|cx| dialogue.hear(line, offset, cx));
+        let entries = run.entries();
         let is_kept = |entry: &NewEntry| entry.kind == EntryKind::Raw && entry.raw_offset == Some(offset);
         assert!(
             was_over || is_message(line) || entries.iter().any(|(_, entry)| is_kept(entry)),
@@ -35,28 +35,28 @@ pub(crate) fn play(dialogue: &mut dyn Dialogue, bytes: &[u8], choice: usize, che
             String::from_utf8_lossy(line)
         );
         look_at(entries, offset);
-        for event in stage.told() {
+        for event in run.told() {
             let RunEvent::Asked(ask) = event else { continue };
             assert!(question::is_storable(&ask), "{ask:?}");
             let option = ask.options.get(choice.wrapping_add(number) % ask.options.len().max(1));
             let option = option.map_or_else(String::new, |option| option.id.clone());
             let note = (number % 2 == 0).then(|| "words".to_owned());
             let answer = RunCommand::Answer { ask: ask.id, option, note };
-            stage.scene(|scene| dialogue.command(answer, scene));
+            run.with_context(|cx| dialogue.command(answer, cx));
         }
         if number % 2 == 1 {
             let say = RunCommand::Say { id: number.to_string(), text: "more".to_owned() };
-            stage.scene(|scene| dialogue.command(say, scene));
+            run.with_context(|cx| dialogue.command(say, cx));
         }
-        for message in stage.sent() {
+        for message in run.sent() {
             assert!(message.is_object(), "{message}");
             check(&message);
         }
     }
-    let was_over = stage.is_over();
-    stage.scene(|scene| dialogue.interrupt(scene));
-    look_at(stage.entries(), next);
-    let said = dialogue.said();
+    let was_over = run.is_over();
+    run.with_context(|cx| dialogue.interrupt(cx));
+    look_at(run.entries(), next);
+    let said = dialogue.take_end();
     assert!(!was_over || said.result.is_some(), "over without an end");
 }
 

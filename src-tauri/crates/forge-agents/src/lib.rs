@@ -14,23 +14,23 @@ pub mod codex;
 mod deltas;
 pub mod dialogue;
 mod doing;
-mod ears;
 mod end;
 pub mod error;
+pub mod fake_run;
 mod fuzz;
 mod json;
+mod line_reader;
 mod lines;
 pub mod log;
 mod mcp;
+mod memory_log;
 mod output;
-mod page;
-#[cfg(test)]
-mod play;
 mod probe;
-mod probe_place;
+mod probe_folder;
 mod program;
 mod question;
-pub mod rehearsal;
+#[cfg(test)]
+mod replay;
 pub mod shell;
 mod sign_in;
 mod summary;
@@ -43,11 +43,11 @@ pub use adapter::{
 };
 pub use claude::ClaudeAdapter;
 pub use codex::CodexAdapter;
-pub use dialogue::{Dialogue, Said, Scene};
+pub use dialogue::{Dialogue, DialogueContext, DialogueEnd};
 pub use error::{AgentError, CostScope, LimitKind};
 pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry, pack_logs};
 pub use mcp::{ForgeMcp, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
-pub use probe_place::ProbePlace;
+pub use probe_folder::ProbeFolder;
 pub use shell::ShellAdapter;
 
 /// The adapter of a kind.

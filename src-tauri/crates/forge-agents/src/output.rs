@@ -19,7 +19,7 @@ use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, doing::doing,
-    log::MAX_INLINE_TEXT, page::Page,
+    log::MAX_INLINE_TEXT, memory_log::MemoryLog,
 };
 
 /// The longest line that may still turn out to be an entry.
@@ -29,14 +29,14 @@ const MAX_ENTRY_LINE: usize = 1024 * 1024;
 const LAST_LINE_CHARS: usize = 300;
 
 /// Where entries and raw bytes go.
-pub(crate) enum Sheet {
+pub(crate) enum RawLogSink {
     /// To a run's log.
     Log(LogWriter),
-    /// Into memory, of the raw bytes their number alone: output that no program printed.
-    Memory { page: Page, raw_bytes: u64 },
+    /// Into memory, in a run without a program; of the raw bytes only their number.
+    Memory { log: MemoryLog, raw_bytes: u64 },
 }
 
-impl Sheet {
+impl RawLogSink {
     /// What takes the secrets out of what goes there.
     fn redactor(&self) -> Arc<Redactor> {
         match self {
@@ -59,26 +59,26 @@ impl Sheet {
     fn append(&mut self, entry: NewEntry) {
         match self {
             Self::Log(log) => drop(log.append_entry(entry)),
-            Self::Memory { page, .. } => page.append(entry),
+            Self::Memory { log, .. } => log.append(entry),
         }
     }
 
     fn set_turn(&mut self, turn: u32) {
         match self {
             Self::Log(log) => log.set_turn(turn),
-            Self::Memory { page, .. } => page.turn = turn,
+            Self::Memory { log, .. } => log.turn = turn,
         }
     }
 }
 
 /// Takes a command's output.
 pub(crate) struct Output {
-    pub(crate) log: Sheet,
+    pub(crate) log: RawLogSink,
     activity: Activity,
     events: mpsc::UnboundedSender<RunEvent>,
     last: Arc<LastOutput>,
-    stdout: Carry,
-    stderr: Carry,
+    stdout: PartialLine,
+    stderr: PartialLine,
     /// What takes the secrets out before anything is written or read.
     redacted_stdout: RedactedStream,
     redacted_stderr: RedactedStream,
@@ -95,7 +95,7 @@ pub(crate) struct Output {
 
 /// Bytes of a line whose end has not come yet.
 #[derive(Default)]
-struct Carry {
+struct PartialLine {
     bytes: Vec<u8>,
     raw_offset: u64,
     /// Whether the line's start was handed on already.
@@ -103,7 +103,7 @@ struct Carry {
 }
 
 impl Output {
-    pub(crate) fn new(log: Sheet, control: &Control) -> Self {
+    pub(crate) fn new(log: RawLogSink, control: &Control) -> Self {
         let redactor = log.redactor();
         Self {
             redacted_stdout: redactor.stream(),
@@ -112,8 +112,8 @@ impl Output {
             activity: control.activity.clone(),
             events: control.events(),
             last: Arc::new(LastOutput::new()),
-            stdout: Carry::default(),
-            stderr: Carry::default(),
+            stdout: PartialLine::default(),
+            stderr: PartialLine::default(),
             usage: Vec::new(),
             summary: None,
             error: None,
@@ -142,7 +142,7 @@ impl Output {
         }
     }
 
-    const fn carry(&mut self, stream: Stream) -> &mut Carry {
+    const fn carry(&mut self, stream: Stream) -> &mut PartialLine {
         match stream {
             Stream::Stdout => &mut self.stdout,
             Stream::Stderr => &mut self.stderr,
@@ -151,7 +151,7 @@ impl Output {
 
     /// Waits while the disk refuses the log, and with it the program; that is no silence of the program's.
     pub(crate) async fn until_room(&self) {
-        if let Sheet::Log(log) = &self.log {
+        if let RawLogSink::Log(log) = &self.log {
             log.until_room(|| self.last.touch()).await;
         }
     }
@@ -208,8 +208,8 @@ impl Output {
     }
 
     /// Takes whole lines: runs of text become entries, and so does each line that is one.
-    fn lines(&mut self, stream: Stream, lines: &Carry) {
-        let Carry { bytes, raw_offset, is_within_line } = lines;
+    fn lines(&mut self, stream: Stream, lines: &PartialLine) {
+        let PartialLine { bytes, raw_offset, is_within_line } = lines;
         let mut text_from = 0;
         if stream == Stream::Stdout && memchr::memchr(b'{', bytes).is_some() {
             let mut at = 0;
@@ -290,7 +290,7 @@ impl Output {
                 self.usage.push(sample);
             }
             Err(error) => {
-                let text = format!("A usage report was not understood and is not counted: {error}.");
+                let text = format!("A usage report was not readable and is not counted: {error}.");
                 let body = json!({ "text": text, "code": "usage_unread" });
                 self.log.append(NewEntry::new(EntryKind::Notice, String::new(), body));
             }

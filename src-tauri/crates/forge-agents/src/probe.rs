@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::probe_place::ProbePlace;
+use crate::probe_folder::ProbeFolder;
 use crate::{AgentError, end::not_run};
 
 /// From the gentle signal to the kill.
@@ -32,7 +32,7 @@ const MESSAGES_AHEAD: usize = 8;
 pub(crate) fn command(
     config: &ProgramConfig,
     program: &Path,
-    place: &ProbePlace,
+    place: &ProbeFolder,
     patience: Duration,
 ) -> Command {
     let marker = Marker(format!("probe-{}", Uuid::new_v4()));
@@ -98,12 +98,12 @@ impl Input {
 /// # Errors
 /// `Unavailable` when it cannot be run or does not end in time.
 pub(crate) async fn listen(command: Command) -> Result<Heard, AgentError> {
-    let mut ears = Ears { hear: None, ..Ears::default() };
-    let (exit, timed_out) = ears.listen(command).await?;
+    let mut sink = ProbeSink { hear: None, ..ProbeSink::default() };
+    let (exit, timed_out) = sink.listen(command).await?;
     if let Some(late) = timed_out {
         return Err(late);
     }
-    Ok(Heard { exit, stdout: ears.stdout, stderr: ears.stderr })
+    Ok(Heard { exit, stdout: sink.stdout, stderr: sink.stderr })
 }
 
 /// Talks with the program by lines: says `first`, and lets `hear` take each line and say more or end the talk.
@@ -116,13 +116,13 @@ pub(crate) async fn talk(
     hear: &mut (dyn FnMut(&[u8], &mut Input) + Send),
 ) -> Result<Heard, AgentError> {
     let (sender, receiver) = mpsc::channel(MESSAGES_AHEAD);
-    let mut ears = Ears { input: Input(Some(sender)), hear: Some(hear), ..Ears::default() };
-    ears.input.say(first);
-    let (exit, timed_out) = ears.listen(command.stdin(Stdin::Stream(receiver))).await?;
-    ears.hear_rest();
+    let mut sink = ProbeSink { input: Input(Some(sender)), hear: Some(hear), ..ProbeSink::default() };
+    sink.input.say(first);
+    let (exit, timed_out) = sink.listen(command.stdin(Stdin::Stream(receiver))).await?;
+    sink.hear_rest();
     match timed_out {
-        Some(late) if ears.input.is_open() => Err(late),
-        Some(_) | None => Ok(Heard { exit, stdout: ears.stdout, stderr: ears.stderr }),
+        Some(late) if sink.input.is_open() => Err(late),
+        Some(_) | None => Ok(Heard { exit, stdout: sink.stdout, stderr: sink.stderr }),
     }
 }
 
@@ -130,7 +130,7 @@ type Hear<'h> = &'h mut (dyn FnMut(&[u8], &mut Input) + Send);
 
 /// Takes what a program prints.
 #[derive(Default)]
-struct Ears<'h> {
+struct ProbeSink<'h> {
     /// All of it; of a program that is talked with, the line that has no end yet.
     stdout: Vec<u8>,
     stderr: Vec<u8>,
@@ -138,7 +138,7 @@ struct Ears<'h> {
     hear: Option<Hear<'h>>,
 }
 
-impl Ears<'_> {
+impl ProbeSink<'_> {
     /// Runs the program. Also the error of being late, when it was.
     async fn listen(&mut self, command: Command) -> Result<(Exit, Option<AgentError>), AgentError> {
         let program = command.program.to_string_lossy().into_owned();
@@ -158,7 +158,7 @@ impl Ears<'_> {
 }
 
 #[async_trait]
-impl OutputSink for Ears<'_> {
+impl OutputSink for ProbeSink<'_> {
     async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         let kept = match stream {
             Stream::Stdout => &mut self.stdout,
@@ -181,11 +181,11 @@ mod tests {
 
     use super::*;
 
-    fn place(parent: &Path) -> ProbePlace {
-        ProbePlace::new(forge_exec::variables_of(std::env::vars_os()), parent).expect("a folder")
+    fn place(parent: &Path) -> ProbeFolder {
+        ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), parent).expect("a folder")
     }
 
-    fn script(place: &ProbePlace, script: &str) -> Command {
+    fn script(place: &ProbeFolder, script: &str) -> Command {
         command(&ProgramConfig::default(), Path::new("/bin/sh"), place, Duration::from_secs(60))
             .args(["-c", script])
     }

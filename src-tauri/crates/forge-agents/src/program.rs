@@ -27,13 +27,13 @@ fn find(config: &ProgramConfig, default: Option<&str>, path: &str) -> Result<Pat
     let Some(name) = config.program.as_deref().or(default).filter(|name| !name.trim().is_empty()) else {
         return Err(AgentError::Unavailable {
             program: "agent".to_owned(),
-            detail: "its profile names no program".to_owned(),
+            detail: "its profile has no program".to_owned(),
         });
     };
     let path = config.env.as_ref().and_then(|env| env.get("PATH")).map_or(path, String::as_str);
     find_program(name, path).ok_or_else(|| AgentError::Unavailable {
         program: name.to_owned(),
-        detail: if name.contains('/') { "there is no such program" } else { "it is not on the PATH" }
+        detail: if name.contains('/') { "the program does not exist" } else { "it is not on the PATH" }
             .to_owned(),
     })
 }

@@ -3,7 +3,7 @@
 use forge_model::execution::ExecutionRole;
 use forge_reading::verdict::AuditReader;
 
-use crate::Scene;
+use crate::DialogueContext;
 
 /// Follows what a reviewer says; nothing for other roles, and once it was asked.
 #[derive(Debug)]
@@ -24,11 +24,11 @@ impl Reminder {
 
     /// The reviewer has ended its turn: whether it is to be asked for its verdict. True at most once, and then the
     /// log says so.
-    pub(crate) fn is_due(&mut self, scene: &mut Scene<'_>) -> bool {
+    pub(crate) fn is_due(&mut self, cx: &mut DialogueContext<'_>) -> bool {
         let Some(reader) = self.0.take() else { return false };
         let is_missing = reader.finish().0.verdict.is_none();
         if is_missing {
-            scene.notice("verdict_missing", "The review has no verdict; the reviewer is asked for it.");
+            cx.notice("verdict_missing", "The review has no verdict; the reviewer is asked again.");
         }
         is_missing
     }

@@ -27,10 +27,10 @@ pub enum OpenError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// Other programs cannot be told where the engine is.
-    #[error("failed to announce the engine's address: {0}")]
+    #[error("Could not publish the engine's address: {0}")]
     Announce(#[source] std::io::Error),
     /// The switch cannot be read.
-    #[error("failed to read the settings: {0}")]
+    #[error("Could not read the settings: {0}")]
     Settings(#[source] EngineError),
 }
 
@@ -128,7 +128,7 @@ impl Access {
     /// Switches the protocol on or off, from now on and at later starts.
     pub(crate) async fn switch_mcp(&self, enabled: bool) -> Result<(), ApiError> {
         if enabled && self.read(|state| state.url.is_some() && !state.mcp_allowed) {
-            let message = "MCP is off for as long as this Forge runs: it was started with --no-mcp";
+            let message = "MCP is off because Forge was started with --no-mcp";
             return Err(ApiError::new(409, "mcp_off", message));
         }
         self.engine.set_app_setting(MCP_KEY, &Value::Bool(enabled)).await?;
@@ -156,7 +156,7 @@ impl Access {
 
     fn refuse_without_auth(&self) -> Result<(), ApiError> {
         if self.read(|state| state.url.is_some() && state.token.is_none()) {
-            let message = "no token is asked for: this Forge was started with --no-auth";
+            let message = "there is no token because Forge was started with --no-auth";
             return Err(ApiError::new(409, "no_token", message));
         }
         Ok(())

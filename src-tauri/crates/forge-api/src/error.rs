@@ -65,7 +65,7 @@ impl ApiError {
     #[must_use]
     pub fn panicked(panic: &Panic) -> Self {
         Self::internal(panic.to_string())
-            .hint("Try again; if it fails again, report it with the log of the engine.")
+            .hint("Try again. If the problem persists, report it with the engine's log.")
             .details(json!({ "place": panic.place }))
     }
 
@@ -106,12 +106,12 @@ impl From<EngineError> for ApiError {
                 Self::new(400, "invalid", message).details(json!({ "findings": findings }))
             }
             EngineError::VersionConflict { expected, actual } => Self::new(409, "version_conflict", message)
-                .hint("Read the task again and decide anew.")
+                .hint("Read the task again, then decide.")
                 .details(json!({ "expected": expected, "actual": actual })),
             EngineError::IllegalTransition(illegal) => Self::new(422, "illegal_transition", message)
                 .hint(&match illegal.allowed.as_slice() {
-                    [] => "From here it can go nowhere.".to_owned(),
-                    states => format!("From here it can go to: {}.", states.join(", ")),
+                    [] => "No state can be reached from here.".to_owned(),
+                    states => format!("Allowed states: {}.", states.join(", ")),
                 })
                 .details(json!({ "from": illegal.from, "to": illegal.to, "allowed": illegal.allowed })),
             EngineError::GuardRejected { action, reason, details } => {
@@ -128,9 +128,9 @@ impl From<EngineError> for ApiError {
                 let refused = Self::new(409, code.as_str(), message).details(details);
                 match code {
                     ConflictCode::TargetCheckoutDirty => {
-                        refused.hint("Commit, move or undo them there, then try again. Nothing has changed.")
+                        refused.hint("Commit, move or undo them there, then try again. Nothing was changed.")
                     }
-                    ConflictCode::TrustChanged => refused.hint("Look at the files again, then trust them."),
+                    ConflictCode::TrustChanged => refused.hint("Review the files again, then trust them."),
                     _ => refused,
                 }
             }
@@ -139,25 +139,23 @@ impl From<EngineError> for ApiError {
             ref error if error.is_out_of_files() => Self::new(
                 503,
                 "too_many_open_files",
-                format!("Could not do it: too many files are open. {message}"),
+                format!("Could not continue: too many files are open. {message}"),
             )
-            .hint("Close what you do not need, or start Forge with a higher limit (`ulimit -n`)."),
+            .hint("Close unused programs, or start Forge with a higher limit (`ulimit -n`)."),
             ref error if let Some(trouble) = error.storage_trouble().filter(|_| is_of_database(error)) => {
                 Self::from_storage(trouble, &message)
             }
             EngineError::Panicked(panic) => Self::panicked(&panic),
             ref error @ EngineError::Git(ref git) => Self::from_git(git, error.storage_trouble(), message),
             EngineError::TrustRequired(untrusted) => Self::new(409, "trust_required", message)
-                .hint("Look at the files and trust them: in the window, or by `forge project trust`.")
+                .hint("Review and trust the files in the window, or with `forge project trust`.")
                 .details(json!({ "digest": untrusted.digest, "files": untrusted.files })),
             EngineError::Login(_) => Self::new(409, "login_environment", message),
             EngineError::Store(_)
             | EngineError::Storage(_)
             | EngineError::Log(_)
             | EngineError::Io { .. }
-            | EngineError::Stored { .. } => {
-                Self::new(500, "internal", message).hint("The log of the engine says more.")
-            }
+            | EngineError::Stored { .. } => Self::new(500, "internal", message).hint("See the engine's log."),
         }
     }
 }
@@ -221,7 +219,7 @@ impl ApiError {
         use forge_engine::GitError as G;
         match error {
             G::IndexLocked { .. } => Self::new(409, "git_locked", message)
-                .hint("Wait until the other program is done, or remove a lock that was left behind."),
+                .hint("Wait until the other program finishes, or remove a stale lock."),
             G::RepositoryChanged { change, .. } => {
                 let files: Vec<Value> =
                     change.files.iter().map(|file| json!({ "path": file.path, "diff": file.diff })).collect();
@@ -239,7 +237,7 @@ impl ApiError {
             | G::NotAFolder { .. } => Self::new(409, ConflictCode::InUse.as_str(), message),
             G::PathEscape(_) => Self::new(400, "path_escape", message),
             G::NotARepository { .. } | G::NoCommit { .. } => Self::new(409, "repository_missing", message)
-                .hint("Was the repository moved? Remove the project and add it again."),
+                .hint("If the repository was moved, remove the project and add it again."),
             _ => match trouble {
                 Some(trouble) => Self::from_repository_disk(trouble, &message),
                 None => Self::new(500, "git_failed", message),

@@ -105,7 +105,7 @@ fn describe(operation: &Operation, fields: &[Field], takes_more: bool, output: &
             }
         }
     }
-    if operation.cut {
+    if operation.paged {
         parameters.extend(page_of_a_list());
     }
     let takes = if fields.is_empty() { answers::Takes::Nothing } else { answers::Takes::Fields };
@@ -199,7 +199,7 @@ fn describe_file(file: &FileRoute, fields: &[Field]) -> Value {
     let asked = fields.iter().filter(|field| !PAGING.contains(&field.name.as_str()));
     let parameters: Vec<Value> = asked.map(|field| parameter(field, "query")).collect();
     let mut good = answers::good(file.media_type, &json!({ "type": "string" }));
-    let name = json!({ "schema": { "type": "string" }, "description": "Suggests a name to save it as." });
+    let name = json!({ "schema": { "type": "string" }, "description": "Suggested file name." });
     good["headers"]["content-disposition"] = name;
     let mut responses = answers::refused(Method::Get, answers::Takes::Fields);
     responses.insert("200".to_owned(), good);

@@ -19,7 +19,7 @@ use crate::{
         self,
         shape::{refuse_lists, resolve},
     },
-    paging::Cut,
+    paging::Paged,
     schema,
 };
 
@@ -74,8 +74,8 @@ pub struct Operation {
     pub provides: &'static [&'static str],
     /// The largest body of a request, in bytes.
     pub max_body: usize,
-    /// Whether its handler gives a list whole, to be cut into the pages that are asked for.
-    pub cut: bool,
+    /// Whether the handler returns the whole list, of which the caller gets a page.
+    pub paged: bool,
     /// Whether what it does ends when its caller goes away; reading always does.
     pub ends_with_caller: bool,
     /// Whether it is refused while the database takes no writes.
@@ -107,7 +107,7 @@ impl Operation {
             summary,
             provides: &[],
             max_body: MAX_BODY,
-            cut: false,
+            paged: false,
             ends_with_caller: matches!(method, Method::Get),
             needs_database: !matches!(method, Method::Get),
             run: Arc::new(move |api, actor, value| {
@@ -136,13 +136,13 @@ impl Operation {
         self
     }
 
-    /// Its handler gives a list whole; `limit` and `cursor` ask for a page of it.
-    pub(crate) const fn cut(mut self) -> Self {
-        self.cut = true;
+    /// The handler returns the whole list; `limit` and `cursor` select a page of it.
+    pub(crate) const fn paged(mut self) -> Self {
+        self.paged = true;
         self
     }
 
-    /// What it does ends when its caller goes away.
+    /// The operation is cancelled when its caller disconnects.
     pub(crate) const fn ends_with_caller(mut self) -> Self {
         self.ends_with_caller = true;
         self
@@ -164,7 +164,7 @@ impl Operation {
     /// # Errors
     /// What it refuses.
     pub async fn run(&self, api: Api, actor: impl Into<Actor>, mut input: Value) -> Result<Value, ApiError> {
-        let cut = if self.cut { Some(Cut::asked(&mut input)?) } else { None };
+        let paged = if self.paged { Some(Paged::asked(&mut input)?) } else { None };
         let (schema, definitions) = self.input_schema();
         refuse_lists(schema.as_value(), definitions, &input, "")?;
         if self.needs_database {
@@ -179,8 +179,8 @@ impl Operation {
                     engine.suspect_storage();
                 }
             })?;
-        Ok(match cut {
-            Some(cut) => cut.answer(answer),
+        Ok(match paged {
+            Some(paged) => paged.answer(answer),
             None => answer,
         })
     }
@@ -205,14 +205,14 @@ impl Operation {
     pub fn json_schemas(&self) -> (Map<String, Value>, Map<String, Value>) {
         let schemas = self.schemas;
         let mut input = schema::whole(SchemaSettings::for_deserialize, |it| schemas(it).0);
-        if self.cut {
+        if self.paged {
             schema::add_page_of_a_list(&mut input);
         }
         let output = schema::whole(SchemaSettings::for_serialize, |it| schemas(it).1);
         (input, schema::outline::of(&output))
     }
 
-    /// The names in its path.
+    /// Names of the parameters in the path.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
     }
@@ -221,7 +221,7 @@ impl Operation {
     /// the schema says so, lists split at commas, else text.
     #[must_use]
     pub fn coerce(&self, field: &str, text: &str) -> Value {
-        if self.cut && field == "limit" {
+        if self.paged && field == "limit" {
             return text.parse::<u64>().map_or_else(|_| text.into(), Value::from);
         }
         let (input, definitions) = self.input_schema();

@@ -1,21 +1,21 @@
-//! Lists in pages. A handler that reads pages from the store says so in its own input; what the others give
-//! whole is cut here, so that every list is asked for in the same way.
+//! Pages of lists. Some handlers read pages from the store and have `limit` and `cursor` in their own input. The others
+//! return whole lists, and this module selects the page, so that all lists are read in the same way.
 //!
-//! A cursor of a list that is cut counts what was given before; it means something to the list that gave it alone.
+//! The cursor of such a list is the number of items before the page. It is valid only for the list that returned it.
 
 use serde_json::{Map, Value};
 
 use crate::{ApiError, limits::limit, ops::Page};
 
-/// A part of a list that is cut.
+/// The range of a list that a page covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct PageRange {
     skipped: u32,
     limit: u32,
 }
 
-impl Stretch {
-    /// The part that is asked for.
+impl PageRange {
+    /// The range for a limit and a cursor.
     pub(crate) fn asked(count: Option<u32>, cursor: Option<&str>) -> Result<Self, ApiError> {
         let skipped = cursor.map_or(Ok(0), |cursor| {
             cursor.parse().map_err(|_| ApiError::invalid("cursor", "must be a `next_cursor` of this list"))
@@ -23,7 +23,7 @@ impl Stretch {
         Ok(Self { skipped, limit: limit(count)? })
     }
 
-    /// Takes the part that is asked for out of an input; none when nothing is said about it.
+    /// Removes `limit` and `cursor` from an input and returns their range; none if both are absent.
     fn taken_from(input: &mut Value) -> Result<Option<Self>, ApiError> {
         let Some(fields) = input.as_object_mut() else { return Ok(None) };
         let given = |value: Option<Value>| value.filter(|value| !value.is_null());
@@ -55,28 +55,28 @@ impl Stretch {
     }
 }
 
-/// What is left to do to the answer of a list that is cut.
+/// The page to select from the answer.
 #[derive(Debug)]
-pub(crate) struct Cut(Option<Stretch>);
+pub(crate) struct Paged(Option<PageRange>);
 
-impl Cut {
+impl Paged {
     /// Takes what is asked about the page out of the input of such a list.
     pub(crate) fn asked(input: &mut Value) -> Result<Self, ApiError> {
-        Stretch::taken_from(input).map(Self)
+        PageRange::taken_from(input).map(Self)
     }
 
     /// The page; the whole list when none was asked for.
     pub(crate) fn answer(self, mut whole: Value) -> Value {
-        if let (Some(stretch), Some(fields)) = (self.0, whole.as_object_mut()) {
-            cut(stretch, fields);
+        if let (Some(range), Some(fields)) = (self.0, whole.as_object_mut()) {
+            take_page(range, fields);
         }
         whole
     }
 }
 
-fn cut(stretch: Stretch, fields: &mut Map<String, Value>) {
+fn take_page(range: PageRange, fields: &mut Map<String, Value>) {
     if let Some(Value::Array(items)) = fields.get_mut("items") {
-        let page = stretch.of(std::mem::take(items));
+        let page = range.of(std::mem::take(items));
         *items = page.items;
         fields.insert("next_cursor".to_owned(), page.next_cursor.into());
     }
@@ -89,9 +89,9 @@ mod tests {
     use super::*;
 
     fn page(mut input: Value) -> Result<(Value, Value), String> {
-        let cut = Cut::asked(&mut input).map_err(|error| error.message)?;
+        let paged = Paged::asked(&mut input).map_err(|error| error.message)?;
         assert_eq!(input, json!({ "project_id": "p" }), "the handler knows nothing of pages");
-        let page = cut.answer(json!({ "items": [1, 2, 3], "next_cursor": null, "more": true }));
+        let page = paged.answer(json!({ "items": [1, 2, 3], "next_cursor": null, "more": true }));
         assert_eq!(page["more"], true, "what stands beside the items stays");
         Ok((page["items"].clone(), page["next_cursor"].clone()))
     }

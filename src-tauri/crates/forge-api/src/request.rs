@@ -49,7 +49,7 @@ fn in_path(field: &str, given: Option<Value>) -> Result<String, ApiError> {
         given => match text(&given) {
             empty if empty.is_empty() => wrong("must not be empty"),
             // As parts of an address these mean other places.
-            dots if dots == "." || dots == ".." => wrong("there is nothing of that name"),
+            dots if dots == "." || dots == ".." => wrong("must be a name"),
             text => Ok(text),
         },
     }
@@ -93,6 +93,6 @@ mod tests {
         assert_eq!(refusal(Value::Null), "task_id: missing field `task_id`");
         assert_eq!(refusal(json!([1])), "task_id: must be text");
         assert_eq!(refusal(json!("")), "task_id: must not be empty");
-        assert_eq!(refusal(json!("..")), "task_id: there is nothing of that name");
+        assert_eq!(refusal(json!("..")), "task_id: must be a name");
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn whole(
     whole
 }
 
-/// Adds the fields that every list takes which is cut into pages.
+/// Adds the fields of every paginated list.
 pub(crate) fn add_page_of_a_list(input: &mut Map<String, Value>) {
     let fields = input.entry("properties").or_insert_with(|| json!({}));
     fields["limit"] = json!({

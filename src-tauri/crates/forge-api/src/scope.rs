@@ -110,10 +110,10 @@ impl Api {
     /// `out_of_scope`, and what the operation refuses.
     pub async fn call_within(&self, scope: &RunScope, op: &str, input: Value) -> Result<Value, ApiError> {
         let Some(rule) = rule_of(op) else {
-            return Err(beyond(scope, "does not reach what is not of that task"));
+            return Err(beyond(scope, "cannot access anything outside that task"));
         };
         if !rule.is_for(scope.role) {
-            return Err(beyond(scope, &format!("does not let a {} do this", scope.role)));
+            return Err(beyond(scope, &format!("does not allow this to a {}", scope.role)));
         }
         let input = self.named(scope, rule, input).await?;
         self.check(scope, rule, &input).await?;
@@ -131,7 +131,7 @@ impl Api {
             }
             Rule::NewPart(fields) => {
                 let parent: Option<TaskId> = optional(input, "parent_id")?;
-                let parent = parent.ok_or_else(|| beyond(scope, "makes parts of that task alone"))?;
+                let parent = parent.ok_or_else(|| beyond(scope, "can create subtasks of that task only"))?;
                 self.within(scope, &parent).await?;
                 same_project(scope, input)?;
                 only(scope, input, &["project_id", "parent_id"], fields)?;
@@ -149,7 +149,7 @@ impl Api {
                 if input["verb"] == "cancel" {
                     Ok(())
                 } else {
-                    Err(beyond(scope, "leaves what is offered to a person, but for giving a part up"))
+                    Err(beyond(scope, "can perform no action except cancelling a subtask"))
                 }
             }
             Rule::Move => {
@@ -161,13 +161,13 @@ impl Api {
                 }
                 Err(beyond(
                     scope,
-                    "moves that task only to where it waits for a person, and no part past a gate",
+                    "can move that task only to a state that waits for a person, and no subtask past a gate",
                 ))
             }
             Rule::RunOfPart => {
                 let run: ExecutionId = field(input, "execution_id")?;
                 let task = self.engine().execution(&run).await.map(|run| run.task_id);
-                self.part(scope, &task.map_err(|_| beyond(scope, "does not reach that run"))?).await
+                self.part(scope, &task.map_err(|_| beyond(scope, "cannot access that run"))?).await
             }
             Rule::Project => same_project(scope, input),
             Rule::Attempts => {
@@ -180,7 +180,10 @@ impl Api {
                 let cwd: PathBuf = field(input, "cwd")?;
                 let tree = PathBuf::from(self.engine().workspace(&scope.task_id).await?.path);
                 if !is_below(&cwd, &tree) {
-                    return Err(beyond(scope, &format!("checks what is in {} alone", tree.display())));
+                    return Err(beyond(
+                        scope,
+                        &format!("can validate only the contents of {}", tree.display()),
+                    ));
                 }
                 self.declared(scope, &optional::<Vec<String>>(input, "commands")?.unwrap_or_default()).await
             }
@@ -219,7 +222,7 @@ impl Api {
         let fix: String = field(input, "fix_id")?;
         let named: Option<TaskId> = optional(input, "task_id")?;
         let task = self.engine().task_of_fix(&fix, named.as_ref()).await;
-        let task = task.map_err(|_| beyond(scope, "does not reach that fix"))?;
+        let task = task.map_err(|_| beyond(scope, "cannot access that fix"))?;
         self.within(scope, &task).await
     }
 
@@ -228,7 +231,7 @@ impl Api {
         if self.engine().reaches(scope, task).await? {
             Ok(())
         } else {
-            Err(beyond(scope, &format!("does not reach the task {task}")))
+            Err(beyond(scope, &format!("cannot access the task {task}")))
         }
     }
 
@@ -236,7 +239,7 @@ impl Api {
     async fn part(&self, scope: &RunScope, task: &TaskId) -> Result<(), ApiError> {
         self.within(scope, task).await?;
         if *task == scope.task_id {
-            return Err(beyond(scope, "changes parts of that task, not the task itself"));
+            return Err(beyond(scope, "can change subtasks, but not the task itself"));
         }
         Ok(())
     }
@@ -247,7 +250,7 @@ impl Api {
 fn undeclared(role: ExecutionRole, commands: &[String], declared: &[String]) -> Option<String> {
     let first = commands.first()?;
     if role != ExecutionRole::Coder {
-        return Some(format!("lets a {role} run no commands, such as `{first}`"));
+        return Some(format!("does not allow a {role} to run commands such as `{first}`"));
     }
     let other = commands.iter().find(|command| !declared.iter().any(|one| one.trim() == command.trim()))?;
     let known: Vec<String> = declared.iter().map(|one| format!("`{one}`")).collect();
@@ -256,7 +259,7 @@ fn undeclared(role: ExecutionRole, commands: &[String], declared: &[String]) -> 
     } else {
         format!("it declares {}", known.join(", "))
     };
-    Some(format!("runs only commands that the project declares, and `{other}` is none of them: {known}"))
+    Some(format!("can run only commands that the project declares, not `{other}`: {known}"))
 }
 
 /// Whether a path leads into a folder, links followed.
@@ -269,7 +272,7 @@ fn is_below(path: &Path, folder: &Path) -> bool {
 
 fn same_project(scope: &RunScope, input: &Value) -> Result<(), ApiError> {
     let project: ProjectId = field(input, "project_id")?;
-    if project == scope.project_id { Ok(()) } else { Err(beyond(scope, "does not reach that project")) }
+    if project == scope.project_id { Ok(()) } else { Err(beyond(scope, "cannot access that project")) }
 }
 
 /// Refuses fields that are not for runs. Null says nothing.
@@ -279,7 +282,9 @@ fn only(scope: &RunScope, input: &Value, named: &[&str], fields: &[&str]) -> Res
         .filter(|(_, value)| !value.is_null())
         .map(|(name, _)| name.as_str())
         .find(|name| !named.contains(name) && !fields.contains(name));
-    other.map_or(Ok(()), |name| Err(beyond(scope, &format!("leaves `{name}` to a person"))))
+    other.map_or(Ok(()), |name| {
+        Err(beyond(scope, &format!("cannot set `{name}`, which is reserved for a person")))
+    })
 }
 
 fn field<T: DeserializeOwned>(input: &Value, name: &str) -> Result<T, ApiError> {
@@ -292,7 +297,8 @@ fn optional<T: DeserializeOwned>(input: &Value, name: &str) -> Result<Option<T>,
 }
 
 fn beyond(scope: &RunScope, why: &str) -> ApiError {
-    let message = format!("the token of this run is for the task {} and its parts: it {why}", scope.task_id);
+    let message =
+        format!("the token of this run is for the task {} and its subtasks: it {why}", scope.task_id);
     ApiError::new(403, "out_of_scope", message)
 }
 

@@ -16,7 +16,7 @@ const BYTES: usize = 32;
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read or written.
-    #[error("failed to use the token in {}: {source}", path.display())]
+    #[error("Could not use the token in {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -24,13 +24,13 @@ pub enum TokenError {
         source: io::Error,
     },
     /// The file holds something else.
-    #[error("failed to use the token in {}: it is too short to be one; remove the file and start again", path.display())]
+    #[error("Could not use the token in {}: it is too short. Remove the file and start again.", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
     },
     /// The system has no randomness.
-    #[error("failed to make a token: {0}")]
+    #[error("Could not create a token: {0}")]
     Random(getrandom::Error),
 }
 

@@ -16,57 +16,57 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command understands.
+/// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Where Forge keeps its data [else FORGE_DATA_DIR, else the platform's folder]
+    /// Data folder [default: FORGE_DATA_DIR, else the platform's folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The project, by its id or name; needed where there are several
+    /// Project, by id or name; required if there are several
     #[arg(long, global = true, value_name = "ID|NAME")]
     pub(crate) project: Option<String>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the engine and serve it to programs of this machine
+    /// Run the engine and serve its API to programs on this machine
     Serve(Serve),
-    /// Serve the Model Context Protocol to the program that starts this one, by standard input and output
+    /// Serve the Model Context Protocol over standard input and output
     Mcp(Mcp),
-    /// Let scripted agents work on a sample repository, and tell what happens
+    /// Run scripted agents on a sample repository and print what happens
     Demo,
-    /// Repositories that Forge works on
+    /// Manage projects: repositories that Forge works on
     #[command(subcommand)]
     Project(Project),
-    /// Tasks
+    /// Manage tasks
     #[command(subcommand)]
     Task(Task),
-    /// Agent profiles
+    /// Manage agent profiles
     #[command(subcommand)]
     Agent(Agent),
-    /// Check a piece of work and keep score over attempts; with a module alone, what was checked last again
+    /// Validate a piece of work and count attempts; with only MODULE, repeat its last checks
     Validate(Validate),
     /// Replay a decision from JSON input; reads and writes nothing else
     #[command(subcommand)]
     Replay(Replay),
-    /// Copies of the database
+    /// Manage copies of the database
     #[command(subcommand)]
     Backup(Backup),
     /// Check this machine for problems
     Doctor,
-    /// Ask for any operation of the contract; without one, list them
+    /// Call any API operation; without one, list all
     Api(ApiCall),
-    /// Print what a shell reads to complete this program's command line
+    /// Print the completion script for a shell
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page, or write that of every command to a folder
+    /// Print the manual page, or write the pages of all commands to a folder
     Man {
-        /// Where to write them
+        /// Folder for the pages
         #[arg(long, value_name = "FOLDER")]
         out: Option<PathBuf>,
     },
@@ -74,22 +74,22 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct ApiCall {
-    /// Which; the OpenAPI document names what each takes and answers
+    /// Name of the operation; the OpenAPI document describes its input and output
     pub(crate) operation: Option<String>,
-    /// Its input, a JSON object; `-` reads standard input
+    /// Input, a JSON object; `-` reads standard input
     pub(crate) input: Option<String>,
-    /// The task that it is about, by its id or number: gives `task_id` and `version`
+    /// Task, by id or number; sets `task_id` and `version` of the input
     #[arg(long, value_name = "ID|NUMBER")]
     pub(crate) task: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Backup {
-    /// Copy the database now, while work goes on
+    /// Copy the database while Forge runs
     Create,
     /// List the copies, newest first
     List,
-    /// Restore a copy; if Forge is running, at its next start
+    /// Restore a copy, or schedule it for the next start if Forge is running
     Restore {
         /// Name of the copy
         name: String,
@@ -98,59 +98,59 @@ pub(crate) enum Backup {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Replay {
-    /// What an auditor decided, from standard input: {"text": "..."} or {"log": [entries]}
+    /// Read a reviewer's verdict from standard input: {"text": "..."} or {"log": [entries]}
     Verdict,
-    /// Who wins a race: {"reviewerEnabled", "strategies": [{"name", "gatePassed", "reviewerScore", "costUsd"}]}
+    /// Select the winner of a race: {"reviewerEnabled", "strategies": [{"name", "gatePassed", "reviewerScore", "costUsd"}]}
     Election(Facts),
-    /// Whether a run costs more than is usual: {"config", "history": [{"model", "costUsd"}], "current"}
+    /// Detect a run with an unusually high cost: {"config", "history": [{"model", "costUsd"}], "current"}
     Anomaly(Facts),
-    /// Whether attempts get anywhere: {"attempts": [{"checks": 4, "failing": ["name"]}]}
+    /// Decide whether repeated attempts make progress: {"attempts": [{"checks": 4, "failing": ["name"]}]}
     ValidateHistory(Facts),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
-    /// The facts, or {"election", "anomaly" or "validate-sequence": [{"name", "input", "expected"}]}, which is
-    /// compared; `-` reads standard input
+    /// Input, or {"election", "anomaly" or "validate-sequence": [{"name", "input", "expected"}]} to compare with
+    /// expected results; `-` reads standard input
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
-    /// What the attempts are counted for
+    /// Module whose attempts are counted
     pub(crate) module: String,
-    /// Keeps the attempts of one run of a plan apart from those of others
+    /// Run of a plan; attempts are counted per run
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// The folder to check [else FORGE_CWD, else the current one]
+    /// Folder to check [default: FORGE_CWD, else the current folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// A shell command that must pass; may be given several times
+    /// Shell command that must pass; repeatable
     #[arg(long, value_name = "COMMAND", allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,
-    /// A file that must be there and well formed; may be given several times
+    /// File that must exist and be well formed; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Vec<String>,
-    /// A file that must export what another takes from it; may be given several times
+    /// File that must export what another one imports from it; repeatable
     #[arg(long, num_args = 2, value_names = ["EXPORTER", "IMPORTER"])]
     pub(crate) contract: Vec<String>,
 }
 
 impl Validate {
-    /// Whether it says what is to be checked.
+    /// Whether checks are given.
     pub(crate) const fn names_checks(&self) -> bool {
         !(self.command.is_empty() && self.file.is_empty() && self.contract.is_empty())
     }
 }
 
 impl Command {
-    /// Whether it runs until it is told to end.
+    /// Whether the command runs until it is stopped.
     pub(crate) const fn serves(&self) -> bool {
         matches!(self, Self::Serve(_))
     }
 
-    /// What an engine of its own does besides being asked: one that waits for a task works on that task alone.
+    /// What a temporary engine works on: a command that waits for a task works on that task only.
     pub(crate) const fn work(&self) -> Work {
         match self {
             Self::Serve(_) | Self::Mcp(_) | Self::Demo => Work::All,
@@ -187,10 +187,10 @@ impl Command {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Serve {
-    /// The port on 127.0.0.1; 0 takes any that is free
+    /// Port on 127.0.0.1; 0 picks a free one
     #[arg(long, default_value_t = 4780)]
     pub(crate) port: u16,
-    /// Ask for no token: anyone on this machine can use the engine
+    /// Require no token: any program on this machine can use the engine
     #[arg(long)]
     pub(crate) no_auth: bool,
     /// Do not serve the Model Context Protocol at /mcp
@@ -200,10 +200,10 @@ pub(crate) struct Serve {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Mcp {
-    /// Serve nothing, but print what this client's configuration must say
+    /// Print the configuration for this client instead of serving
     #[arg(long, value_name = "CLIENT", value_enum)]
     pub(crate) print_config: Option<Client>,
-    /// How that client is to talk to Forge: by starting `forge mcp`, or to the Forge that runs
+    /// How the client connects: by starting `forge mcp`, or to the running Forge
     #[arg(long, value_enum, requires = "print_config", default_value_t = Transport::Stdio)]
     pub(crate) transport: Transport,
 }
@@ -217,7 +217,7 @@ pub(crate) enum Client {
     Vscode,
 }
 
-/// How a client talks to Forge.
+/// How a client connects to Forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
     Stdio,
@@ -228,27 +228,27 @@ pub(crate) enum Transport {
 pub(crate) enum Project {
     /// Add a git repository
     Add {
-        /// The repository, or a folder in it
+        /// Repository, or a folder in it
         path: PathBuf,
-        /// What it is called; the folder's name when left out
+        /// Name [default: name of the folder]
         #[arg(long)]
         name: Option<String>,
-        /// Where work is merged; found out when left out
+        /// Branch that work is merged into [default: detected]
         #[arg(long, value_name = "BRANCH")]
         default_branch: Option<String>,
     },
     /// List the projects
     List,
-    /// Show the files that programs run code from as soon as they start, and trust them
+    /// Show the startup files, from which programs run code when they start, and trust them
     Trust(Trust),
-    /// Show how a repository's configuration was changed, and accept or undo it
+    /// Show changes to a repository's git configuration, and accept or undo them
     Repository {
-        /// The project, by its id or name
+        /// Project, by id or name
         project: String,
-        /// Accept the difference of this digest, as shown
+        /// Accept the changes with this digest, as shown
         #[arg(long, value_name = "DIGEST", conflicts_with = "undo")]
         accept: Option<String>,
-        /// Put the accepted configuration back
+        /// Restore the accepted configuration
         #[arg(long)]
         undo: bool,
     },
@@ -256,15 +256,15 @@ pub(crate) enum Project {
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The project, by its id or name
+    /// Project, by id or name
     pub(crate) project: String,
-    /// The task whose branch and worktree are looked at, by its id or #number
+    /// Task whose branch and worktree are examined, by id or #number
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
-    /// Trust what is shown, after a question
+    /// Trust the files shown, after a confirmation
     #[arg(long)]
     pub(crate) accept: bool,
-    /// Trust without the question
+    /// Skip the confirmation
     #[arg(long, requires = "accept")]
     pub(crate) yes: bool,
 }
@@ -275,13 +275,13 @@ pub(crate) enum Task {
     Create(CreateTask),
     /// List tasks in board order
     List {
-        /// Only those in this state; may be given several times
+        /// Only tasks in this state; repeatable
         #[arg(long, value_name = "STATE")]
         status: Vec<String>,
         /// Filter: substring of title, description or number
         #[arg(long, short, value_name = "TEXT")]
         query: Option<String>,
-        /// How many, 1 to 200
+        /// Page size, 1 to 200
         #[arg(long)]
         limit: Option<u32>,
         /// Cursor from the previous page's `next_cursor`
@@ -290,14 +290,14 @@ pub(crate) enum Task {
     },
     /// Show a task
     Show(TaskRef),
-    /// Give a task to an agent and start work
+    /// Assign a task to an agent and start work
     Start {
         #[command(flatten)]
         task: TaskRef,
-        /// The agent, by its id or name, or `user` for yourself; the task's own when left out
+        /// Agent, by id or name, or `user` for yourself [default: the task's agent]
         #[arg(long)]
         agent: Option<String>,
-        /// Fail when the agent has no free place, instead of queueing
+        /// Fail instead of queueing if the agent is busy
         #[arg(long)]
         no_queue: bool,
         #[command(flatten)]
@@ -307,22 +307,22 @@ pub(crate) enum Task {
     Move {
         #[command(flatten)]
         task: TaskRef,
-        /// The state
+        /// State to move to
         to: String,
-        /// Why
+        /// Reason
         #[arg(long)]
         reason: Option<String>,
         #[command(flatten)]
         wait: Wait,
     },
-    /// Pass the review that waits for a person
+    /// Approve the review that waits for a person
     Approve {
         #[command(flatten)]
         task: TaskRef,
-        /// The reviewed commit that you looked at; the one that `forge task show` names when absent
+        /// Commit that you reviewed [default: the one in `forge task show`]
         #[arg(long)]
         commit: Option<String>,
-        /// Why
+        /// Reason
         #[arg(long)]
         reason: Option<String>,
         #[command(flatten)]
@@ -332,7 +332,7 @@ pub(crate) enum Task {
     Reject {
         #[command(flatten)]
         task: TaskRef,
-        /// Why; the agent reads it
+        /// Reason, sent to the agent
         #[arg(long)]
         reason: Option<String>,
         #[command(flatten)]
@@ -342,7 +342,7 @@ pub(crate) enum Task {
     Cancel {
         #[command(flatten)]
         task: TaskRef,
-        /// Why
+        /// Reason
         #[arg(long)]
         reason: Option<String>,
     },
@@ -350,28 +350,28 @@ pub(crate) enum Task {
     Action {
         #[command(flatten)]
         task: TaskRef,
-        /// Which
+        /// The action's `verb`
         verb: String,
-        /// Why, for those that ask
+        /// Reason, for actions that ask for one
         #[arg(long)]
         reason: Option<String>,
-        /// What to tell the agent, for those that ask
+        /// Message to the agent, for actions that ask for one
         #[arg(long)]
         message: Option<String>,
         #[command(flatten)]
         wait: Wait,
     },
-    /// Show the end of a log: the latest run's, or another of the task's
+    /// Show the end of a task's log, by default of its latest run
     Log {
         #[command(flatten)]
         task: TaskRef,
-        /// Another log: a run's id, or the `log_id` of a check or step
+        /// Log to show: a run's id, or the `log_id` of a check or step
         #[arg(long, value_name = "ID")]
         log: Option<String>,
-        /// Entries after this one, instead of the end
+        /// Show entries after this one instead of the end
         #[arg(long, value_name = "SEQ")]
         after: Option<u64>,
-        /// How many entries, 1 to 200
+        /// Number of entries, 1 to 200
         #[arg(long)]
         limit: Option<u32>,
     },
@@ -379,71 +379,71 @@ pub(crate) enum Task {
 
 #[derive(Debug, Args)]
 pub(crate) struct CreateTask {
-    /// One line
+    /// Title, one line
     pub(crate) title: String,
-    /// What is to be done, in Markdown; `-` reads standard input
+    /// Description, Markdown; `-` reads standard input
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// Who does it: an agent's id or name, or `user` for yourself
+    /// Agent, by id or name, or `user` for yourself
     #[arg(long)]
     pub(crate) agent: Option<String>,
-    /// A shell command that must pass; may be given several times
+    /// Shell command that must pass; repeatable
     #[arg(long, value_name = "COMMAND")]
     pub(crate) check: Vec<String>,
-    /// Higher goes first
+    /// Priority; higher runs first
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) priority: Option<i32>,
-    /// A task that must be done before; may be given several times
+    /// Task that this one depends on; repeatable
     #[arg(long, value_name = "TASK")]
     pub(crate) depends_on: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TaskRef {
-    /// The task, by its id or number
+    /// Task, by id or number
     #[arg(value_name = "ID|NUMBER")]
     pub(crate) task: String,
 }
 
-/// Whether the answer waits for agents, too. Without an engine that runs elsewhere it does, since agents end
-/// with the program that runs them.
+/// Whether the command waits for agents. Without a running engine it waits by default, since agents end with the
+/// program that runs them.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Wait {
     /// Wait until the task is done, or needs a person
     #[arg(long)]
     wait: bool,
-    /// Do not wait: without a running engine, the agent starts with the next one
+    /// Do not wait; without a running engine, the agent starts when Forge does
     #[arg(long, conflicts_with = "wait")]
     no_wait: bool,
 }
 
 impl Wait {
-    /// Whether to wait, where that is what one does unless told otherwise.
-    pub(crate) const fn decide(self, unless_told: bool) -> bool {
-        self.wait || (unless_told && !self.no_wait)
+    /// Whether to wait, where `by_default` decides without an option.
+    pub(crate) const fn decide(self, by_default: bool) -> bool {
+        self.wait || (by_default && !self.no_wait)
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agent {
-    /// Add an agent that is driven by a command
+    /// Add an agent that runs a command
     Add {
-        /// What it is called
+        /// Name
         name: String,
-        /// A program (with arguments after `--`) or a shell line (without); `{prompt_file}` stands for the
-        /// prompt's path
+        /// Program (with arguments after `--`) or shell line (without); `{prompt_file}` is replaced by the
+        /// path of the prompt
         #[arg(long)]
         command: String,
-        /// Environment on top of yours
+        /// Additional environment variable; repeatable
         #[arg(long, value_name = "NAME=VALUE")]
         env: Vec<String>,
-        /// The model it is asked to use
+        /// Model to request
         #[arg(long)]
         model: Option<String>,
         /// Maximum number of concurrent runs
         #[arg(long)]
         max_concurrent: Option<u32>,
-        /// The program's arguments
+        /// Arguments of the program
         #[arg(last = true)]
         args: Vec<String>,
     },

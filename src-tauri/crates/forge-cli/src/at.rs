@@ -43,12 +43,12 @@ impl At {
         match projects.items.as_slice() {
             [only] => Ok(only.id.clone()),
             [] => Err(CliError::NotFound {
-                message: "there is no project yet".to_owned(),
-                hint: "Add one: forge project add PATH",
+                message: "there are no projects".to_owned(),
+                hint: "Add one with `forge project add PATH`.",
             }),
             _ => Err(CliError::Usage {
                 message: "there are several projects".to_owned(),
-                hint: "Name one with --project; `forge project list` shows them.",
+                hint: "Choose one with --project; `forge project list` lists them.",
             }),
         }
     }
@@ -62,7 +62,7 @@ impl At {
         let found = agents.items.iter().find(|agent| agent.id.as_str() == named || agent.name == named);
         found.map(|agent| agent.id.0.clone()).ok_or_else(|| CliError::NotFound {
             message: format!("no agent `{named}`"),
-            hint: "`forge agent list` shows them.",
+            hint: "List them with `forge agent list`.",
         })
     }
 }

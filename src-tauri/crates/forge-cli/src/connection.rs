@@ -41,7 +41,7 @@ pub(crate) async fn start_engine(
 /// Ends the engine of this process.
 pub(crate) async fn stop_engine(api: &Api) {
     if tokio::time::timeout(ENGINE_ENDS_WITHIN, api.engine().stop()).await.is_err() {
-        tracing::warn!("the engine did not end in time; the next start settles what is left");
+        tracing::warn!("the engine did not stop in time; the next start recovers what is left");
     }
 }
 

@@ -54,12 +54,12 @@ pub(crate) async fn run(
     let kept = keep(temporary, good);
     let mut lines = vec![String::new()];
     if good {
-        lines.push(format!("All {} stories ended as they should.", stage.parts.len()));
+        lines.push(format!("All {} stories ended as expected.", stage.parts.len()));
     } else {
-        lines.push("Not all stories ended as they should:".to_owned());
+        lines.push("Not all stories ended as expected:".to_owned());
         lines.extend(differences.iter().map(|difference| format!("- {difference}")));
         if kept {
-            lines.push(format!("The data folder is kept: {}", data_dir.display()));
+            lines.push(format!("Data folder: {}", data_dir.display()));
         }
     }
     let report = json!({
@@ -89,20 +89,18 @@ async fn play<'a>(
     tell: &'a (dyn Fn(&str) + Sync),
 ) -> Result<(Stage<'a>, Vec<String>), CliError> {
     let mut stage = Stage::set(connection, tell).await?;
-    tell("\nThree tasks: one goes well, one fails its check and is mended, one gets stuck.");
+    tell("\nThree tasks: one succeeds, one fails its check and is fixed, one gets stuck.");
     for story in [Story::Done, Story::FailThenFix, Story::Blocked] {
         stage.claim(story).await?;
     }
     stage.until_all_rest(ACT_WITHIN).await?;
-    tell("\nTwo tasks change the same line. The second one's agent waits until the first is merged.");
+    tell("\nTwo tasks change the same line. The second agent waits until the first task is merged.");
     stage.claim(Story::Conflict).await?;
     // Its worktree must begin before the other's merge, or there is nothing to conflict with.
     stage.until_at_work(Story::Conflict, ACT_WITHIN).await?;
     stage.claim(Story::ConflictFirst).await?;
     stage.until_all_rest(ACT_WITHIN).await?;
-    tell(
-        "\nThree entries race for one task: the one that fails its check is out, the cheaper of the others wins.",
-    );
+    tell("\nThree entries race for one task. One fails its check; the cheaper of the other two wins.");
     stage.claim(Story::Race).await?;
     stage.until_all_rest(ACT_WITHIN).await?;
     let mut differences = Vec::new();

@@ -17,53 +17,53 @@ const CONFLICT: u8 = 4;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    /// The engine refused it.
+    /// The engine refused the call.
     #[error("{}", .0.message)]
     Refused(ApiError),
-    /// The command line does not say enough.
+    /// The command line is incomplete.
     #[error("{message}")]
     Usage { message: String, hint: &'static str },
-    /// There is no such thing.
+    /// The named thing does not exist.
     #[error("{message}")]
     NotFound { message: String, hint: &'static str },
-    /// It does not fit what is there.
+    /// The call conflicts with the current state.
     #[error("{message}")]
     Conflict { message: String, hint: &'static str },
-    /// The engine does not start.
-    #[error("failed to open {}: {source}", data_dir.display())]
+    /// The engine could not start.
+    #[error("Could not open {}: {source}", data_dir.display())]
     Start { data_dir: PathBuf, source: StartError },
-    /// Somebody has the data folder, but serves nobody.
-    #[error("another Forge (process {}) uses {} and serves no one", holder.pid, data_dir.display())]
+    /// Another process uses the data folder without serving the API.
+    #[error("another Forge (process {}) uses {} and serves no API", holder.pid, data_dir.display())]
     Busy { data_dir: PathBuf, holder: EngineAddress },
-    /// The engine that runs does not answer.
-    #[error("failed to reach the engine (process {}) at {url}: {source}", pid)]
+    /// The running engine did not answer.
+    #[error("Could not reach the engine (process {}) at {url}: {source}", pid)]
     Unreachable { pid: u32, url: String, source: reqwest::Error },
-    /// What it answers is not of this contract.
-    #[error("failed to understand the answer of the engine at {url}: {detail}")]
+    /// The engine's answer does not follow the contract.
+    #[error("Could not read the engine's answer at {url}: {detail}")]
     Strange { url: String, detail: String },
     /// What it answers is not of the operation's type.
     #[error(transparent)]
     Misfit(#[from] MisfitError),
-    /// The token cannot be read.
+    /// The token is not readable.
     #[error(transparent)]
     Token(TokenError),
-    /// Nothing is served.
+    /// The server could not start.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The client of `forge mcp` does not speak the protocol.
+    /// The client of `forge mcp` violated the protocol.
     #[error(transparent)]
     Mcp(#[from] StdioError),
-    /// The machine refuses something.
-    #[error("failed to {doing}: {source}")]
+    /// The system reported an I/O error.
+    #[error("Could not {doing}: {source}")]
     Io { doing: String, source: io::Error },
-    /// No runtime.
-    #[error("failed to start: {0}")]
+    /// The async runtime could not start.
+    #[error("Could not start: {0}")]
     Runtime(#[source] io::Error),
-    /// A signal ended checks, of which nothing goes on later.
-    #[error("interrupted; the checks were ended, and no attempt is counted")]
+    /// A signal stopped checks, which do not resume.
+    #[error("checks stopped; the attempt is not counted")]
     ChecksInterrupted,
-    /// A signal ended it.
-    #[error("interrupted; what was begun goes on when Forge is started again")]
+    /// A signal stopped the command.
+    #[error("pending work resumes at the next start of Forge")]
     Interrupted,
 }
 
@@ -110,10 +110,10 @@ impl CliError {
             Self::Refused(error) => hints_of(error),
             Self::Usage { hint, .. } | Self::NotFound { hint, .. } | Self::Conflict { hint, .. } => one(hint),
             Self::Start { source: StartError::Instance(InstanceError::Taken(_)), .. } | Self::Busy { .. } => {
-                one("End that process first, or use another folder with --data-dir.")
+                one("Stop that process, or use another folder with --data-dir.")
             }
             Self::Start { source: StartError::Instance(InstanceError::Io { .. }), .. } => {
-                one("See to it that the folder can be written, or use another one with --data-dir.")
+                one("Make sure that Forge can write to the folder, or use another one with --data-dir.")
             }
             Self::Start { source: StartError::Git(_), .. } => one("Install git 2.39 or later."),
             Self::Start { source, .. } if needs_restore(source) => one(
@@ -128,18 +128,22 @@ impl CliError {
             } => one("List the copies with `forge backup list`."),
             Self::Start { source, .. } => match source.storage_trouble() {
                 Some(trouble) => one(trouble.remedy_at_start()),
-                None => one("Report it with the text above."),
+                None => one("Report the text above."),
             },
-            Self::Unreachable { .. } => one("If it is just starting or stopping, try again in a moment."),
-            Self::Strange { .. } | Self::Misfit(_) => one("Is it another version of Forge?"),
-            Self::Token(_) => one("The token is made by the engine's first start, for its own user alone."),
+            Self::Unreachable { .. } => one("If the engine is starting or stopping, try again in a moment."),
+            Self::Strange { .. } | Self::Misfit(_) => {
+                one("Make sure that the engine and this program are of the same version.")
+            }
+            Self::Token(_) => {
+                one("Run as the user that started the engine: only that user can read the token.")
+            }
             Self::Serve(_) => one("Choose another port with --port, or 0 for any."),
             Self::Mcp(_) => {
-                one("`forge mcp` is started by MCP clients; `forge mcp --print-config codex` says how.")
+                one("MCP clients start `forge mcp`; `forge mcp --print-config codex` prints a configuration.")
             }
-            Self::Io { .. } | Self::Runtime(_) => one("See to what the system says, then try again."),
-            Self::ChecksInterrupted => one("The same command makes them again."),
-            Self::Interrupted => one("`forge task list` shows how far it came."),
+            Self::Io { .. } | Self::Runtime(_) => one("Fix the cause, then try again."),
+            Self::ChecksInterrupted => one("Run the same command again."),
+            Self::Interrupted => one("Check the progress with `forge task list`."),
         }
     }
 
@@ -174,10 +178,10 @@ impl CliError {
 /// What helps where the engine itself gives no hint.
 const fn usual_hint(status: u16) -> &'static str {
     match status {
-        400 => "Correct what the message names; nothing was done.",
-        404 => "The `list` commands show what there is.",
-        409 | 412 | 422 => "Nothing was done; look how it stands now, then decide anew.",
-        _ => "The log of the engine says more.",
+        400 => "Correct the input. Nothing was changed.",
+        404 => "List what exists with the `list` commands.",
+        409 | 412 | 422 => "Nothing was changed. Check the current state, then decide again.",
+        _ => "See the engine's log.",
     }
 }
 
@@ -190,7 +194,7 @@ fn hints_of(error: &ApiError) -> Vec<String> {
         hints.push(format!("Offered now: {}.", offered.join(", ")));
     }
     if error.code == "name_taken" {
-        hints.push("Give it another name, for a project with `--name`; nothing was done.".to_owned());
+        hints.push("Choose another name (`--name` for a project). Nothing was changed.".to_owned());
     }
     if hints.is_empty() {
         hints.push(usual_hint(error.status).to_owned());

@@ -78,7 +78,7 @@ fn usage(said: &str) -> String {
     if more.starts_with("For more information") {
         format!("usage: {what}\nhint: {more}")
     } else {
-        format!("usage: {said}\nhint: `--help` tells what can be said.")
+        format!("usage: {said}\nhint: See `--help`.")
     }
 }
 

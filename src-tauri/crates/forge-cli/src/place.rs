@@ -29,8 +29,8 @@ pub(crate) fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf, CliError> {
     let chosen = asked.or_else(|| variable(DATA_DIR).map(PathBuf::from));
     let folder = chosen.or_else(|| dirs::data_dir().map(|folder| folder.join("forge")));
     let folder = folder.ok_or_else(|| CliError::Usage {
-        message: "this user has no folder for data".to_owned(),
-        hint: "Name one with --data-dir, or set FORGE_DATA_DIR.",
+        message: "this user has no data folder".to_owned(),
+        hint: "Pass --data-dir, or set FORGE_DATA_DIR.",
     })?;
     // Its full path, since engines are told apart by it and the current folder may be anywhere.
     std::path::absolute(&folder).map_err(CliError::io(format!("find {}", folder.display())))
@@ -56,8 +56,8 @@ fn above_zero(name: &str, what: &str) -> Result<Option<u32>, CliError> {
     let Some(text) = variable(name) else { return Ok(None) };
     let number = text.to_str().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
     number.map(Some).ok_or_else(|| CliError::Usage {
-        message: format!("{name} is not {what} above 0"),
-        hint: "Set it to a whole number, or do not set it.",
+        message: format!("{name} must be {what} above 0"),
+        hint: "Set it to a whole number, or unset it.",
     })
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn engine_config(
     }
     if let Some(seconds) = variable(CLEANUP_DELAY) {
         let seconds = seconds.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| CliError::Usage {
-            message: format!("{CLEANUP_DELAY} is not a number of seconds"),
-            hint: "Set it to a whole number, or do not set it.",
+            message: format!("{CLEANUP_DELAY} must be a number of seconds"),
+            hint: "Set it to a whole number, or unset it.",
         })?;
         config.cleanup_delay = Duration::from_secs(seconds);
     }

@@ -39,12 +39,12 @@ impl Remote {
         let operation = operations()
             .iter()
             .find(|operation| operation.name == name)
-            .ok_or_else(|| self.strange(format!("there is no operation {name}")))?;
+            .ok_or_else(|| self.strange(format!("no operation `{name}`")))?;
         let input = match input {
             Value::Object(input) => input,
             _ => Map::new(),
         };
-        if operation.cut && !input.contains_key("limit") {
+        if operation.paged && !input.contains_key("limit") {
             self.whole(via, operation, input).await
         } else {
             self.ask(via, operation, input).await

@@ -21,34 +21,34 @@ pub(crate) fn sentence(event: &Value) -> Option<String> {
             format!("{} -> {} ({}, by {who})", text("from"), text("to"), text("trigger"))
         }
         "task.blocked" => match data["type"].as_str() {
-            Some(kind) => format!("needs a person: {kind}"),
-            None => "needs a person".to_owned(),
+            Some(kind) => format!("needs you: {kind}"),
+            None => "needs you".to_owned(),
         },
-        "workspace.created" => "its worktree is ready".to_owned(),
+        "workspace.created" => "worktree created".to_owned(),
         "workspace.recovered" => match data["message"].as_str() {
             Some(message) => message.to_owned(),
-            None => "its worktree was made again".to_owned(),
+            None => "worktree recreated".to_owned(),
         },
-        "workspace.cleaned" => "its worktree is gone".to_owned(),
-        "workspace.error" => format!("its worktree is in trouble: {}", text("reason")),
-        "execution.started" => format!("the agent starts, attempt {}", data["attempt"]),
+        "workspace.cleaned" => "worktree removed".to_owned(),
+        "workspace.error" => format!("worktree failed: {}", text("reason")),
+        "execution.started" => format!("agent started, run {}", data["attempt"]),
         "execution.finished" => match data["error"].as_str() {
-            Some(error) => format!("the agent is over: {} ({error})", text("status")),
-            None => format!("the agent is over: {}", text("status")),
+            Some(error) => format!("agent ended: {} ({error})", text("status")),
+            None => format!("agent ended: {}", text("status")),
         },
         "review.step" if data["finished"] == true => {
             let number = data["index"].as_u64().unwrap_or_default() + 1;
             match data["exit_code"].as_i64() {
-                Some(0) => format!("check {number} passes"),
-                Some(code) => format!("check {number} fails with exit code {code}"),
-                None => format!("check {number} fails"),
+                Some(0) => format!("check {number} passed"),
+                Some(code) => format!("check {number} failed (exit {code})"),
+                None => format!("check {number} failed"),
             }
         }
-        "review.awaiting_human" => "the checks are through; a person must decide".to_owned(),
+        "review.awaiting_human" => "checks finished, ready for your review".to_owned(),
         "review.passed" => format!("review {} passed", data["attempt_number"]),
         "review.failed" => format!("review {} failed", data["attempt_number"]),
-        "merge.conflict" => format!("{} conflicting file(s) with {}", data["paths"], text("target")),
-        "merge.succeeded" => format!("its work is on {}", text("target")),
+        "merge.conflict" => format!("merge conflict with {1} in {0} file(s)", data["paths"], text("target")),
+        "merge.succeeded" => format!("merged to {}", text("target")),
         "transition.effect_failed" => format!("{} failed: {}", text("action"), text("reason")),
         _ => return None,
     })

@@ -125,7 +125,7 @@ pub struct StorageFailure {
 
 /// A panic that was caught.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("Forge failed by a mistake of its own at {place}: {message}")]
+#[error("Internal error at {place}: {message}")]
 pub struct Panic {
     /// What it says.
     pub message: String,
@@ -148,7 +148,7 @@ pub enum EngineError {
     #[error("the input is not valid: {}", list(.0))]
     Invalid(Vec<Finding>),
     /// The task, or the project, changed since it was read.
-    #[error("it is at version {actual}, not {expected}: read it again")]
+    #[error("version {expected} is out of date, the current one is {actual}: read it again")]
     VersionConflict {
         /// What the caller believed.
         expected: u32,
@@ -177,7 +177,7 @@ pub enum EngineError {
         offers: Vec<Offer>,
     },
     /// A task is to be raced where races are switched off.
-    #[error("races are switched off in this project: switch `innerLoop.competitive.enabled` on first")]
+    #[error("races are off in this project: turn on `innerLoop.competitive.enabled` first")]
     RaceDisabled,
     /// It does not fit the state of affairs.
     #[error("{message}")]
@@ -190,7 +190,7 @@ pub enum EngineError {
         details: Value,
     },
     /// A path that was given leads out of where it must stay.
-    #[error("{field}: failed to {source}")]
+    #[error("{field}: could not {source}")]
     Escape {
         /// The field it was given in.
         field: String,
@@ -207,16 +207,16 @@ pub enum EngineError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The database takes no writes now.
-    #[error("failed to use the database: {}", .0.detail)]
+    #[error("Could not use the database: {}", .0.detail)]
     Storage(StorageFailure),
     /// git failed.
-    #[error("failed to {0}")]
+    #[error("Could not {0}")]
     Git(#[from] GitError),
     /// A log cannot be read or written.
     #[error(transparent)]
     Log(#[from] forge_agents::LogError),
     /// The file system failed.
-    #[error("failed to {doing}: {source}")]
+    #[error("Could not {doing}: {source}")]
     Io {
         /// What was tried.
         doing: String,
@@ -237,7 +237,7 @@ pub enum EngineError {
 }
 
 /// What to do when a profile fails.
-const LOGIN_REMEDY: &str = "Run the shell by hand and mend its profile, or set `shell_mode` to `login_each`.";
+const LOGIN_REMEDY: &str = "Run the shell by hand and fix its profile, or set `shell_mode` to `login_each`.";
 
 fn list(findings: &[Finding]) -> String {
     let each: Vec<String> = findings
@@ -319,7 +319,11 @@ impl std::fmt::Display for Untrusted {
         }
         let files = counted(count as u64, "file", "files");
         let verb = if count == 1 { "is" } else { "are" };
-        write!(f, "{files} that programs run code from {verb} not trusted: {}", named.join(", "))
+        write!(
+            f,
+            "{files} {verb} not trusted: {}. Programs run code from them when they start",
+            named.join(", ")
+        )
     }
 }
 
@@ -361,10 +365,10 @@ pub enum StartError {
     #[error(transparent)]
     Open(#[from] forge_store::OpenError),
     /// git is missing or too old.
-    #[error("failed to {0}")]
+    #[error("Could not {0}")]
     Git(#[from] GitError),
     /// What an earlier process left cannot be settled.
-    #[error("failed to settle what an earlier run left: {0}")]
+    #[error("Could not recover what an earlier process left: {0}")]
     Recovery(#[from] EngineError),
 }
 

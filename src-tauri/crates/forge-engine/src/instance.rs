@@ -27,7 +27,7 @@ pub enum InstanceError {
     #[error("another Forge (process {pid}{at}) uses this data folder", pid = .0.pid, at = .0.url.as_deref().map(|url| format!(" at {url}")).unwrap_or_default())]
     Taken(EngineAddress),
     /// The folder cannot be used.
-    #[error("failed to use {}: {source}", path.display())]
+    #[error("could not use {}: {source}", path.display())]
     Io {
         /// The folder or file.
         path: PathBuf,

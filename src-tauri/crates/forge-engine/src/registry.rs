@@ -281,7 +281,7 @@ fn spec_of(step: &StepRow) -> StepSpec {
         StepKind::Action => match step.action {
             Some(action) => spec_of_action(action),
             None => instant(|_, _, _, _| {
-                let trouble = BlockReason::new(AnnotationType::RecoveryRequired, "the step names no action");
+                let trouble = BlockReason::new(AnnotationType::RecoveryRequired, "the step has no action");
                 Box::pin(async { Ok(End::Block(trouble)) })
             }),
         },

@@ -57,7 +57,7 @@ pub enum CollectError {
     #[error(transparent)]
     Run(#[from] ExecError),
     /// Its time was over, and it was stopped.
-    #[error("failed to run `{}`: not done after {} s", program.display(), after.as_secs())]
+    #[error("could not run `{}`: not done after {} s", program.display(), after.as_secs())]
     TimedOut {
         /// What ran.
         program: OsString,
@@ -65,7 +65,7 @@ pub enum CollectError {
         after: Duration,
     },
     /// It printed more than is kept, and was stopped.
-    #[error("failed to run `{}`: it printed more than {cap} bytes", program.display())]
+    #[error("could not run `{}`: it printed more than {cap} bytes", program.display())]
     TooMuchOutput {
         /// What ran.
         program: OsString,

@@ -6,7 +6,7 @@ use std::{ffi::OsString, io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
     /// The folder to run in is not there.
-    #[error("failed to run `{}`: the folder {} is not there", program.display(), cwd.display())]
+    #[error("could not run `{}`: the folder {} does not exist", program.display(), cwd.display())]
     NoFolder {
         /// What was to run.
         program: OsString,
@@ -16,7 +16,7 @@ pub enum ExecError {
         cause: io::Error,
     },
     /// The program is not there.
-    #[error("failed to run `{}`: no such program", program.display())]
+    #[error("could not run `{}`: no such program", program.display())]
     NoProgram {
         /// What was to run.
         program: OsString,
@@ -24,7 +24,7 @@ pub enum ExecError {
         cause: io::Error,
     },
     /// The program is there but did not start.
-    #[error("failed to start `{}`", program.display())]
+    #[error("could not start `{}`", program.display())]
     Start {
         /// What was to run.
         program: OsString,
@@ -32,7 +32,7 @@ pub enum ExecError {
         source: io::Error,
     },
     /// Its end could not be waited for.
-    #[error("failed to wait for `{}`", program.display())]
+    #[error("could not wait for `{}`", program.display())]
     Wait {
         /// What ran.
         program: OsString,
@@ -40,7 +40,7 @@ pub enum ExecError {
         source: io::Error,
     },
     /// Its output could not be read or handed on; it was stopped.
-    #[error("failed to take the output of `{}`", program.display())]
+    #[error("could not read the output of `{}`", program.display())]
     Output {
         /// What ran.
         program: OsString,

@@ -54,7 +54,7 @@ const WITHOUT_FILES: [(&str, &str); 2] = [("fish", "--no-config"), ("zsh", "-f")
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LoginError {
     /// The shell did not run.
-    #[error("Could not take the login environment of {shell}: {reason}.")]
+    #[error("Could not read the login environment of {shell}: {reason}.")]
     NotRun {
         /// The shell.
         shell: String,
@@ -62,7 +62,7 @@ pub enum LoginError {
         reason: String,
     },
     /// The profile took too long, as one that waits for input does.
-    #[error("Could not take the login environment of {shell}: its profile did not end within {} s{}", timeout.as_secs(), said(.errors))]
+    #[error("Could not read the login environment of {shell}: its profile timed out after {} s{}", timeout.as_secs(), said(.errors))]
     TimedOut {
         /// The shell.
         shell: String,
@@ -72,7 +72,7 @@ pub enum LoginError {
         errors: String,
     },
     /// The shell ended before it told its environment.
-    #[error("Could not take the login environment of {shell}: its profile ended the shell ({exit}){}", said(.errors))]
+    #[error("Could not read the login environment of {shell}: its profile ended the shell ({exit}){}", said(.errors))]
     NoAnswer {
         /// The shell.
         shell: String,

@@ -127,7 +127,7 @@ async fn failure_says_the_shell_and_the_reason() {
     let error = known.get(&bash()).await.expect_err("no answer").to_string();
     assert_eq!(
         error,
-        "Could not take the login environment of bash: its profile ended the shell (exit 4). It printed: pyenv: cannot rehash"
+        "Could not read the login environment of bash: its profile ended the shell (exit 4). It printed: pyenv: cannot rehash"
     );
 
     profile(dir.path(), "sleep 3600");

@@ -33,8 +33,8 @@ impl Repo {
         let refused = |reason: String| GitError::PatchRefused { reason };
         match self.mode_at(parent, path).await?.as_deref() {
             Some("100644" | "100755") => {}
-            Some(_) => return Err(refused(format!("{path} is no plain file"))),
-            None => return Err(refused(format!("{path} is not there"))),
+            Some(_) => return Err(refused(format!("{path} is not a regular file"))),
+            None => return Err(refused(format!("{path} does not exist"))),
         }
         let index = PrivateIndex::empty(self.common_dir());
         index.with(self.bare(Kind::Write)).args(["read-tree", parent]).ok().await?;
@@ -49,7 +49,7 @@ impl Repo {
         let files: Vec<&[u8]> = bytes::records(&output.stdout).collect();
         let named = |record: &[u8]| record.splitn(3, |b| *b == b'\t').nth(2).map(<[u8]>::to_owned);
         if files.len() != 1 || named(files[0]).as_deref() != Some(path.as_bytes()) {
-            return Err(refused(format!("git would apply it to something else than {path} alone")));
+            return Err(refused(format!("git would change more than {path}")));
         }
         let tree = index.with(self.bare(Kind::Write)).arg("write-tree").text().await?;
         if self.tree_of(parent).await? == tree {
@@ -146,8 +146,11 @@ mod tests {
         assert!(refusal(&repo, &parent, "a", &of_two).await.contains("something else than a alone"));
         let other = patch("b", "b", "x");
         assert!(refusal(&repo, &parent, "a", &other).await.contains("something else"));
-        assert_eq!(refusal(&repo, &parent, "gone", &patch("gone", "a", "b")).await, "gone is not there");
-        assert_eq!(refusal(&repo, &parent, "link", &patch("link", "a", "b")).await, "link is no plain file");
+        assert_eq!(refusal(&repo, &parent, "gone", &patch("gone", "a", "b")).await, "gone does not exist");
+        assert_eq!(
+            refusal(&repo, &parent, "link", &patch("link", "a", "b")).await,
+            "link is not a regular file"
+        );
         let outside = patch("../a", "a", "x");
         assert!(!refusal(&repo, &parent, "a", &outside).await.is_empty());
         let nothing = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n a\n";

@@ -21,7 +21,7 @@ pub enum GitError {
         source: std::io::Error,
     },
     /// The git program lacks `merge-tree --write-tree`.
-    #[error("use git {found}: {needed} or later is needed")]
+    #[error("use git {found}: {needed} or later is required")]
     TooOld {
         /// Its version.
         found: String,
@@ -35,7 +35,7 @@ pub enum GitError {
         path: PathBuf,
     },
     /// The repository has no commit yet, so nothing can branch off it.
-    #[error("use the repository at {}: it has no commit yet", .path.display())]
+    #[error("use the repository at {}: it has no commits", .path.display())]
     NoCommit {
         /// The repository.
         path: PathBuf,
@@ -83,13 +83,13 @@ pub enum GitError {
         output: String,
     },
     /// The configured program was still signing when its time was over, as one does that waits for a passphrase.
-    #[error("sign the commit: not done after {} s", .after.as_secs())]
+    #[error("sign the commit: timed out after {} s", .after.as_secs())]
     SigningTimedOut {
         /// Time it was given.
         after: Duration,
     },
     /// The repository's hooks did not come to an end.
-    #[error("commit: the repository's hooks were not done after {} s", .after.as_secs())]
+    #[error("commit: the repository's hooks timed out after {} s", .after.as_secs())]
     HooksTimedOut {
         /// Time they were given.
         after: Duration,
@@ -101,7 +101,7 @@ pub enum GitError {
         output: String,
     },
     /// A lock file of git's is in the way: of an index, a configuration, a ref or another file.
-    #[error("lock {}: {}", .path.display(), .holder.as_ref().map_or_else(|| "no running process holds it open, so a program that is gone left it behind".to_owned(), |h| format!("held by {h}")))]
+    #[error("lock {}: {}", .path.display(), .holder.as_ref().map_or_else(|| "a program that has ended left it behind; no running process holds it open".to_owned(), |h| format!("held by {h}")))]
     IndexLocked {
         /// The lock file.
         path: PathBuf,
@@ -109,7 +109,7 @@ pub enum GitError {
         holder: Option<LockHolder>,
     },
     /// The caller gave it up.
-    #[error("{doing}: it was cancelled")]
+    #[error("{doing}: cancelled")]
     Cancelled {
         /// What was being done, as a verb phrase.
         doing: &'static str,
@@ -123,7 +123,7 @@ pub enum GitError {
         source: globset::Error,
     },
     /// A ref was not where it was expected.
-    #[error("move {name}: expected it at {expected}, found it at {}", .found.as_deref().unwrap_or("nothing"))]
+    #[error("move {name}: expected {expected}, found {}", .found.as_deref().unwrap_or("nothing"))]
     RefMoved {
         /// The ref.
         name: String,
@@ -141,13 +141,13 @@ pub enum GitError {
         worktree: PathBuf,
     },
     /// Something else lies where a worktree should be.
-    #[error("create a worktree at {}: something else is there", .path.display())]
+    #[error("create a worktree at {}: the path is taken", .path.display())]
     PathOccupied {
         /// The path.
         path: PathBuf,
     },
     /// Something that is no folder is in the place of one.
-    #[error("make the folder {}: something else is there", .path.display())]
+    #[error("create the folder {}: the path is taken", .path.display())]
     NotAFolder {
         /// The path, from the root of the repository.
         path: PathBuf,
@@ -181,7 +181,7 @@ pub enum GitError {
         path: String,
     },
     /// An object is larger than the caller can take.
-    #[error("read object {oid}: {size} bytes, at most {cap} are wanted")]
+    #[error("read object {oid}: it has {size} bytes, more than {cap}")]
     TooLarge {
         /// The object.
         oid: String,
@@ -194,7 +194,7 @@ pub enum GitError {
     #[error(transparent)]
     PathEscape(#[from] GuardError),
     /// git took too long and was ended.
-    #[error("run `git {args}`: not done after {} s", .after.as_secs())]
+    #[error("run `git {args}`: timed out after {} s", .after.as_secs())]
     Timeout {
         /// Arguments.
         args: String,
@@ -202,7 +202,7 @@ pub enum GitError {
         after: Duration,
     },
     /// git wrote more than the caller can take.
-    #[error("run `git {args}`: it wrote more than {cap} bytes")]
+    #[error("run `git {args}`: its output exceeds {cap} bytes")]
     TooMuchOutput {
         /// Arguments.
         args: String,
@@ -241,18 +241,18 @@ impl GitError {
     pub const fn remedy(&self) -> Option<&'static str> {
         Some(match self {
             Self::RepositoryChanged { .. } => {
-                "Look at the difference, then accept the changes or undo them. Until then Forge runs no git command \
+                "Review the changes, then accept or undo them. Until then, Forge runs no git commands \
                  in this repository."
             }
             Self::SigningFailed { .. } => {
-                "Check `user.signingKey` and the signing program, or switch `commit.gpgSign` off for this repository."
+                "Check `user.signingKey` and the signing program, or turn off `commit.gpgSign` for this repository."
             }
             Self::SigningTimedOut { .. } => {
-                "Unlock the signing key in a terminal (its passphrase is then remembered for a while), use a key \
-                 without a passphrase, or switch `commit.gpgSign` off for this repository."
+                "Unlock the signing key in a terminal (the agent then caches its passphrase), use a key \
+                 without a passphrase, or turn off `commit.gpgSign` for this repository."
             }
             Self::HooksTimedOut { .. } => {
-                "Run the hooks in the worktree by hand to see what they wait for, then try again."
+                "Run the hooks in the worktree by hand to find out what they wait for, then try again."
             }
             _ => return None,
         })
@@ -303,10 +303,10 @@ pub enum ForeignReason {
 impl fmt::Display for ForeignReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MainWorktree => f.write_str("it is the main work tree"),
-            Self::NotRegistered => f.write_str("it is no worktree of this repository"),
+            Self::MainWorktree => f.write_str("it is the main worktree"),
+            Self::NotRegistered => f.write_str("it is not a worktree of this repository"),
             Self::ForeignDotGit => f.write_str("its .git does not belong to this repository"),
-            Self::Busy => f.write_str("it has no branch checked out, or is in the middle of something"),
+            Self::Busy => f.write_str("it has no branch checked out, or a git operation is in progress"),
             Self::Locked { reason } if reason.is_empty() => f.write_str("it is locked"),
             Self::Locked { reason } => write!(f, "it is locked: {reason}"),
         }

@@ -354,7 +354,7 @@ impl Repo {
         let output = command.run().await?;
         match output.exit {
             Some(code @ (0 | 1)) => parse_merged(&output.stdout, code == 0).ok_or_else(|| {
-                GitError::Unexpected { args, what: "a list of conflicts that does not add up".to_owned() }
+                GitError::Unexpected { args, what: "an inconsistent list of conflicts".to_owned() }
             }),
             _ => Err(output.failed(args)),
         }

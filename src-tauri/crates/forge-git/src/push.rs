@@ -45,7 +45,7 @@ pub enum PushError {
         remote: String,
     },
     /// Somebody else moved the branch there.
-    #[error("push {branch}: somebody else moved it there, to {}", .found.as_deref().unwrap_or("nothing"))]
+    #[error("push {branch}: it was moved on the remote, to {}", .found.as_deref().unwrap_or("nothing"))]
     Moved {
         /// The branch.
         branch: String,
@@ -53,7 +53,7 @@ pub enum PushError {
         found: Option<String>,
     },
     /// The remote, or a hook of the user's, refused.
-    #[error("push {branch}: it was refused: {why}")]
+    #[error("push {branch}: the remote refused it: {why}")]
     Refused {
         /// The branch.
         branch: String,

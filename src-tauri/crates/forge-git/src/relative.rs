@@ -61,7 +61,9 @@ pub(crate) fn options(settings: &Settings, root: &Path, worktree: &Path) -> Resu
 
 fn option(name: &str, value: &str) -> Result<OsString, GitError> {
     if name.contains('=') {
-        let what = format!("the setting `{name}` names a program by a relative path; its name holds `=`");
+        let what = format!(
+            "the setting `{name}` contains `=` in its name and points to a program by a relative path"
+        );
         return Err(GitError::Unexpected { args: "config --list".to_owned(), what });
     }
     Ok(format!("{name}={value}").into())

@@ -38,7 +38,7 @@ pub(crate) fn foreign_in(git_dir: &Path, signing_key: &str) -> Result<Option<Str
     for list in ["rebase-merge/git-rebase-todo", "sequencer/todo"] {
         let foreign = read(&git_dir.join(list))?.and_then(|list| foreign_line(&list));
         if let Some(line) = foreign {
-            return Ok(Some(format!("its to-do list holds `{line}`")));
+            return Ok(Some(format!("its to-do list contains `{line}`")));
         }
     }
     for folder in ["rebase-merge", "rebase-apply"] {
@@ -79,7 +79,7 @@ fn foreign_line(list: &str) -> Option<String> {
 fn foreign_option(path: &Path, signing_key: &str) -> Result<Option<String>, GitError> {
     let Some(content) = read(path)? else { return Ok(None) };
     let Some(options) = crate::config_file::parse(content.as_bytes()) else {
-        return Ok(Some("its options cannot be read".to_owned()));
+        return Ok(Some("its options are not readable".to_owned()));
     };
     let foreign = options.into_iter().find(|(name, value)| match name.as_str() {
         "options.strategy" => !STRATEGIES.contains(&value.as_str()),
@@ -109,7 +109,7 @@ fn read(path: &Path) -> Result<Option<String>, GitError> {
         other => other.map_err(GitError::io("look at", path))?,
     };
     if !found.is_file() || found.len() > FILE_CAP {
-        let what = "git does not write such a file there".to_owned();
+        let what = "git does not write such a file".to_owned();
         return Err(GitError::Unexpected { args: path.display().to_string(), what });
     }
     let content = fs::read(path).map_err(GitError::io("read", path))?;

@@ -193,7 +193,7 @@ impl Repo {
         let args = command.shown();
         let output = command.run().await?;
         if output.exit == Some(0) {
-            let what = || GitError::Unexpected { args, what: "it left no worktree".to_owned() };
+            let what = || GitError::Unexpected { args, what: "git created no worktree".to_owned() };
             return self.admin_dir(path).ok_or_else(what);
         }
         let others =

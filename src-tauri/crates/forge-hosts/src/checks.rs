@@ -11,7 +11,7 @@ use crate::text::{said, shortened};
 const LONGEST_SUMMARY: usize = 300;
 
 /// A check as a host's words and ours.
-pub(crate) struct Said {
+pub(crate) struct RawCheck {
     pub name: String,
     /// The host's word for it.
     pub word: String,
@@ -21,7 +21,7 @@ pub(crate) struct Said {
     pub summary: Option<String>,
 }
 
-impl Said {
+impl RawCheck {
     /// A word that we do not know counts as not decided, and is shown.
     pub(crate) fn check(self) -> HostCheck {
         let summary = said(self.summary).map(|text| {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use forge_model::pull_request::{HostConfig, HostKind};
 
 use crate::{
-    clock::Clock, error::HostError, gitea::Gitea, github::Github, gitlab::Gitlab, host::Host, http::Http,
-    place::Place, token::Token,
+    clock::Clock, endpoint::Endpoint, error::HostError, gitea::Gitea, github::Github, gitlab::Gitlab,
+    host::Host, http::Http, token::Token,
 };
 
 /// How long one request may take before the host counts as out of reach, unless the caller knows better.
@@ -24,11 +24,11 @@ pub fn connect(
     clock: Clock,
     patience: Duration,
 ) -> Result<Arc<dyn Host>, HostError> {
-    let place = Place::of(config)?;
-    let http = Http::new(&place, token, clock, patience)?;
-    Ok(match place.kind {
-        HostKind::Github => Arc::new(Github::new(http, &place)),
-        HostKind::Gitea => Arc::new(Gitea::new(http, &place)),
-        HostKind::Gitlab => Arc::new(Gitlab::new(http, &place)),
+    let endpoint = Endpoint::of(config)?;
+    let http = Http::new(&endpoint, token, clock, patience)?;
+    Ok(match endpoint.kind {
+        HostKind::Github => Arc::new(Github::new(http, &endpoint)),
+        HostKind::Gitea => Arc::new(Gitea::new(http, &endpoint)),
+        HostKind::Gitlab => Arc::new(Gitlab::new(http, &endpoint)),
     })
 }

@@ -14,31 +14,31 @@ pub enum HostError {
         hint: String,
     },
     /// The token is good, but may not do this.
-    #[error("the host forbids it: {missing}")]
+    #[error("the host denied access: {missing}")]
     Forbidden {
         /// What the token lacks, as far as the host says.
         missing: String,
     },
     /// There is no such thing, or the token may not see it.
-    #[error("the host has no {what}, or the token may not see it")]
+    #[error("the host has no {what}, or the token has no access to it")]
     NotFound {
         /// What was asked for.
         what: String,
     },
     /// The host asks to wait.
-    #[error("the host asks to wait until {until}")]
+    #[error("rate limited by the host until {until}")]
     RateLimited {
         /// When it may be asked again.
         until: Timestamp,
     },
     /// The host could not be reached, or went silent.
-    #[error("the host is out of reach: {why}")]
+    #[error("could not reach the host: {why}")]
     Offline {
         /// What happened to the connection.
         why: String,
     },
     /// The host understood and refused.
-    #[error("the host refused with status {status}: {message}")]
+    #[error("the host answered with status {status}: {message}")]
     Refused {
         /// HTTP's status.
         status: u16,
@@ -46,7 +46,7 @@ pub enum HostError {
         message: String,
     },
     /// The answer is not what the host's documentation promises, or the address is not a host's.
-    #[error("the host's answer makes no sense: {what}")]
+    #[error("could not read the host's answer: {what}")]
     Protocol {
         /// What was wrong with it.
         what: String,

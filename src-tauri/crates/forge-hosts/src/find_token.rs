@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, future::Future};
 use forge_model::pull_request::{HostConfig, HostKind};
 
 use crate::token::Token;
-use crate::{error::HostError, keychain::Keychain, place::Place};
+use crate::{endpoint::Endpoint, error::HostError, keychain::Keychain};
 
 /// Every variable that a token may be in.
 pub const TOKEN_VARIABLES: [&str; 7] = [
@@ -66,24 +66,24 @@ pub struct FoundToken {
 /// # Errors
 /// [`HostError::Protocol`] when the configured address is none.
 pub fn token_sources(config: &HostConfig, named_by: NamedBy) -> Result<Vec<TokenSource>, HostError> {
-    let place = Place::of(config)?;
-    let own: &[&'static str] = match place.kind {
+    let endpoint = Endpoint::of(config)?;
+    let own: &[&'static str] = match endpoint.kind {
         HostKind::Github => &["FORGE_GITHUB_TOKEN"],
         HostKind::Gitea => &["FORGE_GITEA_TOKEN"],
         HostKind::Gitlab => &["FORGE_GITLAB_TOKEN"],
     };
-    let shared: &[&'static str] = match place.kind {
+    let shared: &[&'static str] = match endpoint.kind {
         HostKind::Github => &["GITHUB_TOKEN", "GH_TOKEN"],
         HostKind::Gitea => &["GITEA_TOKEN"],
         HostKind::Gitlab => &["GITLAB_TOKEN"],
     };
-    let trusted = named_by == NamedBy::Person || is_well_known(place.kind, &place.host);
+    let trusted = named_by == NamedBy::Person || is_well_known(endpoint.kind, &endpoint.host);
     let variables = own.iter().chain(shared.iter().filter(|_| trusted));
     let mut sources = vec![TokenSource::Keychain];
     sources.extend(variables.map(|name| TokenSource::Variable(name)));
-    if place.kind == HostKind::Github {
+    if endpoint.kind == HostKind::Github {
         // It keeps a token for each host it was signed in to, so it decides itself.
-        let words = ["gh", "auth", "token", "--hostname", place.host.as_str()];
+        let words = ["gh", "auth", "token", "--hostname", endpoint.host.as_str()];
         sources.push(TokenSource::Command(words.map(str::to_owned).to_vec()));
     }
     Ok(sources)
@@ -106,15 +106,15 @@ where
     R: Fn(Vec<String>) -> F + Send + Sync,
     F: Future<Output = Option<String>> + Send,
 {
-    let place = Place::of(config)?;
+    let endpoint = Endpoint::of(config)?;
     let sources = token_sources(config, named_by)?;
     for source in &sources {
         let token = match source {
-            TokenSource::Keychain => match keychain.read(place.kind, &place.host).await {
+            TokenSource::Keychain => match keychain.read(endpoint.kind, &endpoint.host).await {
                 Ok(token) => token,
                 Err(error) => {
                     // A locked keychain does not make the other places worthless.
-                    tracing::warn!(host = place.host, ?error, "the keychain gives no token");
+                    tracing::warn!(host = endpoint.host, ?error, "the keychain gives no token");
                     None
                 }
             },
@@ -127,8 +127,8 @@ where
     }
     let places: Vec<String> = sources.iter().map(ToString::to_string).collect();
     let hint =
-        format!("no token was found in {}; {}", places.join(", "), how_to_sign_in(place.kind, &place.host));
-    Err(HostError::NotSignedIn { host: place.host, hint })
+        format!("no token found in {}; {}", places.join(", "), how_to_sign_in(endpoint.kind, &endpoint.host));
+    Err(HostError::NotSignedIn { host: endpoint.host, hint })
 }
 
 /// What a person does to sign in.
@@ -250,11 +250,11 @@ mod tests {
     async fn without_a_token_the_person_is_told_what_to_do() {
         insta::assert_snapshot!(
             found(&config(HostKind::Gitlab, None), NamedBy::Remote, &[], &[("GITHUB_TOKEN", "h")], Some("x")).await,
-            @"not signed in to gitlab.com: no token was found in the keychain, the variable FORGE_GITLAB_TOKEN, the variable GITLAB_TOKEN; set FORGE_GITLAB_TOKEN to an access token with the scope api"
+            @"not signed in to gitlab.com: no token found in the keychain, the variable FORGE_GITLAB_TOKEN, the variable GITLAB_TOKEN; set FORGE_GITLAB_TOKEN to an access token with the scope api"
         );
         insta::assert_snapshot!(
             found(&config(HostKind::Github, Some("https://git.example.org")), NamedBy::Person, &[], &[], None).await,
-            @"not signed in to git.example.org: no token was found in the keychain, the variable FORGE_GITHUB_TOKEN, the variable GITHUB_TOKEN, the variable GH_TOKEN, `gh auth token --hostname git.example.org`; run `gh auth login --hostname git.example.org`, or set FORGE_GITHUB_TOKEN to a token that may read and write pull requests and read checks"
+            @"not signed in to git.example.org: no token found in the keychain, the variable FORGE_GITHUB_TOKEN, the variable GITHUB_TOKEN, the variable GH_TOKEN, `gh auth token --hostname git.example.org`; run `gh auth login --hostname git.example.org`, or set FORGE_GITHUB_TOKEN to a token that may read and write pull requests and read checks"
         );
     }
 }

@@ -15,13 +15,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    checks::{Said, in_order, most_relevant, oldest_first},
+    checks::{RawCheck, in_order, most_relevant, oldest_first},
     draft::{with_mark, without_mark},
+    endpoint::{Endpoint, segment},
     error::HostError,
     host::{Host, NewPullRequest},
     http::Http,
     limits::Quota,
-    place::{Place, segment},
     reading::{Etags, Fetched, Reading, every_page},
     text::said,
 };
@@ -117,8 +117,8 @@ struct Review {
 }
 
 impl Gitea {
-    pub(crate) fn new(http: Http, place: &Place) -> Self {
-        Self { http, repo: format!("/repos/{}/{}", segment(&place.owner), segment(&place.repo)) }
+    pub(crate) fn new(http: Http, endpoint: &Endpoint) -> Self {
+        Self { http, repo: format!("/repos/{}/{}", segment(&endpoint.owner), segment(&endpoint.repo)) }
     }
 
     async fn pull(&self, number: u32) -> Result<Pull, HostError> {
@@ -290,7 +290,7 @@ fn status(status: Status, page: &str) -> HostCheck {
         "warning" | "skipped" => Some(HostCheckStatus::Skipped),
         _ => None,
     };
-    Said {
+    RawCheck {
         name: status.context,
         word: status.status,
         status: meaning,

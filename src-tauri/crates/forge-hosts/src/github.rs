@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    checks::{Said, in_order, most_relevant, oldest_first},
+    checks::{RawCheck, in_order, most_relevant, oldest_first},
+    endpoint::{Endpoint, segment},
     error::HostError,
     host::{Host, NewPullRequest},
     http::Http,
     limits::Quota,
-    place::{Place, segment},
     reading::{Etags, Fetched, Reading},
     text::said,
 };
@@ -117,9 +117,9 @@ struct Review {
 }
 
 impl Github {
-    pub(crate) fn new(http: Http, place: &Place) -> Self {
-        let repo = format!("/repos/{}/{}", segment(&place.owner), segment(&place.repo));
-        Self { http, owner: place.owner.clone(), repo }
+    pub(crate) fn new(http: Http, endpoint: &Endpoint) -> Self {
+        let repo = format!("/repos/{}/{}", segment(&endpoint.owner), segment(&endpoint.repo));
+        Self { http, owner: endpoint.owner.clone(), repo }
     }
 
     async fn checks(&self, commit: &str, reading: &mut Reading<'_>) -> Result<Vec<HostCheck>, HostError> {
@@ -241,7 +241,7 @@ fn status(status: Status) -> HostCheck {
         "pending" => Some(HostCheckStatus::Pending),
         _ => None,
     };
-    Said {
+    RawCheck {
         name: status.context,
         word: status.state,
         status: meaning,
@@ -263,7 +263,7 @@ fn check_run(run: CheckRun) -> HostCheck {
         _ => None,
     };
     let summary = run.output.and_then(|output| output.title);
-    Said { name: run.name, word, status: meaning, url: run.html_url, summary }.check()
+    RawCheck { name: run.name, word, status: meaning, url: run.html_url, summary }.check()
 }
 
 fn comment(kind: &str, comment: Comment) -> HostComment {

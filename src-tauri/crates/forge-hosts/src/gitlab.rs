@@ -15,13 +15,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    checks::{Said, in_order, most_relevant, oldest_first},
+    checks::{RawCheck, in_order, most_relevant, oldest_first},
     draft::{with_mark, without_mark},
+    endpoint::{Endpoint, segment},
     error::HostError,
     host::{Host, NewPullRequest},
     http::Http,
     limits::Quota,
-    place::{Place, segment},
     reading::{Etags, Fetched, Reading},
     text::said,
 };
@@ -102,8 +102,11 @@ struct Position {
 }
 
 impl Gitlab {
-    pub(crate) fn new(http: Http, place: &Place) -> Self {
-        Self { http, project: format!("/projects/{}", segment(&format!("{}/{}", place.owner, place.repo))) }
+    pub(crate) fn new(http: Http, endpoint: &Endpoint) -> Self {
+        Self {
+            http,
+            project: format!("/projects/{}", segment(&format!("{}/{}", endpoint.owner, endpoint.repo))),
+        }
     }
 
     fn path(&self, number: u32) -> String {
@@ -268,7 +271,7 @@ fn meaning(word: &str, allow_failure: bool) -> Option<HostCheckStatus> {
 }
 
 fn pipeline(pipeline: &Pipeline) -> HostCheck {
-    Said {
+    RawCheck {
         name: "pipeline".to_owned(),
         word: pipeline.status.clone(),
         status: meaning(&pipeline.status, false),
@@ -281,7 +284,7 @@ fn pipeline(pipeline: &Pipeline) -> HostCheck {
 fn status(status: Status) -> HostCheck {
     let forgiven = status.allow_failure && status.status == "failed";
     let summary = said(status.description).or_else(|| forgiven.then(|| "failed, but may".to_owned()));
-    Said {
+    RawCheck {
         name: status.name,
         status: meaning(&status.status, status.allow_failure),
         word: status.status,

@@ -24,8 +24,8 @@ pub struct NewPullRequest {
 /// A repository at a code host.
 #[async_trait]
 pub trait Host: Send + Sync {
-    /// The pull request from `head` into `base`: the open one, else the one that changed last. A task that was
-    /// interrupted learns by it that its pull request is already merged.
+    /// Finds the pull request from `head` into `base`: the open one, or the one that changed last. An interrupted task
+    /// finds out in this way that its pull request is already merged.
     ///
     /// # Errors
     /// See [`HostError`].

@@ -20,10 +20,10 @@ use serde_json::Value;
 
 use crate::{
     clock::Clock,
+    endpoint::Endpoint,
     error::HostError,
     find_token::how_to_sign_in,
     limits::{Quota, asked_to_wait},
-    place::Place,
     text::shortened,
     token::Token,
 };
@@ -38,7 +38,7 @@ const LONGEST_MESSAGE: usize = 600;
 /// A way to one host.
 pub(crate) struct Http {
     client: Client,
-    place: Place,
+    endpoint: Endpoint,
     token: Token,
     clock: Clock,
     patience: Duration,
@@ -67,34 +67,34 @@ impl Answer {
 
 pub(crate) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, HostError> {
     serde_json::from_slice(body).map_err(|error| HostError::Protocol {
-        what: format!("the answer about {what} is not as documented: {error}"),
+        what: format!("the answer about {what} differs from the documentation: {error}"),
     })
 }
 
 impl Http {
     pub(crate) fn new(
-        place: &Place,
+        endpoint: &Endpoint,
         token: Token,
         clock: Clock,
         patience: Duration,
     ) -> Result<Self, HostError> {
         let unusable = |what: &str| HostError::Protocol { what: what.to_owned() };
-        let prefix = match place.kind {
+        let prefix = match endpoint.kind {
             HostKind::Github | HostKind::Gitlab => "Bearer",
             HostKind::Gitea => "token",
         };
-        if !is_confidential(&place.api) {
+        if !is_confidential(&endpoint.api) {
             return Err(HostError::Protocol {
                 what: format!(
-                    "{} would get the token unencrypted; configure its address with https://",
-                    place.host
+                    "{} would receive the token unencrypted; use an https:// address",
+                    endpoint.host
                 ),
             });
         }
         let mut authorization = HeaderValue::from_str(&format!("{prefix} {}", token.expose()))
-            .map_err(|_| unusable("the token holds characters that no token has"))?;
+            .map_err(|_| unusable("the token contains invalid characters"))?;
         authorization.set_sensitive(true);
-        let accept = match place.kind {
+        let accept = match endpoint.kind {
             HostKind::Github => "application/vnd.github+json",
             HostKind::Gitea | HostKind::Gitlab => "application/json",
         };
@@ -103,7 +103,7 @@ impl Http {
             (ACCEPT, HeaderValue::from_static(accept)),
             (USER_AGENT, HeaderValue::from_static(concat!("forge/", env!("CARGO_PKG_VERSION")))),
         ]);
-        if place.kind == HostKind::Github {
+        if endpoint.kind == HostKind::Github {
             headers.insert("x-github-api-version", HeaderValue::from_static("2022-11-28"));
         }
         let mut builder = Client::builder()
@@ -111,16 +111,16 @@ impl Http {
             .connect_timeout(CONNECT_PATIENCE.min(patience))
             .timeout(patience)
             .redirect(Policy::custom(within_origin));
-        if is_loopback(&place.api) {
+        if is_loopback(&endpoint.api) {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| unusable(&chain(&error)))?;
-        Ok(Self { client, place: place.clone(), token, clock, patience, quota: Mutex::new(None) })
+        Ok(Self { client, endpoint: endpoint.clone(), token, clock, patience, quota: Mutex::new(None) })
     }
 
     /// Asks for `path`; `etag` asks for changes alone. `what` names the thing in errors.
     pub(crate) async fn get(&self, path: &str, etag: Option<&str>, what: &str) -> Result<Answer, HostError> {
-        let mut request = self.client.get(format!("{}{path}", self.place.api));
+        let mut request = self.client.get(format!("{}{path}", self.endpoint.api));
         if let Some(etag) = etag {
             request = request.header(IF_NONE_MATCH, etag);
         }
@@ -135,7 +135,7 @@ impl Http {
         body: &Value,
         what: &str,
     ) -> Result<Answer, HostError> {
-        self.send(self.client.request(method, format!("{}{path}", self.place.api)).json(body), what).await
+        self.send(self.client.request(method, format!("{}{path}", self.endpoint.api)).json(body), what).await
     }
 
     /// How many requests the host granted the last time it said so.
@@ -183,10 +183,10 @@ impl Http {
         let message = self.without_token(&message_of(status, headers, body));
         match status.as_u16() {
             401 => HostError::NotSignedIn {
-                host: self.place.host.clone(),
+                host: self.endpoint.host.clone(),
                 hint: format!(
-                    "it does not accept the token ({message}); {}",
-                    how_to_sign_in(self.place.kind, &self.place.host)
+                    "the host rejected the token ({message}); {}",
+                    how_to_sign_in(self.endpoint.kind, &self.endpoint.host)
                 ),
             },
             403 => HostError::Forbidden {
@@ -198,7 +198,7 @@ impl Http {
     }
 
     fn unreached(&self, error: &reqwest::Error) -> HostError {
-        let host = &self.place.host;
+        let host = &self.endpoint.host;
         if error.is_builder() || error.is_redirect() {
             return HostError::Protocol { what: chain(error) };
         }
@@ -207,7 +207,7 @@ impl Http {
         } else if error.is_connect() {
             format!("no connection to {host}: {}", chain(error))
         } else {
-            format!("the connection to {host} broke off: {}", chain(error))
+            format!("the connection to {host} was lost: {}", chain(error))
         };
         HostError::Offline { why: self.without_token(&why) }
     }
@@ -339,10 +339,10 @@ mod tests {
             repo: "r".to_owned(),
             remote: "origin".to_owned(),
         };
-        let place = Place::of(&config).expect("a place");
+        let endpoint = Endpoint::of(&config).expect("an endpoint");
         let token = Token::new("secret").expect("a token");
         let clock: Clock = std::sync::Arc::new(|| forge_model::time::Timestamp(0));
-        let refused = Http::new(&place, token, clock, Duration::from_secs(1)).err().expect("refused");
+        let refused = Http::new(&endpoint, token, clock, Duration::from_secs(1)).err().expect("refused");
         assert!(refused.to_string().contains("https://"), "{refused}");
     }
 

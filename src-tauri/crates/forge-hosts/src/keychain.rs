@@ -35,7 +35,7 @@ impl fmt::Debug for Keychain {
 #[derive(Debug, thiserror::Error)]
 pub enum KeychainError {
     /// There is none, it is locked, or it refuses.
-    #[error("failed to use the keychain for {host}")]
+    #[error("could not use the keychain for {host}")]
     System {
         /// The host whose token was meant.
         host: String,
@@ -44,13 +44,13 @@ pub enum KeychainError {
         source: keyring::Error,
     },
     /// The tokens are fixed.
-    #[error("failed to keep a token for {host}: the tokens are fixed")]
+    #[error("could not store a token for {host}: the tokens are fixed")]
     Fixed {
         /// The host whose token was meant.
         host: String,
     },
     /// The thread that asked the system ended early.
-    #[error("failed to wait for the keychain")]
+    #[error("could not wait for the keychain")]
     Lost(#[from] tokio::task::JoinError),
 }
 

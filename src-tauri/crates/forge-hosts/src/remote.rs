@@ -5,7 +5,7 @@
 
 use forge_model::pull_request::{HostConfig, HostKind};
 
-/// A repository's place as its remote names it.
+/// A repository at a code host, as its remote names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
     /// The host's name in lower case.
@@ -24,19 +24,19 @@ pub struct Remote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
     /// It is a folder.
-    #[error("failed to find a code host: the remote is a folder on this machine")]
+    #[error("could not find a code host: the remote is a folder on this machine")]
     Local,
     /// It speaks no protocol that a code host speaks.
-    #[error("failed to find a code host: the remote's protocol is none of https, http, ssh and git")]
+    #[error("could not find a code host: the remote's protocol must be https, http, ssh or git")]
     Protocol,
     /// Its path is not `owner/repository`.
-    #[error("failed to find a code host: the remote's path is not `owner/repository`")]
+    #[error("could not find a code host: the remote's path must be `owner/repository`")]
     Path,
     /// It names no host.
-    #[error("failed to find a code host: the remote names no host")]
+    #[error("could not find a code host: the remote has no host")]
     Host,
     /// Only GitLab has groups within groups.
-    #[error("failed to find the repository: this host has no groups within groups")]
+    #[error("could not find the repository: this host does not support subgroups")]
     Groups,
 }
 

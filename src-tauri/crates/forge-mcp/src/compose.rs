@@ -27,78 +27,78 @@ use crate::{
     tool::{Contract, Running, typed},
 };
 
-/// The role that is given unless another is named.
+/// The role that is assigned by default.
 const CODER: &str = "coder";
 
-/// Who is to hold a role of a task.
+/// A role of a task to assign.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AssignAgent {
     /// The task.
     task_id: TaskId,
-    /// An agent's id, `"user"` for the person, or null for nobody.
+    /// An agent's id, `"user"`, or null to clear the role.
     agent_id: Option<String>,
     /// The role; `coder` when absent.
     #[serde(default)]
     role: Option<String>,
-    /// The version that was read.
+    /// The task's version, as read.
     #[serde(default)]
     version: Option<u32>,
 }
 
-/// A task to give up.
+/// A task to cancel.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CancelTask {
     /// The task.
     task_id: TaskId,
-    /// The version that was read; as it is now when absent.
+    /// The task's version, as read; not compared when absent.
     #[serde(default)]
     version: Option<u32>,
-    /// Why.
+    /// Reason.
     #[serde(default)]
     reason: Option<String>,
 }
 
-/// Parts to make of a task.
+/// Subtasks to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateSubTasks {
-    /// The task that they are parts of.
+    /// The parent task.
     task_id: TaskId,
-    /// The parts, in their order.
+    /// The subtasks, in order.
     #[schemars(length(min = 1, max = 50))]
     tasks: Vec<SubTask>,
 }
 
-/// A part to make.
+/// A subtask to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SubTask {
-    /// One line.
+    /// Title, one line.
     title: String,
-    /// Markdown.
+    /// Description, Markdown.
     #[serde(default)]
     description: Option<String>,
-    /// Higher goes first.
+    /// Priority; higher runs first.
     #[serde(default)]
     priority: Option<i32>,
-    /// Where it works; in a worktree of its own when absent.
+    /// Where the subtask works; in its own worktree when absent.
     #[serde(default)]
     execution_mode: Option<ExecutionMode>,
-    /// Its turn among the ordered parts; the last one when absent.
+    /// Position among the ordered subtasks; last when absent.
     #[serde(default)]
     subtask_order: Option<u32>,
-    /// What must be done before it.
+    /// Tasks that this one depends on.
     #[serde(default)]
     depends_on: Option<Vec<TaskId>>,
 }
 
-/// Parts that were made.
+/// Created subtasks.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct Parts {
-    /// The parts, in their order.
+    /// The subtasks, in order.
     items: Vec<Task>,
 }
 
@@ -108,56 +108,56 @@ pub(crate) struct Parts {
 pub(crate) struct ReadTaskDiff {
     /// The task.
     task_id: TaskId,
-    /// Which part; everything when absent.
+    /// Which changes; all when absent.
     #[serde(default)]
     scope: Option<Scope>,
-    /// A file whose changed lines are shown, too.
+    /// A file to show with its changed lines.
     #[serde(default)]
     path: Option<String>,
     /// The first row of that file; 0 when absent.
     #[serde(default)]
     start: Option<u32>,
-    /// How many rows of it; 2000 when absent.
+    /// Number of rows; 2000 when absent.
     #[serde(default)]
     limit: Option<u32>,
 }
 
-/// What to do with what is kept of a module's attempts.
+/// What to do with a module's attempts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct IterationsAction {
-    /// Whether they are told or forgotten.
+    /// Whether to read or delete the attempts.
     action: Action,
     /// The module.
     module_id: String,
     /// The run.
     #[serde(default)]
     run_id: Option<String>,
-    /// The project that keeps them; the one whose repository or worktree has `cwd` when absent.
+    /// The project; the one whose repository or worktree contains `cwd` when absent.
     #[serde(rename = "project_id", default)]
     project_id: Option<ProjectId>,
-    /// The absolute path of a folder of the project.
+    /// Absolute path of a folder in the project.
     #[serde(default)]
     cwd: Option<String>,
 }
 
-/// Whether attempts are told or forgotten.
+/// What to do with attempts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Action {
-    /// They are told.
+    /// Read them.
     Get,
-    /// They are forgotten.
+    /// Delete them.
     Reset,
 }
 
-/// What a task changed.
+/// Changes of a task.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ChangesAndFile {
-    /// Every changed file.
+    /// The changed files.
     changes: DiffSummary,
-    /// The changed lines of the file that was asked for; null when none was.
+    /// The changed lines of the requested file; null if none was requested.
     file: Option<FileDiff>,
 }
 

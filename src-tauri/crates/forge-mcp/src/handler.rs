@@ -42,7 +42,7 @@ impl<B> Clone for Handler<B> {
 }
 
 impl<B: Backend> Handler<B> {
-    /// For one caller, or for whoever each request says it is from.
+    /// Creates a handler for one caller, or for the caller that each request carries.
     pub(crate) fn new(backend: B, caller: Option<Caller>) -> Self {
         Self { inner: Arc::new(Inner { backend, caller, tools: table() }) }
     }
@@ -50,7 +50,7 @@ impl<B: Backend> Handler<B> {
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
         let said = || context.extensions.get::<http::request::Parts>()?.extensions.get::<Caller>().cloned();
         let caller = self.inner.caller.clone().or_else(said);
-        caller.ok_or_else(|| ErrorData::invalid_request("nobody is known to ask", None))
+        caller.ok_or_else(|| ErrorData::invalid_request("the caller is unknown", None))
     }
 
     fn introduce(&self, mut info: InitializeResult, caller: &Caller) -> InitializeResult {
@@ -114,7 +114,7 @@ impl<B: Backend> ServerHandler for Handler<B> {
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context)?;
         let Some(tool) = self.inner.tools.iter().find(|tool| tool.name == request.name) else {
-            return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
+            return Err(ErrorData::invalid_params(format!("no tool `{}`", request.name), None));
         };
         let contract = Contract { backend: self.inner.backend.clone(), caller };
         let work = tool.run(contract, Value::Object(request.arguments.unwrap_or_default()));

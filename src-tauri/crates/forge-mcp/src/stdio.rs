@@ -12,10 +12,10 @@ use crate::{Backend, Caller, handler::Handler};
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
     /// The client does not begin as the protocol wants it.
-    #[error("failed to begin with the client: {0}")]
+    #[error("Could not connect to the client: {0}")]
     Begin(Box<ServerInitializeError>),
     /// It ended in the middle.
-    #[error("failed to serve the client: {0}")]
+    #[error("Could not serve the client: {0}")]
     Serve(#[source] tokio::task::JoinError),
 }
 

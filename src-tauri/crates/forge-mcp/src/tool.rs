@@ -70,7 +70,7 @@ impl<B: Backend> Tool<B> {
         let operation = C::NAME;
         let known = operations().iter().find(|known| known.name == operation);
         let (input, output) = known.map(Operation::json_schemas).unwrap_or_default();
-        let is_cut = known.is_some_and(|known| known.cut);
+        let is_cut = known.is_some_and(|known| known.paged);
         let listed = listed(name, description, effect, input, output);
         Self { name, operation, effect, listed, is_cut, does: Does::Operation(operation) }
     }

@@ -224,7 +224,7 @@ pub fn config_findings(config: &Value) -> Vec<Finding> {
         if config.get(limit).and_then(Value::as_u64) == Some(0) {
             findings.push(Finding::new(
                 format!("config.{limit}"),
-                "must be at least 1; null for the usual limit",
+                "must be at least 1; null for the default limit",
             ));
         }
     }
@@ -233,7 +233,7 @@ pub fn config_findings(config: &Value) -> Vec<Finding> {
     }
     let names = config.get("env").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name);
     for name in names.filter(|name| name.is_empty() || name.contains(['=', '\0'])) {
-        let message = "must be the name of a variable, not empty and without `=`";
+        let message = "must be a variable name, not empty and without `=`";
         findings.push(Finding::new(key_path("config.env", name), message));
     }
     findings

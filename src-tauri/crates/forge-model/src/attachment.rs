@@ -55,7 +55,7 @@ contract! {
 pub fn attachment_name(given: &str) -> Result<String, &'static str> {
     let name = given.rsplit(['/', '\\']).next().unwrap_or_default().trim();
     if name.is_empty() || name == "." || name == ".." {
-        return Err("must be the name of a file");
+        return Err("must be a file name");
     }
     if name.chars().any(char::is_control) {
         return Err("must have no control characters");

@@ -92,7 +92,7 @@ pub fn findings_of_names(names: &[String], path: &str) -> Vec<Finding> {
     let wrong = names.iter().enumerate().filter(|(_, name)| !is_name(name));
     wrong
         .map(|(index, _)| {
-            Finding::new(format!("{path}[{index}]"), "must be the name of a variable, such as `NPM_TOKEN`")
+            Finding::new(format!("{path}[{index}]"), "must be a variable name, such as `NPM_TOKEN`")
         })
         .collect()
 }

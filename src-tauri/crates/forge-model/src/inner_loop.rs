@@ -309,7 +309,7 @@ fn strategy_findings(prefix: &str, strategies: &[Strategy]) -> Vec<Finding> {
             );
             findings.push(Finding::new(path, message));
         } else if !seen.insert(strategy.name.as_str()) {
-            findings.push(Finding::new(path, format!("`{}` is there twice", strategy.name)));
+            findings.push(Finding::new(path, format!("`{}` is used twice", strategy.name)));
         }
     }
     findings

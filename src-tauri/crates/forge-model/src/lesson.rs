@@ -93,7 +93,7 @@ impl LessonDraft {
         match self.title.chars().count() {
             0 => found("title", "is missing".to_owned()),
             1..=MAX_TITLE => {}
-            count => found("title", format!("has {count} characters, at most {MAX_TITLE} are allowed")),
+            count => found("title", format!("has {count} characters; at most {MAX_TITLE} are allowed")),
         }
         if self.title.chars().any(char::is_control) {
             found("title", "must be on one line".to_owned());
@@ -101,13 +101,13 @@ impl LessonDraft {
         if self.body.is_empty() {
             found("body", "is missing".to_owned());
         } else if self.body.len() > MAX_BODY {
-            found("body", format!("has {} bytes, at most {MAX_BODY} are allowed", self.body.len()));
+            found("body", format!("has {} bytes; at most {MAX_BODY} are allowed", self.body.len()));
         }
         if self.body.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
             found("body", "contains control characters".to_owned());
         }
         if self.paths.len() > MAX_PATHS {
-            found("paths", format!("names {} paths, at most {MAX_PATHS} are allowed", self.paths.len()));
+            found("paths", format!("has {} paths; at most {MAX_PATHS} are allowed", self.paths.len()));
         }
         for (index, path) in self.paths.iter().enumerate() {
             if let Some(why) = wrong_path(path) {
@@ -130,7 +130,7 @@ fn wrong_path(path: &str) -> Option<&'static str> {
     } else if part("..") {
         Some("leads out of the repository")
     } else if part(".git") {
-        Some("leads into git's own folder")
+        Some("leads into git's folder")
     } else if part("") || part(".") {
         Some("has an empty part")
     } else if path.chars().any(char::is_control) {

@@ -179,80 +179,68 @@ const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
 fn describe(verb: Verb) -> Offer {
     let (label, fields, why): (&str, &[&str], &str) = match verb {
         Verb::Retry => ("Try again", &[], "Runs again what failed, in the same worktree."),
-        Verb::ResumeSession => ("Tell the agent", &["message"], "The agent goes on with your message."),
+        Verb::ResumeSession => ("Message agent", &["message"], "The agent continues with your message."),
         Verb::SendBack => {
-            ("Send back", &["reason"], "Back to the agent with your reason; no retry is spent.")
+            ("Send back", &["reason"], "Sends the task back to the agent with your reason; uses no retry.")
         }
-        Verb::Approve => ("Approve as it is", &["reason"], "Passes the gate on your word."),
+        Verb::Approve => ("Approve anyway", &["reason"], "Passes the gate on your decision."),
         Verb::Restart => (
             "Start over",
             &[],
-            "To the first column with budgets cleared and a fresh worktree; the old content is kept as a backup.",
+            "Moves the task to the first column with fresh budgets and a fresh worktree, after a backup.",
         ),
         Verb::RestartWithChanges => (
-            "Retry with these changes",
+            "Retry with changes",
             &[],
-            "To the first column with budgets cleared; the next agent goes on with what is in the worktree.",
+            "Moves the task to the first column with fresh budgets; the next agent continues in this worktree.",
         ),
-        Verb::ResetBudget => ("More retries", &[], "Counts retries from zero and tries again."),
-        Verb::ResetWorkspace => (
-            "Reset worktree",
-            &[],
-            "A fresh worktree from the default branch; the old content is kept as a backup.",
-        ),
-        Verb::RetryHook => {
-            ("Run the hook again", &[], "Runs the hook that failed; when it passes, work starts.")
+        Verb::ResetBudget => ("Reset retries", &[], "Resets the retry count and tries again."),
+        Verb::ResetWorkspace => {
+            ("Reset worktree", &[], "Creates a fresh worktree from the default branch, after a backup.")
         }
-        Verb::SkipHookOnce => (
-            "Skip it once",
-            &["reason"],
-            "Starts work without this hook, this once; your reason is recorded.",
-        ),
+        Verb::RetryHook => ("Rerun hook", &[], "Reruns the failed hook; work starts when it passes."),
+        Verb::SkipHookOnce => {
+            ("Skip hook once", &["reason"], "Starts work without this hook once; your reason is recorded.")
+        }
         Verb::AcceptRepository => (
             "Accept changes",
             &[],
-            "Git runs what the repository's configuration names now; tasks that wait for this go on.",
+            "Lets git run the programs that the configuration now names; waiting tasks continue.",
         ),
         Verb::UndoRepository => (
             "Undo changes",
             &[],
-            "Puts the configuration back as it was accepted and keeps a copy of the other; tasks go on.",
+            "Restores the accepted configuration and keeps a copy of the changed one; waiting tasks continue.",
         ),
-        Verb::TrustFiles => (
-            "Trust these files",
-            &[],
-            "Programs may start with these files as they are; tasks that wait for this go on.",
-        ),
+        Verb::TrustFiles => {
+            ("Trust these files", &[], "Lets programs start with these files; waiting tasks continue.")
+        }
         Verb::AddEmbedded => (
-            "Add its files",
+            "Add files",
             &[],
-            "Its files become part of the task; its history is kept as a bundle in a backup.",
+            "Adds the files of the embedded repository to the task; its history is kept in a backup.",
         ),
         Verb::IgnoreEmbedded => (
-            "Ignore it",
+            "Ignore folder",
             &[],
-            "Adds its folder to the repository's info/exclude; its files stay where they are.",
+            "Adds the folder to the repository's info/exclude; the files stay in place.",
         ),
-        Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is kept for a while."),
-        Verb::Hold => ("Hold", &[], "Nothing new is started for the task."),
-        Verb::Release => ("Release", &[], "Work may be started again."),
-        Verb::Crown => ("Pick as winner", &["entry"], "Takes the work of the entry that you name."),
-        Verb::RaceAgain => {
-            ("Race again", &[], "Starts every entry anew; the earlier ones are kept for a while.")
-        }
-        Verb::SingleAgent => {
-            ("Go on with one agent", &[], "Starts the agent that holds the role, without a race.")
-        }
+        Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is removed later."),
+        Verb::Hold => ("Hold", &[], "Starts nothing new for the task."),
+        Verb::Release => ("Release", &[], "Lets work start again."),
+        Verb::Crown => ("Pick as winner", &["entry"], "Takes over the work of the chosen entry."),
+        Verb::RaceAgain => ("Race again", &[], "Starts all entries again; earlier ones are removed later."),
+        Verb::SingleAgent => ("Use one agent", &[], "Starts the assigned agent without a race."),
         Verb::ReviewAgain => {
-            ("Review again", &[], "Starts a new review of the work as it is now; passed checks are reused.")
+            ("Review again", &[], "Starts a new review of the current work; reuses passed checks.")
         }
         Verb::MergeReviewed => (
             "Merge reviewed commit",
             &[],
-            "Merges exactly the reviewed commit; later work stays on the task's branch.",
+            "Merges only the reviewed commit; later work stays on the task's branch.",
         ),
         Verb::RestoreBranch => {
-            ("Restore branch", &[], "Restores the task's branch at the reviewed commit, then tries again.")
+            ("Restore branch", &[], "Restores the task's branch at the reviewed commit, then retries.")
         }
     };
     Offer {

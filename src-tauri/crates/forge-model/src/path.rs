@@ -25,21 +25,17 @@ pub fn branch_fault(name: &str) -> Option<&'static str> {
         |c: char| c.is_ascii_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     let parts = || name.split('/');
     if name.is_empty() {
-        Some("must be the name of a branch, not blank")
+        Some("must be a branch name, not blank")
     } else if name.contains(is_refused) {
-        Some(
-            "must be the name of a branch: git allows no blank, no control character and none of ~ ^ : ? * [ \\",
-        )
+        Some("must be a branch name: blanks, control characters and ~ ^ : ? * [ \\ are not allowed")
     } else if name.starts_with('-') || matches!(name, "@" | "HEAD") {
-        Some("must be the name of a branch: it begins with no `-` and is neither `@` nor `HEAD`")
+        Some("must be a branch name: it must not begin with `-` or be `@` or `HEAD`")
     } else if name.contains("..") || name.contains("@{") || name.ends_with('.') {
-        Some("must be the name of a branch: it has no `..`, no `@{` and no dot at its end")
+        Some("must be a branch name: it must not contain `..` or `@{`, or end with a dot")
     } else if parts().any(|part| part.is_empty() || part.starts_with('.') || part.ends_with(".lock")) {
-        Some(
-            "must be the name of a branch: no part between `/` is empty, begins with a dot or ends with `.lock`",
-        )
+        Some("must be a branch name: no part between `/` may be empty, begin with a dot or end with `.lock`")
     } else if parts().any(|part| part.len() > MAX_BRANCH_PART) {
-        Some("must be the name of a branch: no part between `/` has more than 250 bytes")
+        Some("must be a branch name: each part between `/` must be at most 250 bytes")
     } else {
         None
     }

@@ -236,7 +236,7 @@ impl HostConfig {
             add("owner", "must be the account or group that owns the repository, such as `octocat`");
         }
         if !is_name(&self.repo) {
-            add("repo", "must be the repository's name alone, such as `hello-world`");
+            add("repo", "must be only the repository's name, such as `hello-world`");
         }
         if !self.remote.split('/').all(is_name) || self.remote.starts_with('-') {
             add("remote", "must be the name of a git remote, such as `origin`");

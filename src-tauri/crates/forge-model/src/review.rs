@@ -264,18 +264,18 @@ impl ReviewStep {
                 .map(|result| format!("{} {}", result.kind(), result.subject()))
                 .collect();
             return match failed.as_slice() {
-                [] => format!("check `{command}` could tell nothing: every result is unknown"),
+                [] => format!("check `{command}` was inconclusive: all results are unknown"),
                 failed => format!("check `{command}` failed: {}", failed.join(", ")),
             };
         }
         match (self.timed_out, self.exit_code, self.signal) {
-            (true, ..) => format!("check `{command}` ran out of time"),
+            (true, ..) => format!("check `{command}` timed out"),
             (_, Some(0), _) => {
                 format!("check `{command}` changed tracked files: {}", self.changed_files.join(", "))
             }
             (_, Some(code), _) => format!("check `{command}` exited with {code}"),
-            (_, None, Some(signal)) => format!("check `{command}` was ended by signal {signal}"),
-            (_, None, None) => format!("check `{command}` could not be run"),
+            (_, None, Some(signal)) => format!("check `{command}` was killed by signal {signal}"),
+            (_, None, None) => format!("could not run check `{command}`"),
         }
     }
 }

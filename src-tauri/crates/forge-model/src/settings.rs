@@ -310,7 +310,7 @@ impl MergeConfig {
         }
         let template = self.message_template.as_deref();
         if template.is_some_and(|template| template.trim().is_empty() || template.contains('\0')) {
-            let message = "must be a message, not blank and without a NUL; null for the usual one";
+            let message = "must be a message, not blank and without a NUL; null for the default";
             findings.push(Finding::new(format!("{path}.message_template"), message));
         }
         findings

@@ -51,7 +51,7 @@ pub(crate) fn write_correction(text: &mut String, correction: &Correction) {
             Ok(())
         }
         Correction::AuditFailed { reason, findings, attempt, of } => {
-            let _ = writeln!(text, "Review attempt {attempt} of {of}: the auditor does not pass the work.\n");
+            let _ = writeln!(text, "Review attempt {attempt} of {of}: the reviewer rejected the work.\n");
             write_said(text, reason, &findings.iter().map(note_of).collect::<Vec<_>>());
             writeln!(text, "\nMend what it found; where it is wrong, say why in your last words.")
         }

@@ -46,8 +46,8 @@ pub fn named_files(output: &str, worktree: &str) -> BTreeSet<String> {
     diagnostics(output, worktree).into_iter().map(|it| it.path).collect()
 }
 
-/// The changed file that a tool's word for it means: itself, else the only one that ends with it, since a tool may have
-/// run in a folder of the worktree.
+/// Finds the changed file that a tool's path refers to: the same path, or the only one that ends with it, since a tool
+/// may run in a folder of the worktree.
 #[must_use]
 pub fn changed_file<'c>(named: &str, changed: &'c [String]) -> Option<&'c str> {
     if let Some(same) = changed.iter().find(|path| *path == named) {
@@ -75,7 +75,7 @@ fn rustc(output: &Output<'_>) -> Vec<Diagnostic> {
             found.extend(place(at).and_then(|place| output.found(Tool::Rustc, &place, &message)));
         } else if let Some(unformatted) = line.strip_prefix("Diff in ") {
             let said = unformatted.replace(" at line ", ":");
-            found.extend(place(&said).and_then(|it| output.found(Tool::Rustc, &it, "it is not formatted")));
+            found.extend(place(&said).and_then(|it| output.found(Tool::Rustc, &it, "not formatted")));
         } else if let Some(place) = place(line).filter(|place| is_error(place.rest)) {
             // The short form. Compilers of C say the same of their files.
             let of_rust = place.path.ends_with(".rs");

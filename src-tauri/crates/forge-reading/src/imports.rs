@@ -133,12 +133,12 @@ fn trim_pattern(line: &str) -> &str {
 fn add_pattern(out: &mut Imported, pattern: &str, place: &str) {
     if let Some(exception) = pattern.strip_prefix('!') {
         let message = format!(
-            "{place}: the exception `!{exception}` was left out; the list of files to copy has none, so make \
+            "{place}: skipped the exception `!{exception}`; the list of files to copy has no exceptions. Make \
              the other patterns narrower"
         );
         out.notes.push(message);
     } else if pattern.split('/').any(|part| part == "..") {
-        out.notes.push(format!("{place}: `{pattern}` was left out; it leads out of the repository"));
+        out.notes.push(format!("{place}: skipped `{pattern}`; it leads out of the repository"));
     } else if out.copy_files.iter().all(|file| file.pattern != pattern) {
         out.copy_files.push(CopyFile { pattern: pattern.to_owned(), mode: CopyMode::Copy });
     }
@@ -172,9 +172,9 @@ struct Tool {
     remark: Option<&'static str>,
 }
 
-const RUN: Meaning = Meaning::Nothing("Forge starts no server of the project's by itself");
+const RUN: Meaning = Meaning::Nothing("Forge does not start servers of the project");
 const TEARDOWN: Meaning = Meaning::Nothing(
-    "Forge runs nothing when a worktree goes; a lifecycle hook on on_task_done and on_task_cancel runs before",
+    "Forge runs nothing when it removes a worktree; use lifecycle hooks on on_task_done and on_task_cancel",
 );
 
 static CURSOR: Tool = Tool {
@@ -182,7 +182,7 @@ static CURSOR: Tool = Tool {
     keys: &[
         ("setup-worktree-unix", Meaning::SetupOrScript),
         ("setup-worktree", Meaning::SetupElse),
-        ("setup-worktree-windows", Meaning::Nothing("it is for Windows alone")),
+        ("setup-worktree-windows", Meaning::Nothing("it is for Windows only")),
     ],
     variables: &[("ROOT_WORKTREE_PATH", "FORGE_REPO_PATH")],
     prefix: "ROOT_WORKTREE_",
@@ -194,7 +194,7 @@ static CONDUCTOR: Tool = Tool {
     keys: &[
         ("scripts", Meaning::Group(&[("setup", Meaning::Setup), ("run", RUN), ("archive", TEARDOWN)])),
         ("runScriptMode", RUN),
-        ("enterpriseDataPrivacy", Meaning::Nothing("Forge sends nothing to services of its own")),
+        ("enterpriseDataPrivacy", Meaning::Nothing("Forge has no services to send data to")),
     ],
     variables: &[
         ("CONDUCTOR_ROOT_PATH", "FORGE_REPO_PATH"),
@@ -225,13 +225,13 @@ static EMDASH: Tool = Tool {
         (
             "scripts",
             Meaning::Group(&[
-                ("prepare", Meaning::Nothing("it prepares the repository, which Forge leaves to you")),
+                ("prepare", Meaning::Nothing("it prepares the repository, which is up to you")),
                 ("setup", Meaning::Setup),
                 ("run", RUN),
                 ("teardown", TEARDOWN),
             ]),
         ),
-        ("shellSetup", Meaning::Nothing("it begins every shell; set the project's shell instead")),
+        ("shellSetup", Meaning::Nothing("it applies to every shell; set the project's shell instead")),
     ],
     variables: &[
         ("EMDASH_ROOT_PATH", "FORGE_REPO_PATH"),
@@ -280,7 +280,7 @@ impl Reader {
         for key in map.keys().filter(|key| keys.iter().all(|(known, _)| known != key)) {
             if *key != "$schema" {
                 let message =
-                    format!("`{}` was left out: {} has no such key", key_path(path, key), self.tool.name);
+                    format!("skipped `{}`: {} has no such key", key_path(path, key), self.tool.name);
                 self.out.notes.push(message);
             }
         }
@@ -292,7 +292,7 @@ impl Reader {
             Meaning::SetupOrScript => self.set_up_or_script(value, path),
             Meaning::SetupElse => match self.said_by.clone() {
                 Some(first) => {
-                    self.out.notes.push(format!("`{path}` was left out: `{first}` goes before it"));
+                    self.out.notes.push(format!("skipped `{path}`: `{first}` takes precedence"));
                 }
                 None => self.set_up_or_script(value, path),
             },
@@ -310,7 +310,7 @@ impl Reader {
             },
             Meaning::Nothing(why) => {
                 if !is_empty(value) {
-                    self.out.notes.push(format!("`{path}` ({}) was left out: {why}", shown(value)));
+                    self.out.notes.push(format!("skipped `{path}` ({}): {why}", shown(value)));
                 }
             }
         }
@@ -349,7 +349,7 @@ impl Reader {
         match beside(folder, script) {
             Some(script) => {
                 let command = format!("bash {}", quoted(&script));
-                self.out.notes.push(format!("`{path}` names a script: it is run as `{command}`"));
+                self.out.notes.push(format!("`{path}` is a script and runs as `{command}`"));
                 self.add_command(&command);
             }
             None => {
@@ -368,21 +368,18 @@ impl Reader {
         for (theirs, ours) in self.tool.variables {
             let renamed = rename_word(&text, theirs, ours);
             if renamed != text {
-                self.note_once(format!("`{theirs}` became `{ours}`"));
+                self.note_once(format!("replaced `{theirs}` with `{ours}`"));
                 text = renamed;
             }
         }
         for word in words(&text).filter(|word| word.starts_with(self.tool.prefix)) {
-            self.note_once(format!("`{word}` is not set by Forge; `{command}` reads it"));
+            self.note_once(format!("`{command}` reads `{word}`, which Forge does not set"));
         }
         if runs_a_file(command) {
             // The script itself is not rewritten, so it finds the names that it knows.
             let set: Vec<String> =
                 self.tool.variables.iter().map(|(theirs, ours)| format!("{theirs}=\"${ours}\"")).collect();
-            self.note_once(format!(
-                "{}'s own variables are set for the scripts that are run",
-                self.tool.name
-            ));
+            self.note_once(format!("variables of {} are set for its scripts", self.tool.name));
             text = format!("export {}; {text}", set.join(" "));
         }
         self.out.setup.push(text);

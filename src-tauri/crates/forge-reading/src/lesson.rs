@@ -114,7 +114,7 @@ impl Found {
             Err(why) => self.refuse(block, &why.to_string()),
             Ok(draft) if self.proposals.lessons.contains(&draft) => {}
             Ok(_) if self.proposals.lessons.len() == MAX_LESSONS => {
-                self.refuse(block, &format!("at most {MAX_LESSONS} lessons are taken from one run"));
+                self.refuse(block, &format!("a run can propose at most {MAX_LESSONS} lessons"));
             }
             Ok(draft) => self.proposals.lessons.push(draft),
         }
@@ -133,9 +133,9 @@ impl Found {
 /// Why a block is no lesson; each completes "refused: ...".
 #[derive(Debug, thiserror::Error)]
 enum FormError {
-    #[error("its header knows `title` and `paths`, not `{}`", shown(.0))]
+    #[error("its header allows `title` and `paths`, not `{}`", shown(.0))]
     UnknownKey(String),
-    #[error("its header is followed by an empty line, then the text")]
+    #[error("an empty line must follow its header")]
     HeaderWithoutEnd,
     #[error("{}", .0.iter().map(|it| format!("{} {}", it.path, it.message)).collect::<Vec<_>>().join(", "))]
     Wrong(Vec<Finding>),

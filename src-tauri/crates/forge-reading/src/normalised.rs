@@ -33,7 +33,7 @@ const UNITS: [&str; 19] = [
 /// Those that only stand at their number.
 const SHORT_UNITS: [&str; 3] = ["m", "h", "d"];
 
-/// A text without what differs between two runs of the same thing.
+/// A text without the parts that differ between two runs of the same command.
 pub(crate) fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -27,10 +27,10 @@ pub struct Patch {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchRefusal {
     /// There is no diff in it.
-    #[error("the answer holds no unified diff")]
+    #[error("the answer contains no unified diff")]
     NoPatch,
     /// It is not clear which one is meant.
-    #[error("the answer holds more than one patch")]
+    #[error("the answer contains more than one patch")]
     SeveralPatches,
     /// It changes more than one file.
     #[error("the patch changes more than one file")]
@@ -39,7 +39,7 @@ pub enum PatchRefusal {
     #[error("the patch does more than change lines: {0}")]
     MoreThanLines(String),
     /// It leads elsewhere.
-    #[error("the patch changes `{0}`, which is no file of the worktree")]
+    #[error("the patch changes `{0}`, which is not a file in the worktree")]
     Outside(String),
     /// It changes another file than the failing one.
     #[error("the patch changes {path}, not {wanted}")]
@@ -50,7 +50,7 @@ pub enum PatchRefusal {
         wanted: String,
     },
     /// It is too large.
-    #[error("the patch changes {changed} lines, {allowed} are allowed")]
+    #[error("the patch changes {changed} lines; at most {allowed} are allowed")]
     TooLarge {
         /// How many lines it changes.
         changed: u32,
@@ -61,7 +61,7 @@ pub enum PatchRefusal {
     #[error("the patch changes nothing")]
     ChangesNothing,
     /// It is not well-formed.
-    #[error("line {line} of the patch is none of a unified diff")]
+    #[error("line {line} of the patch is not part of a unified diff")]
     Malformed {
         /// Which, from 1.
         line: usize,
@@ -204,7 +204,7 @@ fn named(old: &str, new: &str) -> Result<String, PatchRefusal> {
     };
     let ((raw_old, old), (raw_new, new)) = (name(old, "a/"), name(new, "b/"));
     if raw_old == "/dev/null" || raw_new == "/dev/null" {
-        return Err(PatchRefusal::MoreThanLines("it makes or deletes a file".to_owned()));
+        return Err(PatchRefusal::MoreThanLines("it creates or deletes a file".to_owned()));
     }
     if old != new {
         return Err(PatchRefusal::MoreThanLines(format!("{old} becomes {new}")));
@@ -333,7 +333,7 @@ mod tests {
             (other("/etc/passwd", "/etc/passwd"), R::Outside("/etc/passwd".to_owned())),
             (other("a/.git/config", "b/.git/config"), R::Outside(".git/config".to_owned())),
             (other("a/x", "b/x"), R::OtherFile { path: "x".to_owned(), wanted: "src/a.rs".to_owned() }),
-            (other("/dev/null", "b/src/a.rs"), R::MoreThanLines("it makes or deletes a file".to_owned())),
+            (other("/dev/null", "b/src/a.rs"), R::MoreThanLines("it creates or deletes a file".to_owned())),
             (other("a/x", "b/src/a.rs"), R::MoreThanLines("x becomes src/a.rs".to_owned())),
             (
                 format!("diff --git a/src/a.rs b/src/a.rs\nold mode 100644\nnew mode 100755\n{PLAIN}"),

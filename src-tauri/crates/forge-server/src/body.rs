@@ -44,9 +44,7 @@ pub(crate) async fn input(
 
 fn put(input: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), ApiError> {
     match input.get(name) {
-        Some(there) if *there != value => {
-            Err(ApiError::invalid(name, "is given more than once, with different values"))
-        }
+        Some(there) if *there != value => Err(ApiError::invalid(name, "has several different values")),
         Some(_) => Ok(()),
         None => {
             input.insert(name.to_owned(), value);
@@ -60,7 +58,7 @@ pub(crate) async fn read(body: Body, most: usize, limit: Duration) -> Result<Vec
     tokio::time::timeout(limit, read_to_end(body, most)).await.unwrap_or_else(|_| {
         let message = format!("Could not read the request: its body did not arrive within {limit:?}.");
         Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", message)
-            .hint("Send the whole body at once, as long as `Content-Length` says."))
+            .hint("Send the whole body, with a correct `Content-Length`."))
     })
 }
 
@@ -70,7 +68,7 @@ async fn read_to_end(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| {
             let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            ApiError::invalid("", &format!("the body ended too soon: {why}"))
+            ApiError::invalid("", &format!("the body is incomplete: {why}"))
         })?;
         seen += chunk.len();
         if seen <= most {
@@ -80,7 +78,7 @@ async fn read_to_end(body: Body, most: usize) -> Result<Vec<u8>, Refusal> {
         }
     }
     if seen > most {
-        let message = format!("the body is larger than {most} bytes");
+        let message = format!("the body exceeds {most} bytes");
         return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
     Ok(bytes)

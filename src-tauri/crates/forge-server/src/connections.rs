@@ -112,9 +112,9 @@ async fn connection(
 /// What is served to a connection beyond the limit.
 fn when_full(limit: usize) -> Router {
     let refuse = async move || {
-        let message = format!("Could not take the request: {limit} connections are open.");
+        let message = format!("Could not accept the request: {limit} connections are open.");
         Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_connections", message)
-            .hint("Close some: a program needs one connection, and one more for a stream of events.")
+            .hint("Close some. A program needs one connection, and one more for the event stream.")
     };
     Router::new()
         .fallback(refuse)

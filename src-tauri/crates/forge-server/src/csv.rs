@@ -27,7 +27,7 @@ pub(crate) async fn ledger(State(shared): State<Shared>, request: Request) -> Re
     let input = body::input(operation, &[], &head, content, shared.limits.body).await?;
     let Value::Object(filter) = input else { return Err(ApiError::invalid("", "must be an object").into()) };
     if let Some(field) = PAGING.into_iter().find(|field| filter.contains_key(*field)) {
-        return Err(ApiError::invalid(field, "the file is whole").into());
+        return Err(ApiError::invalid(field, "does not apply: the file has all lines").into());
     }
     // The first page tells whether there is an answer at all.
     let (text, next) = page(operation, &shared.api, filter.clone(), None).await?;
@@ -37,7 +37,7 @@ pub(crate) async fn ledger(State(shared): State<Shared>, request: Request) -> Re
         Ok(Some((text, (next, filter, api))))
     });
     let lines = stream::once(async { Ok(text) }).chain(rest).map_ok(Bytes::from).map_err(|error| {
-        tracing::error!(%error, "failed to send the cost ledger to its end");
+        tracing::error!(%error, "failed to send all of the cost ledger");
         error
     });
     let mut response = Body::from_stream(lines).into_response();

@@ -47,9 +47,9 @@ pub(crate) async fn stream(
 }
 
 fn too_many() -> Refusal {
-    let message = format!("{MAX_STREAMS} streams of events are open");
+    let message = format!("{MAX_STREAMS} event streams are open");
     Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", message)
-        .hint("End one: each program needs one stream, which tells of all tasks.")
+        .hint("Close one. A program needs only one stream; it carries events of all tasks.")
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {

@@ -33,7 +33,7 @@ struct Inner {
 }
 
 impl Gate {
-    /// For a server at `port` over a contract, which knows the token.
+    /// Creates the gate of a server at `port`; `api` knows the token.
     pub(crate) fn new(port: u16, api: Api) -> Self {
         Self { inner: Arc::new(Inner { hosts: hosts(port), api }) }
     }
@@ -54,7 +54,7 @@ impl Gate {
         match scope {
             Some(scope) if path == MCP_PATH => Ok(Caller::Run(scope)),
             Some(_) => {
-                let message = "the token of a run is good for MCP alone";
+                let message = "the token of a run is valid for MCP only";
                 Err(Refusal::new(StatusCode::FORBIDDEN, "out_of_scope", message))
             }
             None => {
@@ -76,14 +76,14 @@ fn check_address(hosts: &[String], headers: &HeaderMap) -> Result<(), Refusal> {
     let mut named = headers.get_all(header::HOST).iter();
     let host = named.next().and_then(|host| host.to_str().ok());
     if !host.is_some_and(ours) || named.next().is_some() {
-        let message = "the Host header does not name this server";
+        let message = "the Host header does not match this server";
         return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden_host", message)
-            .hint("Address it as 127.0.0.1 or localhost, with its port."));
+            .hint("Use 127.0.0.1 or localhost, with the port."));
     }
     for origin in headers.get_all(header::ORIGIN) {
         let same = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")).is_some_and(ours);
         if !same {
-            let message = "requests from pages of another origin are refused";
+            let message = "requests from another origin are refused";
             return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden_origin", message));
         }
     }

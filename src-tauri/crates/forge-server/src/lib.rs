@@ -52,7 +52,7 @@ impl Default for ServeOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The port cannot be had.
-    #[error("failed to listen on 127.0.0.1:{port}: {source}")]
+    #[error("Could not listen on 127.0.0.1:{port}: {source}")]
     Bind {
         /// Which.
         port: u16,
@@ -100,7 +100,7 @@ pub async fn serve_at(listener: TcpListener, api: Api, options: ServeOptions) ->
     let port = address.map_err(|source| ServeError::Bind { port: options.port, source })?.port();
     let url = format!("http://127.0.0.1:{port}");
     if !options.auth {
-        tracing::warn!("anyone on this machine can use the engine: no token is asked for");
+        tracing::warn!("no token is required: any program on this machine can use the engine");
     }
     let opening = Opening { url: url.clone(), auth: options.auth, mcp: options.mcp };
     let token_file = api.access().open(opening).await?;
@@ -117,7 +117,7 @@ impl Running {
     pub async fn stop(mut self) {
         self.stopping.cancel();
         if tokio::time::timeout(STOP_WITHIN, &mut self.server).await.is_err() {
-            tracing::warn!("some clients did not take their answers in time");
+            tracing::warn!("some clients did not read their answers in time");
             self.server.abort();
         }
     }

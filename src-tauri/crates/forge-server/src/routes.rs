@@ -37,9 +37,9 @@ const MAX_MCP_BODY: usize = 2 * 1024 * 1024;
 const LAST_CALL: Duration = Duration::from_secs(1);
 
 /// Said to whoever waits for what changes something when the server stops.
-const GOES_ON: &str = "Forge is stopping; what was begun goes on when it is started again";
+const GOES_ON: &str = "Forge is stopping; pending work resumes at the next start";
 /// Said to whoever waits for what ends with them.
-const ENDED: &str = "Forge is stopping, and this has ended with it; ask again when it is started again";
+const ENDED: &str = "Forge is stopping; send the request again after the next start";
 
 /// Everything that is served.
 pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken, limits: Limits) -> Router {
@@ -65,19 +65,20 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken, limits: 
                 let content = Body::from(body::read(content, MAX_MCP_BODY, shared.limits.body).await?);
                 Ok(mcp.handle(Request::from_parts(head, content)).await.map(Body::new))
             } else {
-                let message = "MCP is switched off";
-                Err(Refusal::new(StatusCode::NOT_FOUND, "mcp_off", message)
-                    .hint("It is switched on in the settings, unless Forge was started with --no-mcp."))
+                let message = "MCP is off";
+                Err(Refusal::new(StatusCode::NOT_FOUND, "mcp_off", message).hint(
+                    "Turn it on in the settings. If Forge was started with --no-mcp, restart it without.",
+                ))
             }
         }),
     );
     router
         .fallback(async |request: Request| {
-            let message = format!("there is nothing at {}", request.uri().path());
+            let message = format!("no route {}", request.uri().path());
             Refusal::new(StatusCode::NOT_FOUND, "not_found", message)
         })
         .method_not_allowed_fallback(async |request: Request| {
-            let message = format!("{} cannot be used at {}", request.method(), request.uri().path());
+            let message = format!("{} is not allowed at {}", request.method(), request.uri().path());
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
         })
         .layer(middleware::from_fn_with_state(gate, gate::ask))
@@ -128,7 +129,7 @@ async fn answer(
         path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let (head, content) = request.into_parts();
     let mut input = body::input(operation, &path, &head, content, shared.limits.body).await?;
-    if operation.cut && input["limit"].is_null() {
+    if operation.paged && input["limit"].is_null() {
         // Whoever is on the other side may not know how long the list is.
         input["limit"] = DEFAULT_LIMIT.into();
     }
@@ -140,7 +141,7 @@ async fn answer(
         let run = tokio::spawn(run);
         until_stopped(&shared.stopping, GOES_ON, async {
             run.await.unwrap_or_else(|error| {
-                let message = format!("the operation ended badly: {error}");
+                let message = format!("the operation failed: {error}");
                 Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).0)
             })
         })

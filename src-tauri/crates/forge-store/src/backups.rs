@@ -58,7 +58,7 @@ pub enum BackupError {
         detail: String,
     },
     /// The copy holds no data of Forge.
-    #[error("Could not use {}: it holds no tables of Forge.", .0.display())]
+    #[error("Could not use {}: it has no tables of Forge.", .0.display())]
     Foreign(PathBuf),
     /// SQLite refused.
     #[error("Could not copy the database: {0}.")]

@@ -4,16 +4,16 @@
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// SQLite refused.
-    #[error("failed to use the database: {0}")]
+    #[error("could not use the database: {0}")]
     Database(#[from] sqlx::Error),
     /// The content of the file is damaged: nothing is written to it any more.
-    #[error("failed to write: the database is damaged ({detail})")]
+    #[error("could not write: the database is damaged ({detail})")]
     Damaged {
         /// What the check found.
         detail: String,
     },
     /// A stored value does not read back; the row names itself.
-    #[error("failed to read {what}: {source}")]
+    #[error("could not read {what}: {source}")]
     Corrupt {
         /// Table, column and key.
         what: String,

@@ -30,7 +30,7 @@ const READER_IDLE: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// It was written by a newer Forge.
-    #[error("failed to open {}: its schema is version {found}, this Forge knows up to {known}; use the newer Forge that wrote it", path.display())]
+    #[error("could not open {}: its schema has version {found}, and this Forge supports up to {known}; use the newer Forge that wrote it", path.display())]
     TooNew {
         /// The file.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum OpenError {
         known: i64,
     },
     /// Its content is damaged.
-    #[error("failed to open {}: the file is damaged ({detail}); restore one of the backups in {}", path.display(), backups.display())]
+    #[error("could not open {}: the file is damaged ({detail}); restore one of the backups in {}", path.display(), backups.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum OpenError {
         backups: PathBuf,
     },
     /// It holds nothing, or is not there, while other files show that it held data.
-    #[error("failed to open {}: the database is empty or missing, but worktrees, logs or backups of it exist; restore one of the backups in {}", path.display(), backups.display())]
+    #[error("could not open {}: the database is empty or missing, but its worktrees, logs or backups exist; restore one of the backups in {}", path.display(), backups.display())]
     Emptied {
         /// The file.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum OpenError {
     #[error(transparent)]
     Backup(#[from] BackupError),
     /// SQLite refused.
-    #[error("failed to open {}: {source}", path.display())]
+    #[error("could not open {}: {source}", path.display())]
     Database {
         /// The file.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum OpenError {
         source: sqlx::Error,
     },
     /// A migration failed; the backup made before it is untouched.
-    #[error("failed to migrate {}: {source}", path.display())]
+    #[error("could not migrate {}: {source}", path.display())]
     Migrate {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum OpenError {
         source: MigrateError,
     },
     /// The folder cannot be used.
-    #[error("failed to use {}: {source}", path.display())]
+    #[error("could not use {}: {source}", path.display())]
     Io {
         /// The folder.
         path: PathBuf,

@@ -30,7 +30,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-pub use state::{ACCOUNT, FakeComment, FakePull, Trouble};
+pub use state::{ACCOUNT, FakeComment, FakePull, HostFault};
 use state::{Answer, Asked, Comment, OWNER, REPO, State};
 
 /// The token that a fake host accepts; every other one is refused.
@@ -140,9 +140,9 @@ impl FakeHost {
         self.state().unchanged
     }
 
-    /// From now on every request meets this trouble; none ends it.
-    pub fn set_trouble(&self, trouble: Option<Trouble>) {
-        self.state().trouble = trouble;
+    /// Makes every request meet this fault from now on; none ends it.
+    pub fn set_fault(&self, fault: Option<HostFault>) {
+        self.state().fault = fault;
     }
 
     /// Somebody merges it with a merge commit, whose id it gives.
@@ -283,10 +283,10 @@ async fn answer(Shared(state): Shared<Arc<Mutex<State>>>, request: Request) -> R
     };
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     state.requests += 1;
-    let said = match state.trouble {
-        Some(Trouble::Broken) => Answer::refused(500, "Server Error"),
-        Some(Trouble::Forbidden) => Answer::refused(403, "The token may not do this"),
-        Some(Trouble::Busy(seconds)) => {
+    let said = match state.fault {
+        Some(HostFault::Broken) => Answer::refused(500, "Server Error"),
+        Some(HostFault::Forbidden) => Answer::refused(403, "The token may not do this"),
+        Some(HostFault::Busy(seconds)) => {
             let busy = reply(429, &json!({ "message": "Retry later" }).to_string());
             return with(busy, "retry-after", &seconds.to_string());
         }

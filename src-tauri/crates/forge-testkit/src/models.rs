@@ -11,7 +11,7 @@ mod answer;
 mod call;
 mod choose;
 mod dialects;
-mod play;
+mod exchange;
 mod programs;
 mod request;
 mod scenario;
@@ -68,7 +68,7 @@ impl ModelServer {
     }
 
     fn serve(&self, listener: TcpListener) {
-        let router = Router::new().fallback(play::answer).with_state(self.state.clone());
+        let router = Router::new().fallback(exchange::answer).with_state(self.state.clone());
         let task = tokio::spawn(async move {
             // It ends with the test.
             let _ = axum::serve(listener, router).await;

@@ -11,7 +11,7 @@ use forge_model::{
 };
 use forge_testkit::{
     Repository,
-    hosts::{FakeHost, TOKEN, Trouble},
+    hosts::{FakeHost, HostFault, TOKEN},
 };
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000);
@@ -243,15 +243,15 @@ async fn a_host_can_be_in_trouble() {
         let error = connect_with(&world.host, "another").find("forge/1", "main").await.unwrap_err();
         assert!(matches!(error, HostError::NotSignedIn { .. }), "{kind}: {error:?}");
 
-        for (trouble, expected) in [
-            (Trouble::Busy(5), HostError::RateLimited { until: NOW.plus_ms(5000) }),
-            (Trouble::Forbidden, HostError::Forbidden { missing: "The token may not do this".to_owned() }),
-            (Trouble::Broken, HostError::Refused { status: 500, message: "Server Error".to_owned() }),
+        for (fault, expected) in [
+            (HostFault::Busy(5), HostError::RateLimited { until: NOW.plus_ms(5000) }),
+            (HostFault::Forbidden, HostError::Forbidden { missing: "The token may not do this".to_owned() }),
+            (HostFault::Broken, HostError::Refused { status: 500, message: "Server Error".to_owned() }),
         ] {
-            world.host.set_trouble(Some(trouble));
+            world.host.set_fault(Some(fault));
             assert_eq!(world.client.comment(number, "Hello").await, Err(expected), "{kind}");
         }
-        world.host.set_trouble(None);
+        world.host.set_fault(None);
 
         world.host.go_offline().await;
         let error = world.client.comment(number, "Hello").await.unwrap_err();

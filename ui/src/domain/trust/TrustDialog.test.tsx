@@ -85,7 +85,7 @@ it("shows the files anew when one changed after the look", async () => {
   const { onOpenChange, user } = open(files, () => {
     throw {
       code: "trust_changed",
-      message: "Could not trust the files: .mcp.json changed since you looked.",
+      message: "Could not trust the files: .mcp.json changed since they were shown.",
       hints: [],
       details: null,
     };
@@ -93,7 +93,7 @@ it("shows the files anew when one changed after the look", async () => {
   const before = await screen.findByText(/content \d/);
   const shown = before.textContent;
   await user.click(screen.getByRole("button", { name: "Trust these files" }));
-  await screen.findByText(/changed since you looked/);
+  await screen.findByText(/changed since they were shown/);
   await waitFor(() => expect(screen.getByText(/content \d/).textContent).not.toBe(shown));
   expect(onOpenChange).not.toHaveBeenCalled();
 });

@@ -21,7 +21,7 @@ it("tells a hook before work from an agent's failure, and offers what needs no w
 
   const offered = within(hook ?? list).getAllByRole("button");
   expect(offered.map(({ textContent }) => textContent)).toEqual([
-    "Run the hook again",
+    "Rerun hook",
     "Start over",
   ]);
   if (offered[0]) await userEvent.click(offered[0]);

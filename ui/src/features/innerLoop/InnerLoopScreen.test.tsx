@@ -36,7 +36,7 @@ it("has a row for each part: on or off and who says so, its last effect, what is
   ]);
   expect(all["Races"]).toEqual([
     "OnFrom .forge.json",
-    expect.stringMatching(/^cheap won among 3.+ ago#4 Cache the parsed configuration$/),
+    expect.stringMatching(/^cheap won against 2.+ ago#4 Cache the parsed configuration$/),
     "2 open",
   ]);
   expect(all["Reflexion"]).toEqual([

@@ -69,7 +69,7 @@ it("keeps strategies as a whole, and says what is wrong at the field", async () 
   await userEvent.clear(second);
   await userEvent.type(second, (first as HTMLInputElement).value);
   await userEvent.click(within(group).getByRole("button", { name: "Save" }));
-  await within(group).findByText(/is there twice/);
+  await within(group).findByText(/is used twice/);
   expect(second.getAttribute("aria-invalid")).toBe("true");
   expect(first.getAttribute("aria-invalid")).not.toBe("true");
   await userEvent.type(second, "-2");

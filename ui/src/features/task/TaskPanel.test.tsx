@@ -42,7 +42,7 @@ const blocked: Partial<Task> = {
   },
   offers: [
     { verb: "send_back", label: "Send back", fields: ["reason"], why: "Back to the agent." },
-    { verb: "reset_budget", label: "More retries", fields: [], why: "Counts from zero." },
+    { verb: "reset_budget", label: "Reset retries", fields: [], why: "Counts from zero." },
     { verb: "reset_workspace", label: "Reset worktree", fields: [], why: "A fresh worktree." },
   ],
 };
@@ -117,7 +117,7 @@ describe("banner", () => {
     expect(banner.textContent).toContain("2 failed");
     expect(await violations(container)).toEqual([]);
 
-    await user.click(within(banner).getByRole("button", { name: "More retries" }));
+    await user.click(within(banner).getByRole("button", { name: "Reset retries" }));
     expect(sent("task_action")).toEqual([
       { task_id: "t1", verb: "reset_budget", version: 7, wait: "none" },
     ]);
@@ -342,7 +342,7 @@ describe("other tabs", () => {
                 action: "dispatch_role_agent",
                 status: "done",
                 outcome: "skipped",
-                reason: "nobody holds the role",
+                reason: "the role is not assigned",
                 duration_ms: 1,
                 log_id: null,
                 message: null,
@@ -369,7 +369,7 @@ describe("other tabs", () => {
     const more = await screen.findByRole("button", { name: "1 step skipped" });
     expect(screen.getByText("You (board) · claim")).toBeTruthy();
     await user.click(more);
-    expect(screen.getByText("nobody holds the role")).toBeTruthy();
+    expect(screen.getByText("the role is not assigned")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     await user.keyboard("6");
     expect(await screen.findByText(someWorkspace().branch)).toBeTruthy();

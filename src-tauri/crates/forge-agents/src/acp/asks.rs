@@ -22,10 +22,10 @@ use super::{
     wire::{Permission, PermissionChoice, PermissionOptionKind, ToolKind, ToolPatch},
 };
 
-const MAY_ONLY_READ: &str = "This run may only read.";
-const NOBODY_ALLOWS: &str = "Nobody is there to allow this.";
+const MAY_ONLY_READ: &str = "This run is read-only.";
+const NOBODY_ALLOWS: &str = "No user is available to allow this.";
 const REFUSED: &str = "The user refused this.";
-const NO_ANSWER: &str = "The program offers no answer.";
+const NO_ANSWER: &str = "The program offers no options.";
 
 /// Our own answer beside the program's: refuse, and stop.
 const STOP: &str = "forge:stop";

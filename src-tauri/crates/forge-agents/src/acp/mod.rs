@@ -33,11 +33,11 @@ use forge_model::{
 use serde_json::{Value, json};
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbePlace, RunOutcome, SessionRequest,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbeFolder, RunOutcome, SessionRequest,
     clock::now_ms,
     dialogue::converse,
     end::{flush, never_began},
-    fuzz::play,
+    fuzz::feed,
     program, sign_in,
 };
 use dialogue::{AcpDialogue, Brief};
@@ -63,12 +63,12 @@ impl Adapter for AcpAdapter {
         sign_in::acp(program, environment)
     }
 
-    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+    async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {
         let (config, program) = program::named(config, None, &program::path_in(&place.variables))?;
         probe::detect(&config, program, place).await
     }
 
-    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
+    async fn models(&self, config: &Value, place: &ProbeFolder) -> Result<Vec<AgentModel>, AgentError> {
         let (config, program) = program::named(config, None, &program::path_in(&place.variables))?;
         probe::models(&config, program, place).await
     }
@@ -134,6 +134,6 @@ pub fn fuzz_lines(bytes: &[u8]) {
             carry: serde_json::from_slice(bytes).ok(),
             mcp: None,
         });
-        play(&mut dialogue, bytes, 0, |_| {});
+        feed(&mut dialogue, bytes, 0, |_| {});
     }
 }

@@ -27,13 +27,15 @@ const WAITS: &[&str] = &["retryAfter", "retry_after", "retryAfterSeconds"];
 pub(super) fn judge(reason: StopReason, turns: Option<u32>, requests: u32) -> Result<(), AgentError> {
     match reason {
         StopReason::EndTurn => Ok(()),
-        StopReason::MaxTokens => Err(AgentError::ModelError {
-            detail: "its answer reached the model's limit of tokens".to_owned(),
-        }),
+        StopReason::MaxTokens => {
+            Err(AgentError::ModelError { detail: "its answer reached the model's token limit".to_owned() })
+        }
         StopReason::MaxTurnRequests => Err(AgentError::Limit(LimitKind::Turns(turns.unwrap_or(requests)))),
-        StopReason::Refusal => Err(AgentError::Refused { detail: "the model refused to go on".to_owned() }),
+        StopReason::Refusal => {
+            Err(AgentError::Refused { detail: "the model refused to continue".to_owned() })
+        }
         StopReason::Cancelled => Err(AgentError::Cancelled),
-        _ => Err(AgentError::Protocol { detail: "its turn ended for an unknown reason".to_owned() }),
+        _ => Err(AgentError::Protocol { detail: "its turn ended with an unknown reason".to_owned() }),
     }
 }
 

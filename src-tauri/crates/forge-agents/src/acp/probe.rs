@@ -6,7 +6,7 @@ use forge_exec::Exit;
 use forge_model::agent::{AgentModel, ProgramConfig};
 
 use crate::{
-    AgentError, Detected, ProbePlace,
+    AgentError, Detected, ProbeFolder,
     probe::{self, Input, listen, talk},
 };
 
@@ -25,7 +25,7 @@ const SESSION: u64 = 2;
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Detected, AgentError> {
     let heard = listen(probe::command(config, &program, place, PATIENCE).arg("--version")).await?;
     let version = version_in(&heard.text()).filter(|_| heard.exit == Exit::Code(0));
@@ -36,7 +36,7 @@ pub(super) async fn detect(
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let command = probe::command(config, &program, place, PATIENCE).args(config.args.iter().flatten());
     let (mut sign_in, mut session, mut error) = (Vec::new(), None, None);
@@ -63,7 +63,7 @@ pub(super) async fn models(
         (Some(session), _) => Ok(offered(&Options::read(&session))),
         (None, Some(error)) => Err(outcome::failure(&error, &sign_in, 0)),
         (None, None) => {
-            Err(AgentError::Protocol { detail: format!("it opens no session: {}", heard.last_words()) })
+            Err(AgentError::Protocol { detail: format!("it did not open a session: {}", heard.last_words()) })
         }
     }
 }

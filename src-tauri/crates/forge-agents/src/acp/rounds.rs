@@ -16,7 +16,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    /// Something begins: words, a thought, a tool. Returns how often the model was called by now.
+    /// Records the start of a message, a thought or a tool call. Returns the number of model calls so far.
     pub(super) fn begins(&mut self) -> u32 {
         if self.seen == 0 || (self.has_ended && self.open.is_empty()) {
             self.seen = self.seen.saturating_add(1);

@@ -13,7 +13,7 @@ use forge_model::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{AgentError, Ask, LimitKind, RunEvent, SessionRequest, play::damage};
+use crate::{AgentError, Ask, LimitKind, RunEvent, SessionRequest, replay::damage};
 
 use super::{
     asking,
@@ -33,7 +33,7 @@ const CLAUDE: &str = include_str!("recorded/claude_acp.jsonl");
 const CODEX: &str = include_str!("recorded/codex_acp.jsonl");
 const ALL: &[&str] = &[TOUR, ASKED, LOADED, CANCELLED, E400, GEMINI, CLAUDE, CODEX];
 
-type Play = crate::play::Play<AcpDialogue>;
+type Replay = crate::replay::Replay<AcpDialogue>;
 
 fn brief() -> Brief {
     Brief {
@@ -54,7 +54,7 @@ fn resumed() -> Brief {
     Brief { session: SessionRequest::Resume("s".to_owned()), ..brief() }
 }
 
-impl Play {
+impl Replay {
     fn new(brief: Brief) -> Self {
         Self::begin(AcpDialogue::new(brief).at(|| NOW))
     }
@@ -116,19 +116,19 @@ fn opened() -> Vec<Value> {
 
 #[test]
 fn a_whole_run_becomes_entries() {
-    let mut play = Play::new(brief()).play(TOUR, nobody);
-    assert!(play.is_over());
-    insta::assert_json_snapshot!(play.shown());
-    let said = play.said();
+    let mut replay = Replay::new(brief()).replay(TOUR, nobody);
+    assert!(replay.is_over());
+    insta::assert_json_snapshot!(replay.shown());
+    let said = replay.take_end();
     assert_eq!(said.result, Some(Ok(())));
     assert_eq!(said.summary.as_deref(), Some("The command ran. Done."));
     assert_eq!(said.carry, Some(json!({ "cost_micro_usd": 2740 })));
-    assert_eq!(play.methods(), ["initialize", "session/new", "session/prompt"]);
-    assert_eq!(play.sent[2]["params"]["prompt"][0]["text"], "Do the work.");
-    let capabilities = &play.sent[0]["params"]["clientCapabilities"];
+    assert_eq!(replay.methods(), ["initialize", "session/new", "session/prompt"]);
+    assert_eq!(replay.sent[2]["params"]["prompt"][0]["text"], "Do the work.");
+    let capabilities = &replay.sent[0]["params"]["clientCapabilities"];
     assert_ne!(capabilities["terminal"], true);
     assert_ne!(capabilities["fs"]["writeTextFile"], true, "{capabilities}");
-    let used = play.used();
+    let used = replay.used();
     let expected = UsageSample {
         model: "fake/fake-model".to_owned(),
         input_uncached: 400,
@@ -144,7 +144,7 @@ fn a_whole_run_becomes_entries() {
 #[test]
 fn a_person_is_asked_and_the_answer_passed_on() {
     let asks = std::cell::RefCell::new(Vec::new());
-    let play = Play::new(Brief { permissions: PermissionMode::Ask, ..brief() }).play(ASKED, |ask| {
+    let replay = Replay::new(Brief { permissions: PermissionMode::Ask, ..brief() }).replay(ASKED, |ask| {
         asks.borrow_mut().push(json!({
             "kind": ask.kind, "title": ask.title, "detail": ask.detail, "options": ask.options,
         }));
@@ -152,33 +152,33 @@ fn a_person_is_asked_and_the_answer_passed_on() {
     });
     insta::assert_json_snapshot!(asks.into_inner());
     assert_eq!(
-        play.methods(),
+        replay.methods(),
         ["initialize", "session/new", "session/prompt", "-> once", "-> once", "error -32601"],
         "it has no files of ours"
     );
-    let changes = play.of(EntryKind::FileChange);
+    let changes = replay.of(EntryKind::FileChange);
     let last = changes.last().map(|it| (it.status, it.body["change"].clone(), it.body["diff"].clone()));
     let diff = "--- /dev/null\n+++ b/NOTES.md\n@@ -0,0 +1,2 @@\n+line one\n+line two\n";
     assert_eq!(last, Some((Some(EntryStatus::Completed), json!("add"), json!(diff))));
-    assert_eq!(play.of(EntryKind::ApprovalResolved).len(), 2);
+    assert_eq!(replay.of(EntryKind::ApprovalResolved).len(), 2);
 }
 
 #[test]
 fn calls_are_first_heard_of_by_a_question() {
     let wanted = Brief { model: Some("gemini-2.5-flash".to_owned()), ..brief() };
-    let mut play = Play::new(wanted).play(GEMINI, |_| "proceed_once");
-    insta::assert_json_snapshot!(play.shown());
-    assert_eq!(play.said().result, Some(Ok(())));
-    assert_eq!(play.methods()[..4], ["initialize", "session/new", "session/set_model", "session/prompt"]);
-    let used = play.used();
+    let mut replay = Replay::new(wanted).replay(GEMINI, |_| "proceed_once");
+    insta::assert_json_snapshot!(replay.shown());
+    assert_eq!(replay.take_end().result, Some(Ok(())));
+    assert_eq!(replay.methods()[..4], ["initialize", "session/new", "session/set_model", "session/prompt"]);
+    let used = replay.used();
     assert_eq!((used[0].model.as_str(), used[0].input_uncached), ("gemini-2.5-flash", 2400));
     assert_eq!(used[0].cost_micro_usd, None);
 }
 
 #[test]
 fn other_agents_are_understood_as_well() {
-    let claude = Play::new(brief()).play(CLAUDE, |_| "allow-once");
-    let codex = Play::new(brief()).play(CODEX, nobody);
+    let claude = Replay::new(brief()).replay(CLAUDE, |_| "allow-once");
+    let codex = Replay::new(brief()).replay(CODEX, nobody);
     insta::assert_json_snapshot!(json!({ "claude": claude.shown(), "codex": codex.shown() }));
     let used = claude.used();
     assert_eq!((used[0].model.as_str(), used[0].cost_micro_usd), ("claude-opus-5-5", Some(4880)));
@@ -189,19 +189,20 @@ fn other_agents_are_understood_as_well() {
 #[test]
 fn what_a_loaded_session_says_again_is_neither_logged_nor_counted() {
     let carry = Some(json!({ "cost_micro_usd": 3288 }));
-    let mut play = Play::new(Brief { carry, ..resumed() }).play(LOADED, |_| "once");
-    assert_eq!(play.methods(), ["initialize", "session/load", "session/prompt", "-> once"]);
-    assert_eq!(play.sent[1]["params"]["sessionId"], "s");
-    let words: Vec<_> = play.of(EntryKind::AssistantText).iter().map(|it| it.body["text"].clone()).collect();
+    let mut replay = Replay::new(Brief { carry, ..resumed() }).replay(LOADED, |_| "once");
+    assert_eq!(replay.methods(), ["initialize", "session/load", "session/prompt", "-> once"]);
+    assert_eq!(replay.sent[1]["params"]["sessionId"], "s");
+    let words: Vec<_> =
+        replay.of(EntryKind::AssistantText).iter().map(|it| it.body["text"].clone()).collect();
     assert_eq!(words, ["I will run a command.", "The command ran. Done."]);
-    assert!(play.of(EntryKind::FileChange).is_empty(), "{:?}", play.of(EntryKind::FileChange));
-    assert_eq!(play.used()[0].cost_micro_usd, Some(4384 - 3288));
-    let said = play.said();
+    assert!(replay.of(EntryKind::FileChange).is_empty(), "{:?}", replay.of(EntryKind::FileChange));
+    assert_eq!(replay.used()[0].cost_micro_usd, Some(4384 - 3288));
+    let said = replay.take_end();
     assert_eq!(
         (said.session_id.as_deref(), said.carry),
         (Some("s"), Some(json!({ "cost_micro_usd": 4384 })))
     );
-    let carried = play.told.iter().find_map(|event| match event {
+    let carried = replay.told.iter().find_map(|event| match event {
         RunEvent::Used { carry, .. } => carry.clone(),
         _ => None,
     });
@@ -212,38 +213,38 @@ fn what_a_loaded_session_says_again_is_neither_logged_nor_counted() {
 fn a_session_that_is_gone_is_begun_anew() {
     let load = json!({ "loadSession": true });
     let lines = [greeting(&load), failed(2, -32603, &json!({})), answer(3, &json!({ "sessionId": "n" }))];
-    let mut play = Play::new(resumed()).hear_all(&lines);
-    assert_eq!(play.methods(), ["initialize", "session/load", "session/new", "session/prompt"]);
-    assert_eq!(play.notices(), ["session_lost"]);
-    assert_eq!(play.said().session_id.as_deref(), Some("n"));
+    let mut replay = Replay::new(resumed()).hear_all(&lines);
+    assert_eq!(replay.methods(), ["initialize", "session/load", "session/new", "session/prompt"]);
+    assert_eq!(replay.notices(), ["session_lost"]);
+    assert_eq!(replay.take_end().session_id.as_deref(), Some("n"));
 
     let lines = [greeting(&json!({})), answer(2, &json!({ "sessionId": "n" }))];
-    let play = Play::new(resumed()).hear_all(&lines);
-    assert_eq!(play.methods(), ["initialize", "session/new", "session/prompt"], "it cannot load at all");
-    assert_eq!(play.notices(), ["session_lost"]);
+    let replay = Replay::new(resumed()).hear_all(&lines);
+    assert_eq!(replay.methods(), ["initialize", "session/new", "session/prompt"], "it cannot load at all");
+    assert_eq!(replay.notices(), ["session_lost"]);
 }
 
 #[test]
 fn a_fork_is_a_fork_where_there_is_one() {
     let fork = || Brief { session: SessionRequest::Fork("s".to_owned()), ..brief() };
     let can = json!({ "loadSession": true, "sessionCapabilities": { "fork": {} } });
-    let mut play = Play::new(fork()).hear_all(&[greeting(&can), answer(2, &json!({ "sessionId": "f" }))]);
-    assert_eq!(play.methods(), ["initialize", "session/fork", "session/prompt"]);
-    assert_eq!(play.said().session_id.as_deref(), Some("f"));
+    let mut replay = Replay::new(fork()).hear_all(&[greeting(&can), answer(2, &json!({ "sessionId": "f" }))]);
+    assert_eq!(replay.methods(), ["initialize", "session/fork", "session/prompt"]);
+    assert_eq!(replay.take_end().session_id.as_deref(), Some("f"));
 
-    let play =
-        Play::new(fork()).hear_all(&[greeting(&json!({ "loadSession": true })), answer(2, &Value::Null)]);
-    assert_eq!(play.methods(), ["initialize", "session/load", "session/prompt"]);
-    assert_eq!(play.notices(), ["fork_unavailable"]);
+    let replay =
+        Replay::new(fork()).hear_all(&[greeting(&json!({ "loadSession": true })), answer(2, &Value::Null)]);
+    assert_eq!(replay.methods(), ["initialize", "session/load", "session/prompt"]);
+    assert_eq!(replay.notices(), ["fork_unavailable"]);
 
     let lines = [greeting(&can), failed(2, -32603, &json!({})), failed(3, -32002, &json!({}))];
-    let play = Play::new(fork()).hear_all(&lines);
-    assert_eq!(play.methods(), ["initialize", "session/fork", "session/load", "session/new"]);
-    assert_eq!(play.notices(), ["fork_unavailable", "session_lost"]);
+    let replay = Replay::new(fork()).hear_all(&lines);
+    assert_eq!(replay.methods(), ["initialize", "session/fork", "session/load", "session/new"]);
+    assert_eq!(replay.notices(), ["fork_unavailable", "session_lost"]);
 
     let resume = json!({ "sessionCapabilities": { "resume": {} } });
-    let play = Play::new(resumed()).hear_all(&[greeting(&resume), answer(2, &json!({}))]);
-    assert_eq!(play.methods(), ["initialize", "session/resume", "session/prompt"]);
+    let replay = Replay::new(resumed()).hear_all(&[greeting(&resume), answer(2, &json!({}))]);
+    assert_eq!(replay.methods(), ["initialize", "session/resume", "session/prompt"]);
 }
 
 #[test]
@@ -264,21 +265,21 @@ fn choices_are_made_where_they_are_offered() {
     };
     let lines = [greeting(&json!({})), answer(2, &session)];
     let done: Vec<_> = (3..6).map(|id| answer(id, &json!({ "configOptions": [] }))).collect();
-    let play = Play::new(wanted(PermissionMode::ReadOnly)).hear_all(&lines).hear_all(&done);
-    let chosen: Vec<_> = play
+    let replay = Replay::new(wanted(PermissionMode::ReadOnly)).hear_all(&lines).hear_all(&done);
+    let chosen: Vec<_> = replay
         .sent
         .iter()
         .filter_map(|it| Some((it["params"]["configId"].as_str()?, &it["params"]["value"])))
         .collect();
     assert_eq!(chosen, [("mode", &json!("read-only")), ("m", &json!("b")), ("t", &json!("high"))]);
-    let session = play.told.iter().find(|event| matches!(event, RunEvent::Session { .. }));
+    let session = replay.told.iter().find(|event| matches!(event, RunEvent::Session { .. }));
     assert_eq!(session, Some(&RunEvent::Session { id: "s".to_owned(), model: Some("b".to_owned()) }));
 
-    let mut play =
-        Play::new(wanted(PermissionMode::Edit)).hear_all(&lines).hear_all(&[failed(3, -32602, &json!({}))]);
-    assert_eq!(play.error().map(|error| error.code()), Some("model_error"), "no other model is taken");
-    let play = Play::new(wanted(PermissionMode::Edit)).hear_all(&opened());
-    assert_eq!(play.notices(), ["choice_unavailable", "choice_unavailable"]);
+    let mut replay =
+        Replay::new(wanted(PermissionMode::Edit)).hear_all(&lines).hear_all(&[failed(3, -32602, &json!({}))]);
+    assert_eq!(replay.error().map(|error| error.code()), Some("model_error"), "no other model is taken");
+    let replay = Replay::new(wanted(PermissionMode::Edit)).hear_all(&opened());
+    assert_eq!(replay.notices(), ["choice_unavailable", "choice_unavailable"]);
 }
 
 fn permission(kind: &str, path: &str, options: &[(&str, &str)]) -> Value {
@@ -298,8 +299,8 @@ fn permissions_follow_the_mode() {
     let ruled = |permissions, kind: &str, path: &str, options: &[(&str, &str)]| {
         let mut lines = opened();
         lines.push(permission(kind, path, options));
-        let play = Play::new(Brief { permissions, ..brief() }).hear_all(&lines);
-        play.methods().get(3).cloned().unwrap_or_else(|| "asked".to_owned())
+        let replay = Replay::new(Brief { permissions, ..brief() }).hear_all(&lines);
+        replay.methods().get(3).cloned().unwrap_or_else(|| "asked".to_owned())
     };
     use PermissionMode::{Ask, Edit, ReadOnly, Unattended};
     for (kind, path, expected) in [
@@ -330,22 +331,22 @@ fn permissions_follow_the_mode() {
 fn an_answer_may_refuse_and_stop() {
     let mut lines = opened();
     lines.push(permission("execute", "/w", OPTIONS));
-    let mut play = Play::new(brief()).hear_all(&lines);
-    let Some(ask) = play.asked().first().copied().cloned() else {
-        panic!("nobody was asked: {:?}", play.told)
+    let mut replay = Replay::new(brief()).hear_all(&lines);
+    let Some(ask) = replay.asked().first().copied().cloned() else {
+        panic!("nobody was asked: {:?}", replay.told)
     };
     assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Command, "make"));
     let stop = ask.options.iter().find(|option| option.choice == ApprovalChoice::Stop);
     let stop = stop.map(|option| option.id.clone()).unwrap_or_default();
-    play.answer(&ask.id, "no such option", None);
-    play.answer("no such question", &stop, None);
-    assert_eq!(play.sent.len(), 3, "it still waits");
-    play.answer(&ask.id, &stop, None);
-    assert_eq!(play.methods()[3..], ["unanswered", "session/cancel"]);
+    replay.answer(&ask.id, "no such option", None);
+    replay.answer("no such question", &stop, None);
+    assert_eq!(replay.sent.len(), 3, "it still waits");
+    replay.answer(&ask.id, &stop, None);
+    assert_eq!(replay.methods()[3..], ["unanswered", "session/cancel"]);
     // opencode ends a turn that it was told to stop while it waited for the model as if it had come to its end.
-    play.hear(&answer(3, &json!({ "stopReason": "end_turn" })));
-    assert_eq!(play.error(), Some(AgentError::Cancelled));
-    let commands = play.of(EntryKind::Command);
+    replay.hear(&answer(3, &json!({ "stopReason": "end_turn" })));
+    assert_eq!(replay.error(), Some(AgentError::Cancelled));
+    let commands = replay.of(EntryKind::Command);
     assert_eq!(commands.last().and_then(|entry| entry.status), Some(EntryStatus::Declined));
 }
 
@@ -353,22 +354,22 @@ fn an_answer_may_refuse_and_stop() {
 fn an_interrupt_answers_what_waits_and_waits_for_the_end() {
     let mut lines = opened();
     lines.push(permission("execute", "/w", OPTIONS));
-    let mut play = Play::new(brief()).hear_all(&lines);
-    play.interrupt();
-    assert_eq!(play.methods()[3..], ["unanswered", "session/cancel"]);
-    assert!(!play.is_over());
-    play.hear(&permission("edit", "/w/a", OPTIONS));
-    assert_eq!(play.methods().last().map(String::as_str), Some("unanswered"), "what is asked meanwhile");
-    play.hear(&answer(3, &json!({ "stopReason": "cancelled" })));
-    assert!(play.is_over());
-    assert_eq!(play.error(), Some(AgentError::Cancelled));
+    let mut replay = Replay::new(brief()).hear_all(&lines);
+    replay.interrupt();
+    assert_eq!(replay.methods()[3..], ["unanswered", "session/cancel"]);
+    assert!(!replay.is_over());
+    replay.hear(&permission("edit", "/w/a", OPTIONS));
+    assert_eq!(replay.methods().last().map(String::as_str), Some("unanswered"), "what is asked meanwhile");
+    replay.hear(&answer(3, &json!({ "stopReason": "cancelled" })));
+    assert!(replay.is_over());
+    assert_eq!(replay.error(), Some(AgentError::Cancelled));
 
-    let mut early = Play::new(brief());
+    let mut early = Replay::new(brief());
     early.interrupt();
     assert!(early.is_over(), "there is no turn to wait for");
 
-    let mut play = Play::new(brief()).play(CANCELLED, nobody);
-    assert_eq!(play.error(), Some(AgentError::Cancelled));
+    let mut replay = Replay::new(brief()).replay(CANCELLED, nobody);
+    assert_eq!(replay.error(), Some(AgentError::Cancelled));
 }
 
 #[test]
@@ -376,7 +377,7 @@ fn ends_are_typed() {
     let ended = |reason: &str| {
         let mut lines = opened();
         lines.push(answer(3, &json!({ "stopReason": reason })));
-        Play::new(brief()).hear_all(&lines).said().result
+        Replay::new(brief()).hear_all(&lines).take_end().result
     };
     assert_eq!(ended("end_turn"), Some(Ok(())));
     assert_eq!(ended("max_turn_requests"), Some(Err(AgentError::Limit(LimitKind::Turns(7)))));
@@ -385,17 +386,17 @@ fn ends_are_typed() {
         ["max_tokens", "refusal", "cancelled", "of tomorrow"].map(code),
         [Some("model_error"), Some("refused"), Some("cancelled"), Some("protocol")]
     );
-    let mut play = Play::new(brief()).play(E400, nobody);
-    assert!(matches!(play.error(), Some(AgentError::ModelError { detail }) if detail.contains("fake 400")));
+    let mut replay = Replay::new(brief()).replay(E400, nobody);
+    assert!(matches!(replay.error(), Some(AgentError::ModelError { detail }) if detail.contains("fake 400")));
 
-    let mut play = Play::new(resumed())
+    let mut replay = Replay::new(resumed())
         .hear_all(&[greeting(&json!({ "loadSession": true })), failed(2, -32000, &json!({}))]);
-    assert_eq!(play.error().map(|error| error.code()), Some("auth"), "no other session is tried");
+    assert_eq!(replay.error().map(|error| error.code()), Some("auth"), "no other session is tried");
     let old = json!({ "jsonrpc": "2.0", "id": 1, "result": { "protocolVersion": 2 } });
-    assert_eq!(Play::new(brief()).hear_all(&[old]).error().map(|error| error.code()), Some("protocol"));
+    assert_eq!(Replay::new(brief()).hear_all(&[old]).error().map(|error| error.code()), Some("protocol"));
     let limited = [opened(), vec![failed(3, 429, &json!({ "retryAfter": 7 }))]].concat();
     assert_eq!(
-        Play::new(brief()).hear_all(&limited).error(),
+        Replay::new(brief()).hear_all(&limited).error(),
         Some(AgentError::RateLimited { until_ms: NOW + 7000 })
     );
 }
@@ -406,24 +407,24 @@ fn a_reviewer_is_asked_for_its_verdict_once() {
         || Brief { role: ExecutionRole::Reviewer, permissions: PermissionMode::ReadOnly, ..brief() };
     let done = |id| answer(id, &json!({ "stopReason": "end_turn" }));
     let lines = [opened(), vec![says("Looks good."), done(3), says("===REVIEW: PASS==="), done(4)]].concat();
-    let mut play = Play::new(reviewer()).hear_all(&lines);
-    assert_eq!(play.notices(), ["verdict_missing"]);
-    assert_eq!(play.methods()[2..], ["session/prompt", "session/prompt"]);
-    assert_eq!(play.said().result, Some(Ok(())));
-    assert_eq!(play.entries.last().map(|(turn, _)| *turn), Some(2));
+    let mut replay = Replay::new(reviewer()).hear_all(&lines);
+    assert_eq!(replay.notices(), ["verdict_missing"]);
+    assert_eq!(replay.methods()[2..], ["session/prompt", "session/prompt"]);
+    assert_eq!(replay.take_end().result, Some(Ok(())));
+    assert_eq!(replay.entries.last().map(|(turn, _)| *turn), Some(2));
 
     let lines = [opened(), vec![says("===REVIEW: "), says("PASS==="), done(3)]].concat();
-    let play = Play::new(reviewer()).hear_all(&lines);
-    assert!(play.is_over() && play.notices().is_empty(), "a verdict in pieces is one");
+    let replay = Replay::new(reviewer()).hear_all(&lines);
+    assert!(replay.is_over() && replay.notices().is_empty(), "a verdict in pieces is one");
 }
 
 #[test]
 fn a_cost_that_nobody_can_tell_is_not_made_up() {
     let load = greeting(&json!({ "loadSession": true }));
     let lines = [load, answer(2, &json!({})), costs(0.5), costs(0.75)];
-    let play = Play::new(resumed()).hear_all(&lines);
-    assert_eq!(play.notices(), ["usage_unread"]);
-    assert_eq!(play.used()[0].cost_micro_usd, Some(250_000));
+    let replay = Replay::new(resumed()).hear_all(&lines);
+    assert_eq!(replay.notices(), ["usage_unread"]);
+    assert_eq!(replay.used()[0].cost_micro_usd, Some(250_000));
 }
 
 #[test]
@@ -431,10 +432,11 @@ fn what_is_not_understood_is_kept_raw() {
     let strange = update(&json!({ "sessionUpdate": "of_tomorrow", "x": 1 }));
     let notification = json!({ "jsonrpc": "2.0", "method": "_vendor/thing", "params": {} });
     let request = json!({ "jsonrpc": "2.0", "id": 9, "method": "_vendor/ask", "params": {} });
-    let mut play = Play::new(brief()).hear_all(&[opened(), vec![strange, notification, request]].concat());
-    play.line("not json");
-    assert_eq!(play.of(EntryKind::Raw).len(), 4);
-    assert_eq!(play.methods().last().map(String::as_str), Some("error -32601"));
+    let mut replay =
+        Replay::new(brief()).hear_all(&[opened(), vec![strange, notification, request]].concat());
+    replay.line("not json");
+    assert_eq!(replay.of(EntryKind::Raw).len(), 4);
+    assert_eq!(replay.methods().last().map(String::as_str), Some("error -32601"));
 }
 
 #[test]

@@ -101,6 +101,6 @@ pub(super) fn of(
 fn guards_stay(what: &str) -> AgentError {
     AgentError::Unavailable {
         program: "claude".to_owned(),
-        detail: format!("{what}, but the program's own guards are never lifted"),
+        detail: format!("{what}, which would disable the program's safeguards"),
     }
 }

@@ -25,11 +25,12 @@ use super::{
 const QUESTION_TOOL: &str = "AskUserQuestion";
 
 const MAY_ONLY_READ: &str =
-    "This run may only read. Do not try again to change anything; say what you would change instead.";
-const NOBODY_ALLOWS: &str = "Nobody is there to allow this. Go on without it, inside the working directory.";
-const NOBODY_ANSWERS: &str = "Nobody is there to answer. Decide yourself, and say what you assumed.";
-const REFUSED: &str = "The user refused this. Go on without it.";
-const NO_ANSWER: &str = "The user does not want to answer. Decide yourself, and say what you assumed.";
+    "This run is read-only. Do not try again to change anything; describe what you would change.";
+const NOBODY_ALLOWS: &str =
+    "No user is available to allow this. Continue without it, inside the working directory.";
+const NOBODY_ANSWERS: &str = "No user is available to answer. Decide yourself, and state your assumption.";
+const REFUSED: &str = "The user refused this. Continue without it.";
+const NO_ANSWER: &str = "The user did not answer. Decide yourself, and state your assumption.";
 
 const ALLOW: &str = "allow";
 const ALWAYS: &str = "always";
@@ -308,7 +309,7 @@ fn ask_person(id: &str, question: &Value) -> Ask {
             option(&index.to_string(), label, ApprovalChoice::Answer)
         })
         .collect();
-    options.push(option(OTHER, "Something else (say it in the note)", ApprovalChoice::Answer));
+    options.push(option(OTHER, "Other (describe it in the note)", ApprovalChoice::Answer));
     options.push(option(REFUSE, "No answer", ApprovalChoice::RejectOnce));
     options.push(option(STOP, "Stop", ApprovalChoice::Stop));
     Ask {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    AgentError, Dialogue, Launch, NewEntry, RunCommand, Said, Scene, SessionRequest,
+    AgentError, Dialogue, DialogueContext, DialogueEnd, Launch, NewEntry, RunCommand, SessionRequest,
     clock::now_ms,
     doing::{doing, first_line},
     end, json, summary,
@@ -27,7 +27,7 @@ use super::{
     asks::{Asks, Step},
     calls::Calls,
     entries::{Ended, Tools},
-    outcome::{self, Given, Trouble},
+    outcome::{self, CallFailures, Given},
     spending::Spending,
     wire::{self, Call, Event, Init, Message, Retry, Told, TurnResult},
 };
@@ -54,7 +54,7 @@ pub(super) struct ClaudeDialogue {
     tools: Tools,
     spending: Spending,
     calls: Calls,
-    trouble: Trouble,
+    failures: CallFailures,
     verdict: Reminder,
     summary: Option<String>,
     result: Option<Result<(), AgentError>>,
@@ -108,7 +108,7 @@ impl ClaudeDialogue {
             tools: Tools::new(worktree),
             spending: Spending::new(carry.as_ref(), goes_on),
             calls: Calls::default(),
-            trouble: Trouble::default(),
+            failures: CallFailures::default(),
             verdict: Reminder::new(role),
             summary: None,
             result: None,
@@ -132,56 +132,56 @@ impl ClaudeDialogue {
         format!("forge-{}", self.requests)
     }
 
-    fn end(&mut self, scene: &mut Scene<'_>) {
+    fn end(&mut self, cx: &mut DialogueContext<'_>) {
         self.over = true;
-        scene.end();
+        cx.end();
     }
 
     /// The program is greeted: now it gets the prompt, and what was said meanwhile.
-    fn start_turn(&mut self, scene: &mut Scene<'_>) {
+    fn start_turn(&mut self, cx: &mut DialogueContext<'_>) {
         if self.prompted.is_some() {
             return;
         }
         let uuid = Uuid::new_v4().to_string();
-        scene.send(&wire::user_message(&uuid, &self.prompt));
+        cx.send(&wire::user_message(&uuid, &self.prompt));
         self.prompted = Some(uuid);
         for (id, text) in std::mem::take(&mut self.early) {
-            self.say(id, text, scene);
+            self.say(id, text, cx);
         }
     }
 
-    fn say(&mut self, id: String, text: String, scene: &mut Scene<'_>) {
+    fn say(&mut self, id: String, text: String, cx: &mut DialogueContext<'_>) {
         let uuid = Uuid::new_v4().to_string();
-        scene.send(&wire::user_message(&uuid, &text));
+        cx.send(&wire::user_message(&uuid, &text));
         self.waiting.insert(uuid, (id, text));
     }
 
     /// The program took one of our messages.
-    fn taken(&mut self, uuid: &str, raw_offset: u64, scene: &mut Scene<'_>) {
+    fn taken(&mut self, uuid: &str, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         if let Some((id, text)) = self.waiting.remove(uuid) {
             let entry = NewEntry::new(EntryKind::UserMessage, format!("said:{id}"), json!({ "text": text }));
-            scene.log_at(entry, raw_offset);
-            scene.heard(&id);
+            cx.log_at(entry, raw_offset);
+            cx.heard(&id);
         }
     }
 
-    fn init(&mut self, init: Init, raw_offset: u64, scene: &mut Scene<'_>) {
+    fn init(&mut self, init: Init, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         let Init { session_id, model, version, permission_mode } = init;
         let Some(id) = session_id.filter(|id| self.session_id.as_ref() != Some(id)) else { return };
-        scene.session(&id, model.as_deref());
+        cx.session(&id, model.as_deref());
         let body = json!({
             "session_id": id, "model": model, "program": "claude", "version": version,
             "permission_mode": permission_mode,
         });
-        scene.log_at(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body), raw_offset);
+        cx.log_at(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body), raw_offset);
         self.session_id = Some(id);
     }
 
-    fn message(&mut self, message: Message, raw_offset: u64, scene: &mut Scene<'_>) {
+    fn message(&mut self, message: Message, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         let Message { id, blocks, parent, error, limit, call } = message;
-        self.called(call, scene);
+        self.called(call, cx);
         if let Some(limit) = &limit {
-            self.trouble.limited(limit);
+            self.failures.limited(limit);
         }
         for block in &blocks {
             let block_id = self.tools.block_id(&id);
@@ -189,7 +189,7 @@ impl ClaudeDialogue {
             let entry = match (kind, &error) {
                 ("text", Some(error)) => {
                     // The program's words in the model's place.
-                    self.trouble.failed(error);
+                    self.failures.failed(error);
                     let text = json::text(block, "text").unwrap_or_default();
                     let body = json!({ "text": text, "code": "api_error", "error": error });
                     Some(NewEntry::new(EntryKind::Notice, block_id, body))
@@ -197,11 +197,11 @@ impl ClaudeDialogue {
                 ("text", None) => {
                     let text = json::text(block, "text").unwrap_or_default();
                     self.verdict.read(text);
-                    scene.doing(first_line(text).unwrap_or_default());
+                    cx.doing(first_line(text).unwrap_or_default());
                     Some(NewEntry::new(EntryKind::AssistantText, block_id, json!({ "text": text })))
                 }
                 ("thinking", _) => {
-                    scene.doing("Thinking");
+                    cx.doing("Thinking");
                     let text = json::text(block, "thinking").unwrap_or_default();
                     (!text.is_empty())
                         .then(|| NewEntry::new(EntryKind::Reasoning, block_id, json!({ "text": text })))
@@ -210,7 +210,7 @@ impl ClaudeDialogue {
                 ("tool_use" | "server_tool_use", _) => {
                     let entry = self.tools.started(block, parent.as_deref());
                     if let Some(line) = entry.as_ref().and_then(|entry| doing(entry.kind, &entry.body)) {
-                        scene.doing(&line);
+                        cx.doing(&line);
                     }
                     entry
                 }
@@ -220,22 +220,22 @@ impl ClaudeDialogue {
                 if entry.parent_id.is_none() {
                     entry.parent_id.clone_from(&parent);
                 }
-                scene.log_at(entry, raw_offset);
+                cx.log_at(entry, raw_offset);
             }
         }
     }
 
     /// What a call of the model used so far: known before the turn's result, should there never be one.
-    fn called(&mut self, call: Call, scene: &mut Scene<'_>) {
+    fn called(&mut self, call: Call, cx: &mut DialogueContext<'_>) {
         self.calls.heard(call);
-        scene.estimated(self.calls.samples());
+        cx.estimated(self.calls.samples());
     }
 
-    fn told(&mut self, told: Told, raw_offset: u64, scene: &mut Scene<'_>) {
+    fn told(&mut self, told: Told, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         let Told { uuid, is_replay, blocks, parent, detail, refused } = told;
         if is_replay {
             if let Some(uuid) = uuid {
-                self.taken(&uuid, raw_offset, scene);
+                self.taken(&uuid, raw_offset, cx);
             }
             return;
         }
@@ -259,101 +259,107 @@ impl ClaudeDialogue {
                 if entry.parent_id.is_none() {
                     entry.parent_id.clone_from(&parent);
                 }
-                scene.log_at(entry, raw_offset);
+                cx.log_at(entry, raw_offset);
             }
         }
     }
 
-    fn retry(&mut self, retry: &Retry, raw_offset: u64, scene: &mut Scene<'_>) {
-        self.trouble.retried(retry, (self.now_ms)());
+    fn retry(&mut self, retry: &Retry, raw_offset: u64, cx: &mut DialogueContext<'_>) {
+        self.failures.retried(retry, (self.now_ms)());
         let what = retry.status.map_or_else(|| retry.error.clone(), |status| status.to_string());
         let seconds = retry.delay_ms.div_ceil(1000);
         let text = format!(
-            "The model did not answer ({what}); try {} of {} follows in {seconds} s.",
+            "The model did not answer ({what}); retry {} of {} in {seconds} s.",
             retry.attempt, retry.max_retries
         );
-        scene.doing(&text);
+        cx.doing(&text);
         let body = json!({
             "text": text, "code": "api_retry", "attempt": retry.attempt, "status": retry.status,
             "error": retry.error, "delay_ms": retry.delay_ms,
         });
-        scene.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
+        cx.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
     }
 
-    fn requested(&mut self, request_id: &str, request: &Value, line: (&[u8], u64), scene: &mut Scene<'_>) {
+    fn requested(
+        &mut self,
+        request_id: &str,
+        request: &Value,
+        line: (&[u8], u64),
+        cx: &mut DialogueContext<'_>,
+    ) {
         if json::text(request, "subtype") == Some("can_use_tool") {
             let step = self.asks.requested(request_id, request, &self.tools);
-            self.step(step, scene);
+            self.step(step, cx);
         } else {
-            scene.log_raw(line.0, line.1);
-            scene.send(&wire::control_error(request_id, "Forge does not serve this request."));
+            cx.log_raw(line.0, line.1);
+            cx.send(&wire::control_error(request_id, "Forge does not serve this request."));
         }
     }
 
-    fn step(&mut self, step: Step, scene: &mut Scene<'_>) {
+    fn step(&mut self, step: Step, cx: &mut DialogueContext<'_>) {
         match step {
-            Step::Ask(ask) => scene.ask(ask),
+            Step::Ask(ask) => cx.ask(ask),
             Step::Reply { request_id, response, declined, .. } => {
                 if let Some((call, why)) = declined {
                     self.tools.declined(&call, &why);
                 }
-                scene.send(&wire::control_answer(&request_id, &response));
+                cx.send(&wire::control_answer(&request_id, &response));
             }
         }
     }
 
-    fn answered(&mut self, ask: &str, option: &str, note: Option<&str>, scene: &mut Scene<'_>) {
+    fn answered(&mut self, ask: &str, option: &str, note: Option<&str>, cx: &mut DialogueContext<'_>) {
         let Some(taken) = self.asks.answered(ask, option, note) else { return };
         let status = if taken.is_refusal { EntryStatus::Declined } else { EntryStatus::Completed };
-        scene.settle(ask, Some(option), status);
-        self.step(taken.next, scene);
+        cx.resolve(ask, Some(option), status);
+        self.step(taken.next, cx);
     }
 
     /// A turn is over.
-    fn result(&mut self, result: &TurnResult, raw_offset: u64, scene: &mut Scene<'_>) {
+    fn result(&mut self, result: &TurnResult, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         if self.goes_on && self.prompted.is_none() {
             // It failed before it took the greeting: it does not have the session.
             self.is_lost = true;
         }
         for entry in self.tools.abandoned() {
-            scene.log_at(entry, raw_offset);
+            cx.log_at(entry, raw_offset);
         }
         for ask in self.asks.abandoned() {
-            scene.settle(&ask, None, EntryStatus::Cancelled);
+            cx.resolve(&ask, None, EntryStatus::Cancelled);
         }
-        self.count(result, raw_offset, scene);
-        let judged = outcome::judge(result, &self.trouble, self.given, (self.now_ms)());
+        self.count(result, raw_offset, cx);
+        let judged = outcome::judge(result, &self.failures, self.given, (self.now_ms)());
         if judged.is_ok() {
             self.summary = result.text.as_deref().and_then(summary::of_message);
         }
-        scene.log_at(self.turn_ended(result, &judged), raw_offset);
+        cx.log_at(self.turn_ended(result, &judged), raw_offset);
         let succeeded = judged.is_ok();
         self.result = Some(judged);
-        self.trouble = Trouble::default();
+        self.failures = CallFailures::default();
         let goes_on =
-            !self.interrupting && succeeded && (!self.waiting.is_empty() || self.ask_for_verdict(scene));
+            !self.interrupting && succeeded && (!self.waiting.is_empty() || self.ask_for_verdict(cx));
         if goes_on {
             self.turn += 1;
-            scene.turn(self.turn);
+            cx.turn(self.turn);
         } else {
-            self.end(scene);
+            self.end(cx);
         }
     }
 
-    fn count(&mut self, result: &TurnResult, raw_offset: u64, scene: &mut Scene<'_>) {
+    fn count(&mut self, result: &TurnResult, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         let Some(samples) = self.spending.count(result) else {
-            let text = "The program reports totals of the whole session only: what this turn cost is told by its calls of the model.";
-            scene.notice("usage_unread", text);
+            let text = "The program reports only totals of the session; the cost of this turn is computed from its model calls.";
+            cx.notice("usage_unread", text);
             return;
         };
         let cut_off = if self.interrupting { self.calls.beyond(&samples) } else { None };
         self.calls = Calls::default();
-        scene.estimated(Vec::new());
+        cx.estimated(Vec::new());
         if let Some(carry) = self.spending.carry() {
-            scene.carry(carry);
+            cx.carry(carry);
         }
         for sample in samples.into_iter().chain(cut_off) {
-            scene.used(sample, raw_offset);
+            cx.used(sample, raw_offset);
         }
     }
 
@@ -368,94 +374,94 @@ impl ClaudeDialogue {
     }
 
     /// Asks a reviewer for its verdict when it gave none; once.
-    fn ask_for_verdict(&mut self, scene: &mut Scene<'_>) -> bool {
-        if !self.verdict.is_due(scene) {
+    fn ask_for_verdict(&mut self, cx: &mut DialogueContext<'_>) -> bool {
+        if !self.verdict.is_due(cx) {
             return false;
         }
-        scene.send(&wire::user_message(&Uuid::new_v4().to_string(), VERDICT_MISSING));
+        cx.send(&wire::user_message(&Uuid::new_v4().to_string(), VERDICT_MISSING));
         true
     }
 
-    fn event(&mut self, event: Event, line: (&[u8], u64), scene: &mut Scene<'_>) {
+    fn event(&mut self, event: Event, line: (&[u8], u64), cx: &mut DialogueContext<'_>) {
         let raw_offset = line.1;
         match event {
-            Event::Init(init) => self.init(init, raw_offset, scene),
-            Event::Retry(retry) => self.retry(&retry, raw_offset, scene),
+            Event::Init(init) => self.init(init, raw_offset, cx),
+            Event::Retry(retry) => self.retry(&retry, raw_offset, cx),
             Event::Denied { tool_use_id, message } => self.tools.declined(&tool_use_id, &message),
-            Event::Compacted => scene.notice("compacted", "The program shortened the conversation."),
-            Event::Progress(what) => scene.doing(&what),
+            Event::Compacted => cx.notice("compacted", "The program compacted the conversation."),
+            Event::Progress(what) => cx.doing(&what),
             Event::Quiet => {}
-            Event::Message(message) => self.message(message, raw_offset, scene),
-            Event::Call(call) => self.called(call, scene),
-            Event::Told(told) => self.told(told, raw_offset, scene),
-            Event::Result(result) => self.result(&result, raw_offset, scene),
-            Event::RateLimit(limit) => self.trouble.limited(&limit),
+            Event::Message(message) => self.message(message, raw_offset, cx),
+            Event::Call(call) => self.called(call, cx),
+            Event::Told(told) => self.told(told, raw_offset, cx),
+            Event::Result(result) => self.result(&result, raw_offset, cx),
+            Event::RateLimit(limit) => self.failures.limited(&limit),
             Event::Response { request_id } => {
                 if request_id == "forge-1" && !self.interrupting {
-                    self.start_turn(scene);
+                    self.start_turn(cx);
                 }
             }
-            Event::Request { request_id, request } => self.requested(&request_id, &request, line, scene),
+            Event::Request { request_id, request } => self.requested(&request_id, &request, line, cx),
             Event::Withdrawn { request_id } => {
                 for ask in self.asks.withdrawn(&request_id) {
-                    scene.settle(&ask, None, EntryStatus::Cancelled);
+                    cx.resolve(&ask, None, EntryStatus::Cancelled);
                 }
             }
             Event::Lifecycle { uuid, state } => match state.as_str() {
-                "started" | "completed" => self.taken(&uuid, raw_offset, scene),
+                "started" | "completed" => self.taken(&uuid, raw_offset, cx),
                 "cancelled" => {
                     self.waiting.remove(&uuid);
                     if self.interrupting && self.prompted.as_ref() == Some(&uuid) {
                         // It was stopped before its turn began: there is no result to wait for.
-                        self.end(scene);
+                        self.end(cx);
                     }
                 }
                 _ => {}
             },
-            Event::Other => scene.log_raw(line.0, line.1),
+            Event::Other => cx.log_raw(line.0, line.1),
         }
     }
 }
 
 impl Dialogue for ClaudeDialogue {
-    fn begin(&mut self, scene: &mut Scene<'_>) {
+    fn begin(&mut self, cx: &mut DialogueContext<'_>) {
         let id = self.request_id();
-        scene.send(&wire::initialize(&id));
+        cx.send(&wire::initialize(&id));
     }
 
-    fn hear(&mut self, line: &[u8], raw_offset: u64, scene: &mut Scene<'_>) {
+    fn hear(&mut self, line: &[u8], raw_offset: u64, cx: &mut DialogueContext<'_>) {
         if self.over {
             // What follows the last result tells nothing of it.
             return;
         }
         match Event::read(line) {
-            Some(event) => self.event(event, (line, raw_offset), scene),
-            None => scene.log_raw(line, raw_offset),
+            Some(event) => self.event(event, (line, raw_offset), cx),
+            None => cx.log_raw(line, raw_offset),
         }
     }
 
-    fn command(&mut self, command: RunCommand, scene: &mut Scene<'_>) {
+    fn command(&mut self, command: RunCommand, cx: &mut DialogueContext<'_>) {
         match command {
-            RunCommand::Say { id, text } if self.prompted.is_some() => self.say(id, text, scene),
+            RunCommand::Say { id, text } if self.prompted.is_some() => self.say(id, text, cx),
             RunCommand::Say { id, text } => self.early.push((id, text)),
             RunCommand::Answer { ask, option, note } => {
-                self.answered(&ask, &option, note.as_deref(), scene);
+                self.answered(&ask, &option, note.as_deref(), cx);
             }
         }
     }
 
-    fn interrupt(&mut self, scene: &mut Scene<'_>) {
+    fn interrupt(&mut self, cx: &mut DialogueContext<'_>) {
         self.interrupting = true;
         if self.prompted.is_none() || self.over {
-            self.end(scene);
+            self.end(cx);
             return;
         }
         let id = self.request_id();
-        scene.send(&wire::interrupt(&id));
+        cx.send(&wire::interrupt(&id));
     }
 
-    fn said(&mut self) -> Said {
-        Said {
+    fn take_end(&mut self) -> DialogueEnd {
+        DialogueEnd {
             result: self.result.take(),
             session_id: self.session_id.clone(),
             carry: self.spending.carry(),

@@ -69,7 +69,7 @@ impl Tools {
         Some(entry)
     }
 
-    /// The call was refused, and why.
+    /// Records that a tool call was declined, with the reason.
     pub(super) fn declined(&mut self, tool_use_id: &str, why: &str) {
         if self.open.contains_key(tool_use_id) {
             self.declined.insert(tool_use_id.to_owned(), why.to_owned());

@@ -34,11 +34,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbePlace, RunOutcome, SessionRequest,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbeFolder, RunOutcome, SessionRequest,
     Started,
     dialogue::{SESSION_LOST, converse},
     end::never_began,
-    fuzz::play,
+    fuzz::feed,
     program, sign_in,
 };
 use dialogue::{Brief, ClaudeDialogue};
@@ -65,12 +65,12 @@ impl Adapter for ClaudeAdapter {
         sign_in::claude(environment)
     }
 
-    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+    async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {
         let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
         probe::detect(&config, program, place).await
     }
 
-    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
+    async fn models(&self, config: &Value, place: &ProbeFolder) -> Result<Vec<AgentModel>, AgentError> {
         let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
         probe::models(&config, program, place).await
     }
@@ -153,6 +153,6 @@ pub fn fuzz_lines(bytes: &[u8]) {
             goes_on: true,
             carry: serde_json::from_slice(bytes).ok(),
         });
-        play(&mut dialogue, bytes, 0, |_| {});
+        feed(&mut dialogue, bytes, 0, |_| {});
     }
 }

@@ -13,7 +13,7 @@ const FIRST_BACKOFF_MS: u64 = 500;
 
 /// What the stream said about failing calls before the turn's end.
 #[derive(Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct CallFailures {
     /// What kind of failure the program named last.
     error: Option<String>,
     /// When the account's limit is over, in Unix milliseconds.
@@ -22,7 +22,7 @@ pub(super) struct Trouble {
     retry_ms: Option<(i64, i64)>,
 }
 
-impl Trouble {
+impl CallFailures {
     /// A call that is tried again. A wait far beyond the program's own is the one that the owner asked for.
     pub(super) fn retried(&mut self, retry: &Retry, now_ms: i64) {
         let doublings = retry.attempt.saturating_sub(1).min(16);
@@ -63,7 +63,7 @@ pub(super) struct Given {
 /// Whether the agent finished.
 pub(super) fn judge(
     result: &TurnResult,
-    trouble: &Trouble,
+    failures: &CallFailures,
     given: Given,
     now_ms: i64,
 ) -> Result<(), AgentError> {
@@ -81,7 +81,7 @@ pub(super) fn judge(
     if matches!(reason, "aborted_streaming" | "aborted_tools") {
         return Err(AgentError::Cancelled);
     }
-    Err(match (result.status, trouble.error.as_deref()) {
+    Err(match (result.status, failures.error.as_deref()) {
         (Some(401 | 403), _)
         | (
             None,
@@ -94,7 +94,7 @@ pub(super) fn judge(
             ),
         ) => AgentError::Auth { detail },
         (Some(429), _) | (None, Some("rate_limit")) => {
-            AgentError::RateLimited { until_ms: trouble.until(now_ms) }
+            AgentError::RateLimited { until_ms: failures.until(now_ms) }
         }
         (Some(_), _) => AgentError::ModelError { detail },
         (None, _) if is_of_model(reason) => AgentError::ModelError { detail },
@@ -163,8 +163,8 @@ mod tests {
     }
 
     fn code(result: &TurnResult, error: Option<&str>) -> &'static str {
-        let trouble = Trouble { error: error.map(str::to_owned), ..Trouble::default() };
-        judge(result, &trouble, Given::default(), NOW).err().map_or("ok", |error| error.code())
+        let failures = CallFailures { error: error.map(str::to_owned), ..CallFailures::default() };
+        judge(result, &failures, Given::default(), NOW).err().map_or("ok", |error| error.code())
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_limit_lasts_as_long_as_the_stream_says() {
         let limited = failed("api_error", Some(429));
-        let until = |trouble: &Trouble| match judge(&limited, trouble, Given::default(), NOW) {
+        let until = |failures: &CallFailures| match judge(&limited, failures, Given::default(), NOW) {
             Err(AgentError::RateLimited { until_ms }) => until_ms,
             other => panic!("{other:?}"),
         };
@@ -208,21 +208,21 @@ mod tests {
             status: Some(429),
             error: "rate_limit".to_owned(),
         };
-        let mut trouble = Trouble::default();
-        trouble.retried(&retry(1, 540), NOW);
-        trouble.retried(&retry(4, 4_800), NOW);
-        assert_eq!(until(&trouble), NOW + DEFAULT_WAIT_MS, "the program's own waits say nothing");
-        trouble.retried(&retry(1, 7_300), NOW);
-        assert_eq!(until(&trouble), NOW + 7_300);
-        let later = judge(&limited, &trouble, Given::default(), NOW + 9_000);
+        let mut failures = CallFailures::default();
+        failures.retried(&retry(1, 540), NOW);
+        failures.retried(&retry(4, 4_800), NOW);
+        assert_eq!(until(&failures), NOW + DEFAULT_WAIT_MS, "the program's own waits say nothing");
+        failures.retried(&retry(1, 7_300), NOW);
+        assert_eq!(until(&failures), NOW + 7_300);
+        let later = judge(&limited, &failures, Given::default(), NOW + 9_000);
         assert_eq!(
             later,
             Err(AgentError::RateLimited { until_ms: NOW + 16_300 }),
             "the next wait is as long"
         );
-        trouble.limited(&RateLimit { is_rejected: true, resets_at: Some(5_000) });
-        assert_eq!(until(&trouble), 5_000_000);
-        trouble.limited(&RateLimit { is_rejected: false, resets_at: Some(9_000) });
-        assert_eq!(until(&trouble), NOW + 7_300, "a warning is no limit");
+        failures.limited(&RateLimit { is_rejected: true, resets_at: Some(5_000) });
+        assert_eq!(until(&failures), 5_000_000);
+        failures.limited(&RateLimit { is_rejected: false, resets_at: Some(9_000) });
+        assert_eq!(until(&failures), NOW + 7_300, "a warning is no limit");
     }
 }

@@ -11,7 +11,7 @@ use forge_model::agent::{AgentModel, ProgramConfig};
 use serde_json::Value;
 
 use crate::{
-    AgentError, Detected, ProbePlace,
+    AgentError, Detected, ProbeFolder,
     json::{list, owned, text},
     probe::{self, Input, listen, talk},
     sign_in,
@@ -32,14 +32,14 @@ const TELLS_SIGN_IN: [u32; 3] = [2, 1, 330];
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Detected, AgentError> {
     let answer = listen(command(config, &program, place, &["--version"])).await?;
     let version = version_in(&answer.text());
     if answer.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
             program: program.to_string_lossy().into_owned(),
-            detail: format!("it does not tell its version: {}", answer.last_words()),
+            detail: format!("it did not report its version: {}", answer.last_words()),
         });
     }
     let told = match version.as_deref() {
@@ -64,7 +64,7 @@ pub(super) async fn detect(
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let args = [STREAMS, &["--no-session-persistence"]].concat();
     let mut response = None;
@@ -79,7 +79,7 @@ pub(super) async fn models(
     let answer = talk(command, &wire::initialize("models"), &mut hear).await?;
     let Some(response) = response else {
         return Err(AgentError::Protocol {
-            detail: format!("it does not answer a greeting: {}", answer.last_words()),
+            detail: format!("it did not answer the handshake: {}", answer.last_words()),
         });
     };
     let response = response.get("response").and_then(|it| it.get("response")).cloned().unwrap_or_default();
@@ -116,7 +116,7 @@ fn model(model: &Value) -> Option<AgentModel> {
     })
 }
 
-fn command(config: &ProgramConfig, program: &Path, place: &ProbePlace, args: &[&str]) -> Command {
+fn command(config: &ProgramConfig, program: &Path, place: &ProbeFolder, args: &[&str]) -> Command {
     let mut command = probe::command(config, program, place, PATIENCE).args(args);
     // The profile's own variables come after ours.
     let ours = ENVIRONMENT.iter().map(|(name, value)| (name.into(), value.into()));

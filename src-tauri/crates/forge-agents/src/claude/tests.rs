@@ -15,7 +15,7 @@ use forge_model::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{AgentError, RunEvent, play::damage};
+use crate::{AgentError, RunEvent, replay::damage};
 
 use super::{
     dialogue::{Brief, ClaudeDialogue},
@@ -25,7 +25,7 @@ use super::{
 
 const NOW: i64 = 1_800_000_000_000;
 
-type Play = crate::play::Play<ClaudeDialogue>;
+type Replay = crate::replay::Replay<ClaudeDialogue>;
 
 fn brief() -> Brief {
     Brief {
@@ -45,7 +45,7 @@ fn messages(sent: &[Value]) -> Vec<String> {
     messages.filter_map(|line| Some(line["uuid"].as_str()?.to_owned())).collect()
 }
 
-impl Play {
+impl Replay {
     fn new(brief: Brief) -> Self {
         Self::begin(ClaudeDialogue::new(brief).at(|| NOW)).with_stand_ins(messages)
     }
@@ -70,33 +70,33 @@ impl Play {
     }
 }
 
-fn played(lines: &str, brief: Brief) -> Play {
-    Play::new(brief).play(lines, |ask| panic!("asked {ask:?}"))
+fn replayed(lines: &str, brief: Brief) -> Replay {
+    Replay::new(brief).replay(lines, |ask| panic!("asked {ask:?}"))
 }
 
 #[test]
 fn a_whole_run_becomes_entries() {
-    let mut play = played(recordings::TOUR, brief());
-    assert!(play.is_over());
-    insta::assert_json_snapshot!(play.shown());
-    let said = play.said();
+    let mut replay = replayed(recordings::TOUR, brief());
+    assert!(replay.is_over());
+    insta::assert_json_snapshot!(replay.shown());
+    let said = replay.take_end();
     assert_eq!(said.result, Some(Ok(())));
     assert_eq!(said.summary.as_deref(), Some("It is done."));
     assert_eq!(said.session_id.as_deref(), Some("11111111-1111-4111-8111-111111111111"));
-    assert_eq!(play.sent.len(), 2, "a greeting and the prompt");
-    assert_eq!(play.sent[1]["message"]["content"][0]["text"], "Do the work.");
+    assert_eq!(replay.sent.len(), 2, "a greeting and the prompt");
+    assert_eq!(replay.sent[1]["message"]["content"][0]["text"], "Do the work.");
 }
 
 #[test]
 fn a_sub_agents_work_belongs_to_its_call() {
-    let play = played(recordings::SUBAGENT, brief());
-    let call = play.of(EntryKind::ToolCall).first().map(|entry| entry.id.clone());
-    let changes = play.of(EntryKind::FileChange);
+    let replay = replayed(recordings::SUBAGENT, brief());
+    let call = replay.of(EntryKind::ToolCall).first().map(|entry| entry.id.clone());
+    let changes = replay.of(EntryKind::FileChange);
     assert!(call.is_some() && !changes.is_empty());
     for change in changes {
         assert_eq!(change.parent_id, call, "{change:?}");
     }
-    let spoken = play.of(EntryKind::AssistantText);
+    let spoken = replay.of(EntryKind::AssistantText);
     assert_eq!(
         spoken.last().and_then(|entry| entry.parent_id.as_ref()),
         None,
@@ -107,26 +107,30 @@ fn a_sub_agents_work_belongs_to_its_call() {
 #[test]
 fn a_person_is_asked_and_the_answer_passed_on() {
     let asks = std::cell::RefCell::new(Vec::new());
-    let mut play = Play::new(Brief { permissions: PermissionMode::Ask, ..brief() });
-    play.lines(recordings::ASKED, |ask| {
+    let mut replay = Replay::new(Brief { permissions: PermissionMode::Ask, ..brief() });
+    replay.lines(recordings::ASKED, |ask| {
         asks.borrow_mut().push(json!({
             "kind": ask.kind, "title": ask.title, "detail": ask.detail, "options": ask.options,
         }));
         if ask.kind == ApprovalKind::FileChange && ask.title == "README.md" { "allow" } else { "refuse" }
     });
-    insta::assert_json_snapshot!(json!({ "asks": asks.into_inner(), "replies": play.replies() }));
-    let settled: Vec<_> = play.of(EntryKind::ApprovalResolved).iter().map(|entry| entry.status).collect();
+    insta::assert_json_snapshot!(json!({ "asks": asks.into_inner(), "replies": replay.replies() }));
+    let settled: Vec<_> = replay.of(EntryKind::ApprovalResolved).iter().map(|entry| entry.status).collect();
     let (yes, no) = (Some(EntryStatus::Completed), Some(EntryStatus::Declined));
     assert!(settled.contains(&yes) && settled.contains(&no), "{settled:?}");
-    let declined: Vec<_> =
-        play.of(EntryKind::FileChange).into_iter().filter(|it| it.status == no).map(|it| &it.body).collect();
+    let declined: Vec<_> = replay
+        .of(EntryKind::FileChange)
+        .into_iter()
+        .filter(|it| it.status == no)
+        .map(|it| &it.body)
+        .collect();
     assert_eq!(declined.len(), 1, "the second file: {declined:?}");
-    assert_eq!(declined[0]["reason"], "The user refused this. Go on without it.");
+    assert_eq!(declined[0]["reason"], "The user refused this. Continue without it.");
 }
 
 #[test]
 fn always_holds_for_the_session_and_never_lifts_the_guards() {
-    let mut play = Play::new(Brief { permissions: PermissionMode::Ask, ..brief() });
+    let mut replay = Replay::new(Brief { permissions: PermissionMode::Ask, ..brief() });
     let request = json!({ "type": "control_request", "request_id": "r", "request": {
         "subtype": "can_use_tool", "tool_name": "Bash", "input": { "command": "make\n  all" }, "tool_use_id": "t",
         "permission_suggestions": [
@@ -135,13 +139,13 @@ fn always_holds_for_the_session_and_never_lifts_the_guards() {
             { "type": "setMode", "mode": "bypassPermissions", "destination": "session" },
         ],
     } });
-    play.lines(&request.to_string(), |ask| {
+    replay.lines(&request.to_string(), |ask| {
         assert_eq!(ask.title, "make all");
         assert_eq!(ask.options[1].label, "Allow in this session: Bash(make *)");
         "always"
     });
     assert_eq!(
-        play.replies()[0]["updatedPermissions"],
+        replay.replies()[0]["updatedPermissions"],
         json!([{ "type": "addRules", "rules": [{ "toolName": "Bash", "ruleContent": "make *" }],
                  "behavior": "allow", "destination": "session" }])
     );
@@ -153,24 +157,24 @@ fn a_question_is_short_enough_to_be_stored() {
         "subtype": "can_use_tool", "tool_name": "Write", "tool_use_id": "t",
         "input": { "file_path": "/w/big", "content": "\u{e9}".repeat(100_000) },
     } });
-    let mut play = Play::new(brief());
-    play.lines(&request.to_string(), |ask| {
+    let mut replay = Replay::new(brief());
+    replay.lines(&request.to_string(), |ask| {
         let diff = ask.detail["diff"].as_str().unwrap_or_default();
         assert!((60_000..=65_536).contains(&diff.len()) && diff.ends_with('\u{2026}'), "{}", diff.len());
         "allow"
     });
-    let content = play.replies()[0]["updatedInput"]["content"].as_str().map(str::len);
+    let content = replay.replies()[0]["updatedInput"]["content"].as_str().map(str::len);
     assert_eq!(content, Some(200_000), "what is written stays whole");
 }
 
 #[test]
 fn a_question_of_the_model_is_answered() {
-    let mut play = Play::new(brief());
-    play.lines(recordings::QUESTION, |ask| {
+    let mut replay = Replay::new(brief());
+    replay.lines(recordings::QUESTION, |ask| {
         assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Question, "Which color?"));
         "1"
     });
-    assert_eq!(play.replies()[0]["updatedInput"]["answers"], json!({ "Which color?": "Blue" }));
+    assert_eq!(replay.replies()[0]["updatedInput"]["answers"], json!({ "Which color?": "Blue" }));
 }
 
 #[test]
@@ -180,50 +184,53 @@ fn several_questions_are_asked_one_by_one() {
         "subtype": "can_use_tool", "tool_name": "AskUserQuestion", "tool_use_id": "t",
         "input": { "questions": [question("One?"), question("Two?")] },
     } });
-    let mut play = Play::new(brief());
+    let mut replay = Replay::new(brief());
     let asked = |events: Vec<RunEvent>| {
         let ask = |event| if let RunEvent::Asked(ask) = event { Some(ask.id) } else { None };
         events.into_iter().filter_map(ask).collect::<Vec<_>>()
     };
-    assert_eq!(asked(play.line(&request.to_string())), ["r"]);
-    play.answer("r", "no such option", None);
-    assert!(play.replies().is_empty() && play.of(EntryKind::ApprovalRequest).len() == 1, "it still waits");
-    play.answer("r", "0", Some("but only once"));
-    assert_eq!(play.of(EntryKind::ApprovalRequest).len(), 2);
-    play.answer("r:1", "other", Some("neither"));
+    assert_eq!(asked(replay.line(&request.to_string())), ["r"]);
+    replay.answer("r", "no such option", None);
+    assert!(
+        replay.replies().is_empty() && replay.of(EntryKind::ApprovalRequest).len() == 1,
+        "it still waits"
+    );
+    replay.answer("r", "0", Some("but only once"));
+    assert_eq!(replay.of(EntryKind::ApprovalRequest).len(), 2);
+    replay.answer("r:1", "other", Some("neither"));
     let expected = json!({ "One?": "A (but only once)", "Two?": "neither" });
-    assert_eq!(play.replies()[0]["updatedInput"]["answers"], expected);
-    let waits = play.of(EntryKind::ApprovalRequest).len() - play.of(EntryKind::ApprovalResolved).len();
+    assert_eq!(replay.replies()[0]["updatedInput"]["answers"], expected);
+    let waits = replay.of(EntryKind::ApprovalRequest).len() - replay.of(EntryKind::ApprovalResolved).len();
     assert_eq!(waits, 0);
 }
 
 #[test]
 fn who_must_not_be_waited_for_is_refused_at_once() {
     for (permissions, what) in
-        [(PermissionMode::ReadOnly, "only read"), (PermissionMode::Unattended, "Nobody")]
+        [(PermissionMode::ReadOnly, "read-only"), (PermissionMode::Unattended, "No user")]
     {
-        let play = played(recordings::ASKED, Brief { permissions, ..brief() });
-        assert!(!play.replies().is_empty());
-        for reply in play.replies() {
+        let replay = replayed(recordings::ASKED, Brief { permissions, ..brief() });
+        assert!(!replay.replies().is_empty());
+        for reply in replay.replies() {
             assert_eq!(reply["behavior"], "deny");
             assert!(reply["message"].as_str().is_some_and(|it| it.contains(what)), "{reply}");
         }
     }
-    let play = played(recordings::QUESTION, Brief { permissions: PermissionMode::Unattended, ..brief() });
-    assert!(play.replies()[0]["message"].as_str().is_some_and(|it| it.contains("Decide yourself")));
+    let replay = replayed(recordings::QUESTION, Brief { permissions: PermissionMode::Unattended, ..brief() });
+    assert!(replay.replies()[0]["message"].as_str().is_some_and(|it| it.contains("Decide yourself")));
 }
 
 #[test]
 fn failures_are_typed() {
     for (lines, code) in recordings::FAILURES {
-        let mut play = played(lines, brief());
-        assert!(play.is_over());
-        assert!(play.of(EntryKind::AssistantText).iter().all(|it| it.body["text"] != Value::Null));
-        assert_eq!(play.error().map(|error| error.code()), Some(*code), "{lines}");
-        let ended = play.of(EntryKind::TurnEnded);
+        let mut replay = replayed(lines, brief());
+        assert!(replay.is_over());
+        assert!(replay.of(EntryKind::AssistantText).iter().all(|it| it.body["text"] != Value::Null));
+        assert_eq!(replay.error().map(|error| error.code()), Some(*code), "{lines}");
+        let ended = replay.of(EntryKind::TurnEnded);
         assert_eq!(ended[0].status, Some(EntryStatus::Failed));
     }
-    let mut limited = played(recordings::RATE_LIMITED, brief());
+    let mut limited = replayed(recordings::RATE_LIMITED, brief());
     let Some(AgentError::RateLimited { until_ms }) = limited.error() else { panic!("no limit") };
     let waits = until_ms - NOW;
     assert!((7_000..9_000).contains(&waits), "it was told to wait 7 s: {waits}");
@@ -232,67 +239,68 @@ fn failures_are_typed() {
 
 #[test]
 fn an_interrupted_command_is_cancelled() {
-    let mut play = Play::new(brief());
+    let mut replay = Replay::new(brief());
     for line in recordings::INTERRUPTED.lines() {
         if line.contains("still_queued") {
-            play.interrupt();
-            assert!(!play.is_over(), "its end is waited for");
-            assert_eq!(play.sent.last().map(|it| &it["request"]["subtype"]), Some(&json!("interrupt")));
+            replay.interrupt();
+            assert!(!replay.is_over(), "its end is waited for");
+            assert_eq!(replay.sent.last().map(|it| &it["request"]["subtype"]), Some(&json!("interrupt")));
         }
-        play.line(line);
+        replay.line(line);
     }
-    assert!(play.is_over());
-    assert_eq!(play.error(), Some(AgentError::Cancelled));
-    let commands = play.of(EntryKind::Command);
+    assert!(replay.is_over());
+    assert_eq!(replay.error(), Some(AgentError::Cancelled));
+    let commands = replay.of(EntryKind::Command);
     assert_eq!(commands.last().and_then(|it| it.status), Some(EntryStatus::Cancelled));
-    let used: Vec<_> = play.of(EntryKind::Usage).iter().map(|it| it.body["cost_micro_usd"].clone()).collect();
+    let used: Vec<_> =
+        replay.of(EntryKind::Usage).iter().map(|it| it.body["cost_micro_usd"].clone()).collect();
     assert_eq!(used, [json!(2440)], "the call before it was stopped is counted");
 }
 
 #[test]
 fn a_run_that_has_not_begun_stops_at_once() {
-    let mut play = Play::new(brief());
-    play.say("early", "And this.");
-    play.interrupt();
-    assert!(play.is_over() && play.messages().is_empty());
+    let mut replay = Replay::new(brief());
+    replay.say("early", "And this.");
+    replay.interrupt();
+    assert!(replay.is_over() && replay.messages().is_empty());
 }
 
 #[test]
 fn words_go_into_the_running_turn() {
-    let mut play = Play::new(brief());
+    let mut replay = Replay::new(brief());
     for line in recordings::STEERED.lines() {
-        if line.contains("{{1}}") && play.messages().len() == 1 {
-            play.say("s1", "Also this.");
-            assert!(play.heard().is_empty());
+        if line.contains("{{1}}") && replay.messages().len() == 1 {
+            replay.say("s1", "Also this.");
+            assert!(replay.heard().is_empty());
         }
-        play.line(line);
+        replay.line(line);
     }
-    assert_eq!(play.heard(), ["s1"]);
-    assert!(play.is_over());
-    assert_eq!(play.of(EntryKind::UserMessage)[0].body["text"], "Also this.");
+    assert_eq!(replay.heard(), ["s1"]);
+    assert!(replay.is_over());
+    assert_eq!(replay.of(EntryKind::UserMessage)[0].body["text"], "Also this.");
 }
 
 #[test]
 fn words_that_came_too_late_get_a_turn_of_their_own() {
-    let mut play = Play::new(brief());
-    play.say("early", "Also this.");
+    let mut replay = Replay::new(brief());
+    replay.say("early", "Also this.");
     let mut results = 0;
     for line in recordings::QUEUED.lines() {
-        if play.messages().len() == 2 {
-            play.say("late", "And this.");
+        if replay.messages().len() == 2 {
+            replay.say("late", "And this.");
         }
-        let was_over = play.is_over();
-        play.line(line);
+        let was_over = replay.is_over();
+        replay.line(line);
         if line.contains(r#""type":"result""#) {
             results += 1;
-            assert_eq!(play.is_over(), results == 2 || was_over);
+            assert_eq!(replay.is_over(), results == 2 || was_over);
         }
     }
-    assert_eq!((results, play.heard()), (2, vec!["early", "late"]));
+    assert_eq!((results, replay.heard()), (2, vec!["early", "late"]));
     let turns: Vec<_> =
-        play.entries.iter().filter(|it| it.1.kind == EntryKind::AssistantText).map(|it| it.0).collect();
+        replay.entries.iter().filter(|it| it.1.kind == EntryKind::AssistantText).map(|it| it.0).collect();
     assert_eq!(turns, [1, 2]);
-    assert_eq!(play.of(EntryKind::Usage).len(), 2);
+    assert_eq!(replay.of(EntryKind::Usage).len(), 2);
 }
 
 #[test]
@@ -305,21 +313,21 @@ fn a_reviewer_is_asked_for_its_verdict_once() {
                          "model_usage_since_last_result": {} })
     .to_string();
     let greeted = json!({ "type": "control_response", "response": { "request_id": "forge-1" } }).to_string();
-    let mut play = Play::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
+    let mut replay = Replay::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
     for line in [&greeted, &message("All is well."), &result] {
-        play.line(line);
+        replay.line(line);
     }
-    assert!(!play.is_over() && play.messages().len() == 2);
+    assert!(!replay.is_over() && replay.messages().len() == 2);
     for line in [&message("I have said what I think."), &result] {
-        play.line(line);
+        replay.line(line);
     }
-    assert!(play.is_over() && play.messages().len() == 2, "nobody is asked for ever");
+    assert!(replay.is_over() && replay.messages().len() == 2, "nobody is asked for ever");
 
-    let mut play = Play::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
+    let mut replay = Replay::new(Brief { role: ExecutionRole::Reviewer, ..brief() });
     for line in [&greeted, &message("Fine.\n\n===REVIEW: PASS==="), &result] {
-        play.line(line);
+        replay.line(line);
     }
-    assert!(play.is_over() && play.messages().len() == 1);
+    assert!(replay.is_over() && replay.messages().len() == 1);
 }
 
 #[test]
@@ -327,25 +335,25 @@ fn a_session_that_is_gone_is_noticed() {
     let line = json!({ "type": "result", "subtype": "error_during_execution", "is_error": true, "num_turns": 0,
                        "modelUsage": {}, "errors": ["No conversation found with session ID: x"] });
     for goes_on in [true, false] {
-        let mut play = played(&line.to_string(), Brief { goes_on, ..brief() });
-        assert_eq!(play.dialogue.is_lost(), goes_on);
-        assert_eq!(play.error().map(|error| error.code()), Some("protocol"));
+        let mut replay = replayed(&line.to_string(), Brief { goes_on, ..brief() });
+        assert_eq!(replay.dialogue.is_lost(), goes_on);
+        assert_eq!(replay.error().map(|error| error.code()), Some("protocol"));
     }
 }
 
 #[test]
 fn what_nobody_knows_is_kept_as_it_is() {
-    let mut play = Play::new(brief());
+    let mut replay = Replay::new(brief());
     for line in
         [r#"{"type":"brand_new","x":1}"#, r#"{"type":"system","subtype":"brand_new"}"#, "no json", "[1]"]
     {
-        play.line(line);
+        replay.line(line);
     }
-    let raw: Vec<_> = play.of(EntryKind::Raw).iter().map(|it| it.body.clone()).collect();
+    let raw: Vec<_> = replay.of(EntryKind::Raw).iter().map(|it| it.body.clone()).collect();
     assert_eq!(raw.len(), 4);
     assert_eq!((&raw[0]["x"], &raw[2]["text"]), (&json!(1), &json!("no json")));
-    play.line(r#"{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback"}}"#);
-    assert_eq!(play.sent.last().map(|it| &it["response"]["subtype"]), Some(&json!("error")));
+    replay.line(r#"{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback"}}"#);
+    assert_eq!(replay.sent.last().map(|it| &it["response"]["subtype"]), Some(&json!("error")));
 }
 
 proptest! {

@@ -166,7 +166,7 @@ fn command(rpc: &Value, params: &Value, context: &mut Context<'_>) -> Form {
         Some(_) | None => vec![json!("accept"), json!("cancel")],
     };
     let title = match (network, &line) {
-        (Some(host), _) => format!("Reach {host}"),
+        (Some(host), _) => format!("Connect to {host}"),
         (None, Some(line)) => line.clone(),
         (None, None) => "Run a command".to_owned(),
     };
@@ -235,7 +235,7 @@ fn decision_option(decision: &Value) -> Option<ApprovalOption> {
         "acceptWithExecpolicyAmendment" => {
             let words = of.get("execpolicy_amendment").and_then(Value::as_array)?;
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            let label = format!("Always allow what begins with `{}`", words.join(" "));
+            let label = format!("Always allow commands that begin with `{}`", words.join(" "));
             Some(option(name, label, ApprovalChoice::AllowAlways))
         }
         "applyNetworkPolicyAmendment" => {
@@ -272,7 +272,7 @@ fn permissions(rpc: &Value, params: &Value, context: &mut Context<'_>) -> Form {
     let ask = Ask {
         id: context.name(),
         kind: ApprovalKind::Permission,
-        title: reason.unwrap_or("Get more rights").to_owned(),
+        title: reason.unwrap_or("Get more permissions").to_owned(),
         detail,
         options: vec![
             option("accept", "Allow", ApprovalChoice::AllowOnce),
@@ -292,7 +292,7 @@ fn user_input(rpc: &Value, params: &Value, context: &mut Context<'_>) -> Form {
         let flag = |name: &str| question.get(name).and_then(Value::as_bool).unwrap_or_default();
         if flag("isSecret") {
             // Answers are stored, and secrets are not to be.
-            unaskable = Some("It asks for a secret; those are given to the program itself.");
+            unaskable = Some("The agent asks for a secret. Enter secrets in the program itself.");
         }
         let (mut options, mut choices) = (Vec::new(), Vec::new());
         for (at, offered) in list(question, "options").iter().enumerate() {
@@ -322,7 +322,7 @@ fn user_input(rpc: &Value, params: &Value, context: &mut Context<'_>) -> Form {
         });
     }
     if questions.is_empty() {
-        unaskable = Some("It asks nothing.");
+        unaskable = Some("The question is empty.");
     }
     Form { rpc: rpc.clone(), questions, answers: Map::new(), make: Make::Answers, declined, unaskable }
 }
@@ -355,7 +355,7 @@ fn elicitation(rpc: &Value, params: &Value, context: &mut Context<'_>) -> Form {
                 choices.push(Choice::Note { is_text });
             }
         }
-        _ => unaskable = Some("It asks for a form that cannot be shown."),
+        _ => unaskable = Some("The agent asks for a form that Forge cannot show."),
     }
     options.push(option("decline", "Decline", ApprovalChoice::RejectOnce));
     choices.push(Choice::Result(declined.clone()));
@@ -365,7 +365,7 @@ fn elicitation(rpc: &Value, params: &Value, context: &mut Context<'_>) -> Form {
     let ask = Ask {
         id: context.name(),
         kind: if key.is_empty() { ApprovalKind::Tool } else { ApprovalKind::Question },
-        title: message.unwrap_or("A tool asks").to_owned(),
+        title: message.unwrap_or("A tool asks a question").to_owned(),
         detail: object([
             ("reason", text(params, "serverName").map(|server| json!(format!("Asked by {server}")))),
             ("input", text(params, "url").map(|url| json!(url))),

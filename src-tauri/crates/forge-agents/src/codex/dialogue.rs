@@ -32,7 +32,8 @@ use super::{
     wire::{self, Heard, Refusal, object},
 };
 use crate::{
-    AgentError, Dialogue, LimitKind, NewEntry, RunCommand, Said, Scene, SessionRequest, json::text, summary,
+    AgentError, Dialogue, DialogueContext, DialogueEnd, LimitKind, NewEntry, RunCommand, SessionRequest,
+    json::text, summary,
 };
 
 /// The longest line of a text under way that is shown, in bytes.
@@ -186,24 +187,24 @@ impl CodexDialogue {
         }
     }
 
-    fn ask_server(&mut self, method: &str, params: &Value, awaited: Awaited, scene: &mut Scene<'_>) {
+    fn ask_server(&mut self, method: &str, params: &Value, awaited: Awaited, cx: &mut DialogueContext<'_>) {
         self.last_id += 1;
-        scene.send(&wire::request(self.last_id, method, params));
+        cx.send(&wire::request(self.last_id, method, params));
         self.awaited.insert(self.last_id, awaited);
     }
 
-    fn finish(&mut self, result: Result<(), AgentError>, scene: &mut Scene<'_>) {
+    fn finish(&mut self, result: Result<(), AgentError>, cx: &mut DialogueContext<'_>) {
         self.counter.limited = match &result {
             Err(AgentError::RateLimited { .. }) => self.counter.limited,
             Ok(()) | Err(_) => 0,
         };
         self.result.get_or_insert(result);
-        scene.end();
+        cx.end();
     }
 
     // Opening.
 
-    fn open_thread(&mut self, session: &SessionRequest, scene: &mut Scene<'_>) {
+    fn open_thread(&mut self, session: &SessionRequest, cx: &mut DialogueContext<'_>) {
         let permissions = self.permissions();
         let effort = self.plan.effort.as_ref().map(|effort| json!({ "model_reasoning_effort": effort }));
         let mut params = object([
@@ -222,14 +223,14 @@ impl CodexDialogue {
             }
         };
         self.goes_on = *session != SessionRequest::New;
-        self.ask_server(method, &params, Awaited::Thread, scene);
+        self.ask_server(method, &params, Awaited::Thread, cx);
     }
 
-    fn opened(&mut self, result: &Value, scene: &mut Scene<'_>) {
+    fn opened(&mut self, result: &Value, cx: &mut DialogueContext<'_>) {
         let thread = result.get("thread").unwrap_or(&Value::Null);
         let Some(id) = text(thread, "id").map(str::to_owned) else {
             let detail = "its thread has no id".to_owned();
-            return self.finish(Err(AgentError::Protocol { detail }), scene);
+            return self.finish(Err(AgentError::Protocol { detail }), cx);
         };
         if let Some(model) = text(result, "model").or_else(|| text(thread, "model")) {
             self.model = model.to_owned();
@@ -243,113 +244,116 @@ impl CodexDialogue {
             ("version", text(thread, "cliVersion").map(|version| json!(version))),
             ("forked_from", text(thread, "forkedFromId").map(|from| json!(from))),
         ]);
-        scene.log(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body));
-        scene.session(&id, Some(&self.model));
+        cx.log(NewEntry::new(EntryKind::SessionStarted, "session".to_owned(), body));
+        cx.session(&id, Some(&self.model));
         self.thread = Some(id);
         if self.stopping {
-            return self.finish(Err(AgentError::Cancelled), scene);
+            return self.finish(Err(AgentError::Cancelled), cx);
         }
         if self.plan.role == ExecutionRole::Reviewer && self.goes_on {
-            self.start_review(scene);
+            self.start_review(cx);
         } else {
             let prompt = self.plan.prompt.clone();
-            self.start_turn(&prompt, TurnKind::Ordinary, scene);
+            self.start_turn(&prompt, TurnKind::Ordinary, cx);
         }
     }
 
-    fn lost(&mut self, refusal: &Refusal, scene: &mut Scene<'_>) {
-        let text = format!(
-            "The earlier conversation is not there any more ({}): a new one begins.",
-            refusal.message
-        );
-        scene.notice("session_lost", &text);
-        self.open_thread(&SessionRequest::New, scene);
+    fn lost(&mut self, refusal: &Refusal, cx: &mut DialogueContext<'_>) {
+        let text = format!("The earlier session no longer exists ({}). A new one starts.", refusal.message);
+        cx.notice("session_lost", &text);
+        self.open_thread(&SessionRequest::New, cx);
     }
 
     // Words.
 
     /// Tells the running turn what waits, when it takes words.
-    fn steer(&mut self, scene: &mut Scene<'_>) {
+    fn steer(&mut self, cx: &mut DialogueContext<'_>) {
         let Some(Turn { id: Some(id), kind: TurnKind::Ordinary, .. }) = &self.turn else { return };
         let (thread, turn) = (self.thread.clone(), id.clone());
         for (say, words) in std::mem::take(&mut self.says) {
             let params = json!({
                 "threadId": thread, "input": wire::input(&words), "expectedTurnId": turn,
             });
-            self.ask_server("turn/steer", &params, Awaited::Steer(say), scene);
+            self.ask_server("turn/steer", &params, Awaited::Steer(say), cx);
         }
     }
 
     // What the server says.
 
-    fn answered(&mut self, id: u64, result: Result<Value, Refusal>, scene: &mut Scene<'_>) -> bool {
+    fn answered(&mut self, id: u64, result: Result<Value, Refusal>, cx: &mut DialogueContext<'_>) -> bool {
         let Some(awaited) = self.awaited.remove(&id) else { return false };
         match (awaited, result) {
             (Awaited::Hello, Ok(_)) => {
-                scene.send(&wire::notification("initialized"));
+                cx.send(&wire::notification("initialized"));
                 let session = self.plan.session.clone();
-                self.open_thread(&session, scene);
+                self.open_thread(&session, cx);
             }
-            (Awaited::Thread, Ok(result)) => self.opened(&result, scene),
+            (Awaited::Thread, Ok(result)) => self.opened(&result, cx),
             (Awaited::Thread, Err(refusal)) if self.goes_on && !self.stopping => {
                 let (SessionRequest::Resume(id) | SessionRequest::Fork(id)) = &self.plan.session else {
                     return true;
                 };
                 // Errors have no code that tells a thread that is gone from one that is in use.
                 let params = json!({ "threadId": id, "includeTurns": false });
-                self.ask_server("thread/read", &params, Awaited::Probe(refusal), scene);
+                self.ask_server("thread/read", &params, Awaited::Probe(refusal), cx);
             }
-            (Awaited::Probe(_), Err(refusal)) if !self.stopping => self.lost(&refusal, scene),
+            (Awaited::Probe(_), Err(refusal)) if !self.stopping => self.lost(&refusal, cx),
             (Awaited::Hello | Awaited::Thread | Awaited::Probe(_), Err(refusal))
             | (Awaited::Probe(refusal), Ok(_)) => {
-                self.finish(Err(AgentError::Protocol { detail: refusal.message }), scene);
+                self.finish(Err(AgentError::Protocol { detail: refusal.message }), cx);
             }
-            (Awaited::Turn, result) => self.turn_taken(result, scene),
+            (Awaited::Turn, result) => self.turn_taken(result, cx),
             (Awaited::Steer(say), Ok(_)) => {
                 if let Some(say) = say {
-                    scene.heard(&say);
+                    cx.heard(&say);
                 }
             }
             (Awaited::Steer(_), Err(refusal)) => {
-                let text = format!("The agent did not take a message: {}.", refusal.message);
-                scene.notice("message_not_taken", &text);
+                let text = format!("The agent did not accept a message: {}.", refusal.message);
+                cx.notice("message_not_taken", &text);
             }
             // Its end is told by the turn; when there is none any more, what it left is still to be ended.
             (Awaited::Interrupt, Ok(_)) => {}
-            (Awaited::Interrupt, Err(_)) => self.clean(scene),
+            (Awaited::Interrupt, Err(_)) => self.clean(cx),
             (Awaited::Clean, _) => {
                 let result = self.result.clone().unwrap_or(Err(AgentError::Cancelled));
-                self.finish(result, scene);
+                self.finish(result, cx);
             }
         }
         true
     }
 
     /// Something that it tells. False when nobody knows it.
-    fn noticed(&mut self, method: &str, params: &Value, raw_offset: u64, scene: &mut Scene<'_>) -> bool {
+    fn noticed(
+        &mut self,
+        method: &str,
+        params: &Value,
+        raw_offset: u64,
+        cx: &mut DialogueContext<'_>,
+    ) -> bool {
         let is_ours = self.is_ours(params);
         match method {
-            "item/started" => return self.item(params, false, raw_offset, scene),
-            "item/completed" => return self.item(params, true, raw_offset, scene),
-            "item/agentMessage/delta" | "item/plan/delta" if is_ours => self.writes(params, scene),
-            "turn/completed" if is_ours => self.turn_over(params, scene),
-            "turn/plan/updated" if is_ours => scene.log_at(entries::plan(params), raw_offset),
-            "thread/tokenUsage/updated" => self.used(params, raw_offset, scene),
+            "item/started" => return self.item(params, false, raw_offset, cx),
+            "item/completed" => return self.item(params, true, raw_offset, cx),
+            "item/agentMessage/delta" | "item/plan/delta" if is_ours => self.writes(params, cx),
+            "turn/completed" if is_ours => self.turn_over(params, cx),
+            "turn/plan/updated" if is_ours => cx.log_at(entries::plan(params), raw_offset),
+            "thread/tokenUsage/updated" => self.used(params, raw_offset, cx),
             "serverRequest/resolved" => {
-                self.resolved(params.get("requestId").unwrap_or(&Value::Null), scene);
+                self.resolved(params.get("requestId").unwrap_or(&Value::Null), cx);
             }
             "account/rateLimits/updated" => {
                 self.limits = params.get("rateLimits").filter(|limits| says_something(limits)).cloned();
             }
-            "error" => self.error(params, raw_offset, scene),
+            "error" => self.error(params, raw_offset, cx),
             "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => {
                 let words = text(params, "message").or_else(|| text(params, "summary")).unwrap_or_default();
                 let more = text(params, "details").map(|more| format!(": {more}")).unwrap_or_default();
-                notice_at("warning", &format!("{words}{more}"), raw_offset, scene);
+                notice_at("warning", &format!("{words}{more}"), raw_offset, cx);
             }
             "model/rerouted" if is_ours => {
                 let to = text(params, "toModel").unwrap_or_default();
-                notice_at("model_rerouted", &format!("Another model answers: {to}."), raw_offset, scene);
+                notice_at("model_rerouted", &format!("Another model answers: {to}."), raw_offset, cx);
                 to.clone_into(&mut self.model);
             }
             "thread/settings/updated" if is_ours => {
@@ -365,49 +369,49 @@ impl CodexDialogue {
 }
 
 impl Dialogue for CodexDialogue {
-    fn begin(&mut self, scene: &mut Scene<'_>) {
-        self.ask_server("initialize", &wire::hello(), Awaited::Hello, scene);
+    fn begin(&mut self, cx: &mut DialogueContext<'_>) {
+        self.ask_server("initialize", &wire::hello(), Awaited::Hello, cx);
     }
 
-    fn hear(&mut self, line: &[u8], raw_offset: u64, scene: &mut Scene<'_>) {
+    fn hear(&mut self, line: &[u8], raw_offset: u64, cx: &mut DialogueContext<'_>) {
         let is_known = match wire::read(line) {
-            Some(Heard::Answer { id, result }) => self.answered(id, result, scene),
-            Some(Heard::Request { id, method, params }) => self.requested(&id, &method, &params, scene),
-            Some(Heard::Notification { method, params }) => self.noticed(&method, &params, raw_offset, scene),
+            Some(Heard::Answer { id, result }) => self.answered(id, result, cx),
+            Some(Heard::Request { id, method, params }) => self.requested(&id, &method, &params, cx),
+            Some(Heard::Notification { method, params }) => self.noticed(&method, &params, raw_offset, cx),
             Some(Heard::Piece) => true,
             None => false,
         };
         if !is_known {
-            scene.log_raw(line, raw_offset);
+            cx.log_raw(line, raw_offset);
         }
     }
 
-    fn command(&mut self, command: RunCommand, scene: &mut Scene<'_>) {
+    fn command(&mut self, command: RunCommand, cx: &mut DialogueContext<'_>) {
         match command {
             RunCommand::Say { id, text } => {
                 self.says.push_back((Some(id), text));
-                self.steer(scene);
+                self.steer(cx);
             }
-            RunCommand::Answer { ask, option, note } => self.answer(&ask, &option, note.as_deref(), scene),
+            RunCommand::Answer { ask, option, note } => self.answer(&ask, &option, note.as_deref(), cx),
         }
     }
 
-    fn interrupt(&mut self, scene: &mut Scene<'_>) {
+    fn interrupt(&mut self, cx: &mut DialogueContext<'_>) {
         self.stopping = true;
         let opens = self
             .awaited
             .values()
             .any(|awaited| matches!(awaited, Awaited::Hello | Awaited::Thread | Awaited::Probe(_)));
         match (&self.turn, opens) {
-            (Some(_), _) => self.interrupt_turn(scene),
+            (Some(_), _) => self.interrupt_turn(cx),
             // Nothing has begun that would have to be stopped.
-            (None, true) => self.finish(Err(AgentError::Cancelled), scene),
-            (None, false) => self.clean(scene),
+            (None, true) => self.finish(Err(AgentError::Cancelled), cx),
+            (None, false) => self.clean(cx),
         }
     }
 
-    fn said(&mut self) -> Said {
-        Said {
+    fn take_end(&mut self) -> DialogueEnd {
+        DialogueEnd {
             result: self.result.clone(),
             session_id: self.thread.clone(),
             carry: self.thread.as_ref().map(|thread| self.counter.carry(thread)),
@@ -437,7 +441,7 @@ fn is_known(method: &str) -> bool {
 }
 
 /// Logs that Forge says something about the line that starts there.
-fn notice_at(code: &str, words: &str, raw_offset: u64, scene: &mut Scene<'_>) {
+fn notice_at(code: &str, words: &str, raw_offset: u64, cx: &mut DialogueContext<'_>) {
     let body = json!({ "text": words, "code": code });
-    scene.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
+    cx.log_at(NewEntry::new(EntryKind::Notice, String::new(), body), raw_offset);
 }

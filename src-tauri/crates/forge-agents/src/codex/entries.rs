@@ -35,7 +35,7 @@ pub(super) fn told(item: &Value, done: bool, worktree: &Path) -> Option<Told> {
         "exitedReviewMode" => review(id, item, done, EntryStatus::Completed),
         "hookPrompt" => notice(id, done, "hook_prompt", &fragments(item)),
         "contextCompaction" => {
-            notice(id, done, "context_compacted", "The conversation was shortened to fit the model.")
+            notice(id, done, "context_compacted", "The conversation was compacted to fit the model.")
         }
         _ => tool(id, kind, item, status)?,
     };

@@ -6,13 +6,13 @@ use forge_model::{agent::PermissionMode, execution::ExecutionRole};
 use serde_json::{Value, json};
 
 use super::{CodexDialogue, Plan};
-use crate::{SessionRequest, fuzz::play};
+use crate::{SessionRequest, fuzz::feed};
 
 /// Plays bytes as what the program prints, to a run that the first byte chooses. Panics when an invariant breaks.
 #[doc(hidden)]
 pub fn fuzz_lines(bytes: &[u8]) {
     let (choice, lines) = bytes.split_first().map_or((0, bytes), |(first, rest)| (*first, rest));
-    play(&mut CodexDialogue::new(plan(choice)), lines, usize::from(choice), stays_closed);
+    feed(&mut CodexDialogue::new(plan(choice)), lines, usize::from(choice), stays_closed);
 }
 
 /// The sandbox is never opened.

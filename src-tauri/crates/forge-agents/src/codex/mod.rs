@@ -35,7 +35,7 @@ pub use dialogue::{CodexDialogue, Plan};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, ForgeMcp, Launch, ProbePlace, RunOutcome,
+    Adapter, AgentError, Capabilities, Control, Detected, ForgeMcp, Launch, ProbeFolder, RunOutcome,
     clock::now_ms, dialogue::converse, end::never_began, program, sign_in,
 };
 
@@ -62,12 +62,12 @@ impl Adapter for CodexAdapter {
         sign_in::CODEX.to_vec()
     }
 
-    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+    async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {
         let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
         probe::detect(&config, program, place).await
     }
 
-    async fn models(&self, config: &Value, place: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
+    async fn models(&self, config: &Value, place: &ProbeFolder) -> Result<Vec<AgentModel>, AgentError> {
         let (config, program) = program::named(config, Some(PROGRAM), &program::path_in(&place.variables))?;
         probe::models(&config, program, place).await
     }
@@ -117,7 +117,7 @@ fn prepare(launch: &Launch) -> Result<Prepared, AgentError> {
     if let Some(folder) = &temp {
         fs::create_dir_all(folder).map_err(|error| AgentError::Unavailable {
             program: PROGRAM.to_owned(),
-            detail: format!("no folder for its temporary files can be made: {error}"),
+            detail: format!("could not create its temporary folder: {error}"),
         })?;
         command = command.env("TMPDIR", folder);
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::wire::{self, Heard, Refusal, SERVER};
 use crate::{
-    AgentError, Detected, ProbePlace,
+    AgentError, Detected, ProbeFolder,
     json::{list, text},
     probe::{Input, command, listen, talk},
 };
@@ -26,13 +26,13 @@ const MOST_PAGES: usize = 20;
 pub(super) async fn detect(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Detected, AgentError> {
     let told = listen(command(config, &program, place, PATIENCE).arg("--version")).await?;
     if told.exit != Exit::Code(0) {
         return Err(AgentError::Unavailable {
             program: program.to_string_lossy().into_owned(),
-            detail: format!("it cannot tell its version: {}", told.last_words()),
+            detail: format!("it did not report its version: {}", told.last_words()),
         });
     }
     let version = told.text().split_whitespace().next_back().map(str::to_owned);
@@ -42,7 +42,7 @@ pub(super) async fn detect(
 
 /// Without a sign-in of its own it may still have a key of another provider: then nobody knows, and neither does
 /// anybody when it does not tell.
-async fn signed_in(config: &ProgramConfig, program: &Path, place: &ProbePlace) -> Option<bool> {
+async fn signed_in(config: &ProgramConfig, program: &Path, place: &ProbeFolder) -> Option<bool> {
     let status = listen(command(config, program, place, PATIENCE).args(["login", "status"])).await;
     if status.is_ok_and(|status| status.exit == Exit::Code(0)) {
         return Some(true);
@@ -64,7 +64,7 @@ async fn signed_in(config: &ProgramConfig, program: &Path, place: &ProbePlace) -
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
-    place: &ProbePlace,
+    place: &ProbeFolder,
 ) -> Result<Vec<AgentModel>, AgentError> {
     let page = |cursor: Option<&str>| cursor.map_or_else(|| json!({}), |cursor| json!({ "cursor": cursor }));
     let pages = ask(config, &program, place, "model/list", page).await?;
@@ -89,7 +89,7 @@ fn model(model: &Value) -> Option<AgentModel> {
 async fn ask(
     config: &ProgramConfig,
     program: &Path,
-    place: &ProbePlace,
+    place: &ProbeFolder,
     method: &'static str,
     params: fn(Option<&str>) -> Value,
 ) -> Result<Vec<Value>, AgentError> {

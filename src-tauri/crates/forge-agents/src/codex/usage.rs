@@ -133,13 +133,13 @@ pub(super) fn until(now_ms: i64, limits: Option<&Value>, any_window: bool, limit
         })
         .max_by(|a, b| a.0.min(100.0).total_cmp(&b.0.min(100.0)).then(a.1.cmp(&b.1)));
     if let Some((_, at_ms)) = told {
-        let how = "The usage limit's window begins anew then.".to_owned();
+        let how = "The usage limit resets then.".to_owned();
         return Until { at_ms, how, guessed: false };
     }
     let wait = FIRST_WAIT.saturating_mul(1_i64 << limited.min(10)).min(LONGEST_WAIT);
     Until {
         at_ms: now_ms.saturating_add(wait * 1000),
-        how: format!("The program did not tell until when: it is tried again in {wait} s."),
+        how: format!("The program gave no time; Forge retries in {wait} s."),
         guessed: true,
     }
 }

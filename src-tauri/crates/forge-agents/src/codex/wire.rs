@@ -89,7 +89,7 @@ pub(super) fn answer(id: &Value, result: &Value) -> Value {
 
 /// The answer to a request that is not served.
 pub(super) fn not_served(id: &Value, method: &str) -> Value {
-    json!({ "id": id, "error": { "code": -32601, "message": format!("`{method}` is not served here") } })
+    json!({ "id": id, "error": { "code": -32601, "message": format!("`{method}` is not supported") } })
 }
 
 /// The parameters of `initialize`. Background terminals are ended by an experimental method.

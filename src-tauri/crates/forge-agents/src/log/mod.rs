@@ -42,16 +42,16 @@ pub const MAX_INLINE_TEXT: usize = 64 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The id could leave the folder, or is no file name.
-    #[error("failed to open log `{0}`: not a log id (letters, digits, `-`, `_` and `.`)")]
+    #[error("could not open log `{0}`: not a log id (letters, digits, `-`, `_` and `.`)")]
     BadId(String),
     /// There is no such log.
-    #[error("failed to open log `{0}`: there is none")]
+    #[error("could not open log `{0}`: it does not exist")]
     NotFound(String),
     /// Another writer, perhaps of another engine, has it open.
-    #[error("failed to open log `{0}`: it is being written by another process")]
+    #[error("could not open log `{0}`: another process is writing it")]
     InUse(String),
     /// There is no such text.
-    #[error("failed to read the text of entry {seq} of log `{log_id}`: there is none")]
+    #[error("could not read the text of entry {seq} of log `{log_id}`: it does not exist")]
     NoBlob {
         /// The log.
         log_id: String,
@@ -59,7 +59,7 @@ pub enum LogError {
         seq: u64,
     },
     /// The system refused.
-    #[error("failed to {what} {}", path.display())]
+    #[error("could not {what} {}", path.display())]
     Io {
         /// What was tried.
         what: &'static str,

@@ -430,8 +430,8 @@ impl State {
             return;
         }
         let dropped = self.dropped;
-        let why = if self.capped { "the log was full" } else { "the disk refused them" };
-        let text = format!("{dropped} more entries were not kept: {why}.");
+        let why = if self.capped { "the log was full" } else { "the disk failed" };
+        let text = format!("{dropped} more entries were lost: {why}.");
         let body = json!({ "text": text, "code": "log_dropped", "dropped": dropped });
         self.put(shared, NewEntry::new(EntryKind::Notice, String::new(), body));
     }
@@ -473,7 +473,7 @@ impl Shared {
 
 fn cap_notice(cap_bytes: u64) -> NewEntry {
     let text = format!(
-        "The log is full ({} MiB). The agent runs on; what it says from here on is not kept.",
+        "The log is full ({} MiB). The agent keeps running, but its further output is not kept.",
         cap_bytes / (1024 * 1024)
     );
     let body = json!({ "text": text, "code": CAP_CODE, "cap_bytes": cap_bytes });

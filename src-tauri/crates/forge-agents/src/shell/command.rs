@@ -19,7 +19,7 @@ pub(super) fn parse(config: &Value) -> Result<ShellConfig, AgentError> {
     let config: ShellConfig = serde_json::from_value(config.clone())
         .map_err(|error| unusable(format!("its configuration is not valid: {error}")))?;
     if config.command.trim().is_empty() {
-        return Err(unusable("its configuration names no command".to_owned()));
+        return Err(unusable("its configuration has no command".to_owned()));
     }
     Ok(config)
 }
@@ -71,7 +71,7 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
     })
 }
 
-/// The program's path, by the `PATH` that the child gets.
+/// Resolves the program in the child's `PATH`.
 fn resolve(program: &str, path: &str) -> Result<PathBuf, AgentError> {
     if program.contains('/') {
         return Ok(PathBuf::from(program));
@@ -108,7 +108,7 @@ mod tests {
     fn names_what_is_wrong_with_a_profile() {
         let problem = |config: Value| parse(&config).expect_err("must be refused").to_string();
         assert!(problem(serde_json::json!({})).contains("missing field `command`"));
-        assert!(problem(serde_json::json!({ "command": " " })).contains("names no command"));
+        assert!(problem(serde_json::json!({ "command": " " })).contains("has no command"));
         assert!(problem(serde_json::json!({ "command": "x", "arg": 1 })).contains("unknown field `arg`"));
     }
 }

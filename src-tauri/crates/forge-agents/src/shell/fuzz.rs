@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Control, NewEntry,
     log::stays_short,
-    output::{Output, Sheet},
-    page::Page,
+    memory_log::MemoryLog,
+    output::{Output, RawLogSink},
 };
 
 /// Takes bytes as what a command prints, in pieces whose size the first byte chooses. Panics when an invariant
@@ -20,14 +20,14 @@ pub fn fuzz_lines(bytes: &[u8]) {
     // As it is read: at most 64 KiB, cut anywhere.
     let piece = 1_usize << (choice % 17);
     let (control, _handle, _events) = Control::new(CancellationToken::new());
-    let sheet = Sheet::Memory { page: Page::default(), raw_bytes: 0 };
+    let sheet = RawLogSink::Memory { log: MemoryLog::default(), raw_bytes: 0 };
     let mut output = Output::new(sheet, &control);
     printed.chunks(piece).for_each(|piece| output.take(Stream::Stdout, piece));
     output.finish();
-    let Sheet::Memory { page, .. } = output.log else { return };
+    let RawLogSink::Memory { log, .. } = output.log else { return };
     // What is said about a report has no place of its own in what was printed.
     let entries: Vec<NewEntry> =
-        page.entries.into_iter().map(|(_, entry)| entry).filter(|entry| entry.raw_offset.is_some()).collect();
+        log.entries.into_iter().map(|(_, entry)| entry).filter(|entry| entry.raw_offset.is_some()).collect();
     let starts = entries.iter().filter_map(|entry| entry.raw_offset);
     let starts: Vec<usize> = starts.filter_map(|at| usize::try_from(at).ok()).collect();
     assert_eq!(starts.first().copied(), (!printed.is_empty()).then_some(0), "its first bytes are lost");

@@ -24,10 +24,10 @@ use serde_json::{Value, json};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, NewEntry, ProbePlace,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, NewEntry, ProbeFolder,
     RunOutcome,
     end::{flush, not_run, note_end},
-    output::{Output, Sheet},
+    output::{Output, RawLogSink},
     program::path_in,
 };
 
@@ -50,11 +50,11 @@ impl Adapter for ShellAdapter {
         Vec::new()
     }
 
-    async fn detect(&self, config: &Value, place: &ProbePlace) -> Result<Detected, AgentError> {
+    async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {
         command::detect(config, &path_in(&place.variables))
     }
 
-    async fn models(&self, _: &Value, _: &ProbePlace) -> Result<Vec<AgentModel>, AgentError> {
+    async fn models(&self, _: &Value, _: &ProbeFolder) -> Result<Vec<AgentModel>, AgentError> {
         Ok(Vec::new())
     }
 
@@ -63,10 +63,10 @@ impl Adapter for ShellAdapter {
         let begun = Instant::now();
         let limits = launch.limits;
         log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
-        let mut output = Output::new(Sheet::Log(log.clone()), control);
+        let mut output = Output::new(RawLogSink::Log(log.clone()), control);
         let ran = run_watched(launch, &mut output, control).await;
         output.finish();
-        control.activity.settle();
+        control.activity.flush();
 
         let (result, finished) = match ran {
             Ok(ran) => (judge(&ran, &limits, &output, control), Some(ran.finished)),

@@ -345,7 +345,7 @@ async fn shows_the_last_activity_even_when_it_came_too_soon() {
 #[tokio::test]
 async fn finds_the_program_of_a_profile() {
     let folder = tempfile::tempdir().expect("a folder");
-    let place = ProbePlace::new(on_path("/usr/bin:/bin"), folder.path()).expect("a place");
+    let place = ProbeFolder::new(on_path("/usr/bin:/bin"), folder.path()).expect("a place");
     let detect = async |config: Value| ShellAdapter.detect(&config, &place).await;
     let found = detect(json!({ "command": "sh", "args": [] })).await.expect("sh");
     assert!(found.program.ends_with("sh") && found.program.is_absolute());

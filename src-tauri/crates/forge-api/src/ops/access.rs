@@ -10,9 +10,9 @@ use crate::{
 };
 
 input! {
-    /// What is to change about how other programs reach this Forge.
+    /// Changes to how other programs reach this Forge.
     pub struct UpdateDoors {
-        /// Whether the Model Context Protocol is served.
+        /// Whether MCP is served.
         #[serde(default)]
         pub mcp_enabled: Option<bool>,
     }
@@ -21,23 +21,23 @@ input! {
 answer! {
     /// How other programs reach this Forge.
     pub struct Doors {
-        /// The address of the API; null while nothing is served.
+        /// Address of the API; null while it is not served.
         pub url: Option<String>,
-        /// The address for MCP clients; null while the protocol is not served.
+        /// Address for MCP clients; null while MCP is not served.
         pub mcp_url: Option<String>,
-        /// Whether the Model Context Protocol is served, now or when something is.
+        /// Whether MCP is served while the API is.
         pub mcp_enabled: bool,
-        /// Whether it can be switched on: not in a Forge that was started with `--no-mcp`.
+        /// Whether MCP can be turned on; false if Forge was started with `--no-mcp`.
         pub mcp_allowed: bool,
         /// Whether requests must carry the token.
         pub auth: bool,
         /// The file with the token, readable by its owner alone.
         pub token_file: String,
-        /// What clients must be told, ready to be copied.
+        /// Configurations of clients, ready to copy.
         pub clients: Vec<ClientConfig>,
     }
 
-    /// The token that other programs send.
+    /// The access token for other programs.
     pub struct AccessToken {
         /// The token.
         pub token: String,

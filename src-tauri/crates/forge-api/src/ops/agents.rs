@@ -13,47 +13,47 @@ use crate::{Api, ApiError, input::nullable};
 input! {
     /// An agent profile to add.
     pub struct CreateAgent {
-        /// What people call it.
+        /// Display name.
         pub name: String,
-        /// How it is driven.
+        /// The adapter that starts and controls the program.
         pub adapter: AdapterKind,
-        /// The adapter's own configuration; for `shell`: `{command, args?, env?, wall_clock_seconds?, silence_seconds?}`.
+        /// Configuration of the adapter; for `shell`: `{command, args?, env?, wall_clock_seconds?, silence_seconds?}`.
         #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
-        /// The model it is asked to use.
+        /// The model to request.
         #[serde(default)]
         pub model: Option<String>,
-        /// How many of its executions may run at once; 1 when absent.
+        /// Maximum number of concurrent runs; 1 when absent.
         #[serde(default)]
         pub max_concurrent: Option<u32>,
     }
 
-    /// What is to change of an agent profile.
+    /// Changes to an agent profile.
     pub struct UpdateAgent {
         /// The profile.
         pub agent_id: AgentId,
-        /// What people call it.
+        /// Display name.
         #[serde(default)]
         pub name: Option<String>,
-        /// The adapter's own configuration.
+        /// Configuration of the adapter.
         #[serde(default)]
         #[specta(type = Option<specta_typescript::Unknown>)]
         pub config: Option<Value>,
-        /// The model; null takes it away.
+        /// The model; null removes it.
         #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<String>)]
         #[schemars(with = "Option<String>")]
         pub model: Option<Option<String>>,
-        /// How many of its executions may run at once.
+        /// Maximum number of concurrent runs.
         #[serde(default)]
         pub max_concurrent: Option<u32>,
     }
 
-    /// A program to look at, by a profile that need not be stored.
+    /// A program to detect, by a profile that need not be saved.
     pub struct ProbeAgent {
-        /// How it is driven.
+        /// The adapter that starts and controls the program.
         pub adapter: AdapterKind,
-        /// The adapter's own configuration.
+        /// Configuration of the adapter.
         #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
     }
@@ -70,59 +70,59 @@ answer! {
     pub struct AgentCheck {
         /// Whether it can be started.
         pub found: bool,
-        /// Where it is.
+        /// Path of the program.
         pub program: Option<String>,
-        /// Its version, when it tells one.
+        /// Version, if the program reports one.
         pub version: Option<String>,
-        /// Whether it is signed in, when that can be known.
+        /// Whether the program is signed in; null if unknown.
         pub signed_in: Option<bool>,
         /// Why it cannot be started.
         pub problem: Option<String>,
-        /// What to do about it.
+        /// Remedy.
         pub remedy: Option<String>,
     }
 }
 
 answer! {
-    /// A program that Forge knows how to drive.
+    /// A supported agent program.
     pub struct KnownAgent {
-        /// What people call it.
+        /// Display name.
         pub name: String,
-        /// How it is driven.
+        /// The adapter that starts and controls the program.
         pub adapter: AdapterKind,
-        /// The configuration of a profile for it.
+        /// Adapter configuration of a profile for the program.
         #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
-        /// Result of detecting it.
+        /// Result of detecting the program.
         pub check: AgentCheck,
-        /// The profiles that use it, by name.
+        /// Names of the profiles that use the program.
         pub profiles: Vec<String>,
     }
 
     /// The models that a program offers.
     pub struct AgentModels {
-        /// The models; empty when it cannot tell.
+        /// The models; empty if the program does not list them.
         pub models: Vec<AgentModel>,
-        /// Why they could not be asked for.
+        /// Why the models could not be listed.
         pub problem: Option<String>,
-        /// What to do about it.
+        /// Remedy.
         pub remedy: Option<String>,
     }
 
-    /// How a trial of an agent went.
+    /// Result of trying an agent.
     pub struct AgentTrial {
-        /// Whether it answered.
+        /// Whether the agent answered.
         pub ok: bool,
-        /// What it said.
+        /// The agent's answer.
         pub text: String,
-        /// Why it did not answer.
+        /// Why the agent did not answer.
         pub problem: Option<String>,
-        /// What to do about it.
+        /// Remedy.
         pub remedy: Option<String>,
-        /// From its start to its end.
+        /// Duration from start to end.
         #[specta(type = f64)]
         pub duration_ms: u64,
-        /// What it cost in micro-dollars, when that is known.
+        /// Cost in micro-dollars; null if unknown.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
     }

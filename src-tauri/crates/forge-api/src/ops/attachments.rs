@@ -15,20 +15,20 @@ use crate::{Api, ApiError};
 pub(crate) const MAX_BODY: usize = MAX_ATTACHMENT_BYTES as usize / 3 * 4 + 64 * 1024;
 
 input! {
-    /// A file by its id.
+    /// An attached file, by id.
     pub struct AttachmentPath {
         /// The file.
         pub attachment_id: AttachmentId,
     }
 
-    /// A file to be kept for the next message: its content, or where it lies on this machine.
+    /// A file to attach to the next message, by content or by path.
     pub struct AddAttachment {
         /// The task.
         pub task_id: TaskId,
-        /// Its name; that of `path` when absent.
+        /// File name; taken from `path` when absent.
         #[serde(default)]
         pub name: Option<String>,
-        /// Its content in base64, at most 10 MiB of it.
+        /// Content in base64, at most 10 MiB.
         #[serde(default)]
         pub data: Option<String>,
         /// An absolute path on the engine's machine; the file is copied.
@@ -51,7 +51,7 @@ pub(crate) async fn add(api: Api, _: Actor, new: AddAttachment) -> Result<Attach
         }
         (None, Some(path)) if path.is_absolute() => FileSource::Path(path),
         (None, Some(_)) => return Err(ApiError::invalid("path", "must be absolute")),
-        _ => return Err(ApiError::invalid("data", "either the content or a path is needed")),
+        _ => return Err(ApiError::invalid("data", "either `data` or `path` is required")),
     };
     Ok(api.engine().attach(&new.task_id, &name, source).await?)
 }

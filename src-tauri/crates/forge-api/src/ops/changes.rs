@@ -22,10 +22,10 @@ input! {
     pub struct ReadChanges {
         /// The task.
         pub task_id: TaskId,
-        /// Which part; everything when absent.
+        /// Which changes; all when absent.
         #[serde(default)]
         pub scope: Option<Scope>,
-        /// Of this file alone.
+        /// Only this file.
         #[serde(default)]
         pub path: Option<String>,
     }
@@ -37,21 +37,21 @@ answer! {
         /// The file.
         #[serde(flatten)]
         pub change: FileChange,
-        /// Its hunks, up to `next_start`.
+        /// The hunks, up to `next_start`.
         pub hunks: Vec<Hunk>,
-        /// Too large to be shown unasked; `hunks` is empty then.
+        /// Whether the file is too large to include; `hunks` is then empty.
         pub too_large: bool,
-        /// Some text was not UTF-8 and is shown with replacement characters.
+        /// Whether text that is not UTF-8 was replaced.
         pub lossy: bool,
-        /// The row where the rest begins, which `diff/file` gives; null when all is here.
+        /// First row that is missing here, for `diff/file`; null if complete.
         pub next_start: Option<u32>,
     }
 
-    /// What a task changes.
+    /// Changes of a task.
     pub struct Changes {
-        /// The commit that the changes are counted from.
+        /// The base commit of the diff.
         pub base: String,
-        /// The commit they are counted to; null when they run up to the files of the worktree.
+        /// The head commit of the diff; null if the diff ends at the files in the worktree.
         pub head: Option<String>,
         /// The changed files, by path.
         pub files: Vec<ChangedFile>,

@@ -15,30 +15,30 @@ input! {
         pub comment_id: CommentId,
     }
 
-    /// A draft to be made.
+    /// A draft comment to create.
     pub struct CreateComment {
         /// The task.
         pub task_id: TaskId,
         /// The file, from the root of the repository.
         pub path: String,
-        /// Which version of it; the one with the task's changes when absent.
+        /// Which version of the file; the changed one when absent.
         #[serde(default)]
         pub side: Option<DiffSide>,
-        /// The first line, from 1; the file as a whole when absent.
+        /// First line, from 1; the whole file when absent.
         #[serde(default)]
         pub line: Option<u32>,
-        /// The last line; the first when absent.
+        /// Last line; the first line when absent.
         #[serde(default)]
         pub last_line: Option<u32>,
-        /// What, Markdown.
+        /// Text of the comment, Markdown.
         pub text: String,
     }
 
-    /// What is to change about a comment.
+    /// Changes to a comment.
     pub struct UpdateComment {
         /// The comment.
         pub comment_id: CommentId,
-        /// Another text, of a draft.
+        /// New text; only for a draft.
         #[serde(default)]
         pub text: Option<String>,
         /// Whether the comment is resolved.

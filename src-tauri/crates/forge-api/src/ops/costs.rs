@@ -1,4 +1,4 @@
-//! What runs cost.
+//! Costs of runs.
 
 use forge_model::actor::Actor;
 use forge_model::cost::{CostAnomalyEntry, CostGroup, CostRow, CostSeries, CostSum, CostTotals};
@@ -9,12 +9,12 @@ use forge_model::time::Timestamp;
 use forge_store::table::ledger::CostFilter;
 
 use super::{Page, answer, input, limit};
-use crate::{Api, ApiError, paging::Stretch};
+use crate::{Api, ApiError, paging::PageRange};
 
 input! {
-    /// Runs of a time.
+    /// Runs of a period.
     pub struct CostsOf {
-        /// Of this project alone.
+        /// Only this project.
         #[serde(default)]
         pub project: Option<ProjectId>,
         /// Only runs that ended at or after this time.
@@ -25,12 +25,12 @@ input! {
         pub until: Option<Timestamp>,
     }
 
-    /// Sums of one kind over the runs of a time.
+    /// Sums of one kind over the runs of a period.
     pub struct CostsBy {
-        /// What a sum is for; days when absent.
+        /// What to group by; days when absent.
         #[serde(default)]
         pub by: CostGroup,
-        /// Of this project alone.
+        /// Only this project.
         #[serde(default)]
         pub project: Option<ProjectId>,
         /// Only runs that ended at or after this time.
@@ -41,9 +41,9 @@ input! {
         pub until: Option<Timestamp>,
     }
 
-    /// A page of the runs of a time.
+    /// A page of the runs of a period.
     pub struct ListCosts {
-        /// Of this project alone.
+        /// Only this project.
         #[serde(default)]
         pub project: Option<ProjectId>,
         /// Only runs that ended at or after this time.
@@ -52,7 +52,7 @@ input! {
         /// Only runs that ended before this time.
         #[serde(default)]
         pub until: Option<Timestamp>,
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
         /// Cursor from the previous page's `next_cursor`.
@@ -62,19 +62,19 @@ input! {
 
     /// Which anomalies to list.
     pub struct ListAnomalies {
-        /// Of this project alone.
+        /// Only this project.
         #[serde(default)]
         pub project: Option<ProjectId>,
-        /// Of this task alone.
+        /// Only this task.
         #[serde(default)]
         pub task_id: Option<TaskId>,
-        /// Found then or later.
+        /// Only anomalies found at or after this time.
         #[serde(default)]
         pub since: Option<Timestamp>,
-        /// Found before.
+        /// Only anomalies found before this time.
         #[serde(default)]
         pub until: Option<Timestamp>,
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
         /// Cursor from the previous page's `next_cursor`.
@@ -82,31 +82,31 @@ input! {
         pub cursor: Option<String>,
     }
 
-    /// Whose race to estimate.
+    /// The race to estimate.
     pub struct EstimateRace {
         /// The task.
         pub task_id: TaskId,
-        /// Names of strategies; those that would race when absent.
+        /// Names of strategies; those of the task when absent.
         #[serde(default)]
         pub strategies: Option<Vec<String>>,
     }
 
-    /// The race of a task that is not made yet.
+    /// The race of a task that does not exist yet.
     pub struct EstimateNewRace {
         /// The project.
         pub project_id: ProjectId,
-        /// Who is to race; as the project says when absent.
+        /// The strategies; the project's when absent.
         #[serde(default)]
         pub strategies: Option<Vec<Strategy>>,
     }
 }
 
 answer! {
-    /// A part of a table as comma-separated values.
+    /// A page of a table as comma-separated values.
     pub struct CsvPage {
-        /// Whole lines; on the first page the heads come first.
+        /// Complete lines; the first page begins with the header line.
         pub text: String,
-        /// Where the next page begins; null when this is the last.
+        /// Cursor of the next page; null on the last page.
         pub next_cursor: Option<String>,
     }
 }
@@ -161,9 +161,9 @@ pub(crate) async fn anomalies(
     _: Actor,
     list: ListAnomalies,
 ) -> Result<Page<CostAnomalyEntry>, ApiError> {
-    let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
+    let range = PageRange::asked(list.limit, list.cursor.as_deref())?;
     let filter = CostFilter { project: list.project, since: list.since, until: list.until };
-    Ok(stretch.of(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), stretch.reach()).await?))
+    Ok(range.of(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), range.reach()).await?))
 }
 
 pub(crate) async fn race_estimate(api: Api, _: Actor, of: EstimateRace) -> Result<RaceEstimate, ApiError> {

@@ -19,38 +19,38 @@ input! {
         pub execution_id: ExecutionId,
     }
 
-    /// A stretch of a log to read; without `after` and `before`, its end.
+    /// A page of a log; its end without `after` and `before`.
     pub struct ReadLog {
-        /// The run; or the `log_id` of a check, a hook or a set-up.
+        /// The run, or the `log_id` of a check, a hook or a setup command.
         pub execution_id: ExecutionId,
-        /// Entries after this one.
+        /// Only entries after this one.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub after: Option<u64>,
-        /// Entries before this one.
+        /// Only entries before this one.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub before: Option<u64>,
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
     }
 
-    /// A stretch of any log of a task to read; without `after` and `before`, its end.
+    /// A page of any log of a task; its end without `after` and `before`.
     pub struct ReadTaskLog {
         /// The task.
         pub task_id: TaskId,
-        /// The log: an execution's id, or the `log_id` of a check or a step.
+        /// The log: a run's id, or the `log_id` of a check or step.
         pub log_id: String,
-        /// Entries after this one.
+        /// Only entries after this one.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub after: Option<u64>,
-        /// Entries before this one.
+        /// Only entries before this one.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub before: Option<u64>,
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
     }
@@ -61,51 +61,51 @@ input! {
         pub task_id: TaskId,
         /// The log.
         pub log_id: String,
-        /// The entry that it belongs to.
+        /// The entry that the text belongs to.
         #[specta(type = f64)]
         pub seq: u64,
     }
 
-    /// Which questions of agents to list.
+    /// Which approvals to list.
     pub struct ListApprovals {
-        /// Of this task alone.
+        /// Only this task.
         #[serde(default)]
         pub task_id: Option<TaskId>,
-        /// Also those that were answered or expired.
+        /// Whether to include answered and expired approvals.
         #[serde(default)]
         pub all: Option<bool>,
     }
 
-    /// The answer to a question of an agent.
+    /// The answer to an approval.
     pub struct AnswerApproval {
-        /// The run that asks.
+        /// The run that asked.
         pub execution_id: ExecutionId,
-        /// The question.
+        /// The approval.
         pub approval_id: ApprovalId,
-        /// Which of its options.
+        /// The chosen option.
         pub option: String,
-        /// Words for the agent that go with it.
+        /// A message for the agent with the answer.
         #[serde(default)]
         pub note: Option<String>,
     }
 
-    /// Something to say to an agent.
+    /// A message to an agent.
     pub struct FollowUp {
-        /// The run that it is about.
+        /// The run.
         pub execution_id: ExecutionId,
-        /// What; may be empty when comments or files are sent.
+        /// The text; may be empty when comments or files are sent.
         pub message: String,
-        /// Whether the task's draft comments go along.
+        /// Whether to send the task's draft comments as well.
         #[serde(default)]
         pub with_comments: Option<bool>,
-        /// Files that go along, by their ids.
+        /// Ids of attached files to send.
         #[serde(default)]
         pub attachments: Option<Vec<AttachmentId>>,
-        /// Whether it is said to the running agent at once, where its program can be told; else, and where it cannot, it
-        /// waits for the end of the run.
+        /// Whether to deliver the message to the running agent at once, if its program supports that. Otherwise the
+        /// message is delivered after the run.
         #[serde(default)]
         pub at_once: Option<bool>,
-        /// What becomes of it when somebody changes the worktree now.
+        /// What to do while the worktree is in use.
         #[serde(default)]
         pub if_locked: Option<OnLock>,
     }

@@ -12,7 +12,7 @@ input! {
     pub struct FixPath {
         /// The fix.
         pub fix_id: String,
-        /// Its task; needed only where several tasks have the same fix of the same files.
+        /// The task; needed only if several tasks have the same fix for the same files.
         #[serde(default)]
         pub task_id: Option<TaskId>,
     }

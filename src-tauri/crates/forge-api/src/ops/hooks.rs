@@ -11,42 +11,42 @@ use super::{input, limit};
 use crate::{Api, ApiError};
 
 input! {
-    /// A lifecycle hook to try out.
+    /// A lifecycle hook to test.
     pub struct TestHook {
         /// The project.
         pub project_id: ProjectId,
-        /// The task whose worktree and facts it gets; the repository itself when absent.
+        /// The task whose worktree and facts the hook gets; the repository when absent.
         #[serde(default)]
         pub task_id: Option<TaskId>,
         /// The event.
         pub event: LifecycleEvent,
-        /// Its place in the event's list, from 0.
+        /// Index in the event's list, from 0.
         pub hook_index: u32,
-        /// The hook itself, when it is not saved yet.
+        /// The hook, if it is not saved yet.
         #[serde(default)]
         pub hook: Option<LifecycleHook>,
-        /// The name of its log, for a caller who wants to follow it while it runs.
+        /// Id for the hook's log, for a caller that follows it.
         #[serde(default)]
         pub log_id: Option<String>,
     }
 }
 
 input! {
-    /// A stretch of the log of a hook's test to read; without `after` and `before`, its end.
+    /// A page of the log of a hook test; its end without `after` and `before`.
     pub struct ReadHookTestLog {
         /// The project.
         pub project_id: ProjectId,
-        /// The log of a test in the repository itself; that of a task's is among the task's logs.
+        /// The log of a test in the repository. Logs of tests with a task are logs of that task.
         pub log_id: String,
-        /// Entries after this one.
+        /// Only entries after this one.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub after: Option<u64>,
-        /// Entries before this one.
+        /// Only entries before this one.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub before: Option<u64>,
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
     }

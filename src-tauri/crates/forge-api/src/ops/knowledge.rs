@@ -7,34 +7,34 @@ use forge_model::knowledge::Lesson;
 use forge_model::lesson::{LessonDraft, LessonStatus, LessonView};
 
 use super::{Page, input, limit};
-use crate::{Api, ApiError, paging::Stretch};
+use crate::{Api, ApiError, paging::PageRange};
 
 input! {
-    /// Which lessons of a project.
+    /// Which lessons to list.
     pub struct ListKnowledge {
         /// The project.
         pub project_id: ProjectId,
-        /// Those of one status; proposed ones and those that the branch keeps when absent.
+        /// Only lessons of this status; when absent, proposed ones and those on the branch.
         #[serde(default)]
         pub status: Option<LessonStatus>,
-        /// Where the page begins: `next_cursor` of the one before.
+        /// Cursor from the previous page's `next_cursor`.
         #[serde(default)]
         pub cursor: Option<String>,
-        /// At most this many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
     }
 
-    /// What to look for among the lessons of a project.
+    /// A search in the lessons of a project.
     pub struct SearchKnowledge {
         /// The project.
         pub project_id: ProjectId,
-        /// Words, each of them enough.
+        /// Search terms; a lesson matches if it has one of them.
         pub q: String,
-        /// At most this many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
-        /// Where the page begins: `next_cursor` of the one before.
+        /// Cursor from the previous page's `next_cursor`.
         #[serde(default)]
         pub cursor: Option<String>,
     }
@@ -43,28 +43,28 @@ input! {
     pub struct ProposeLesson {
         /// The project.
         pub project_id: ProjectId,
-        /// What it is about, 1 to 120 characters.
+        /// Title, 1 to 120 characters.
         pub title: String,
-        /// What was learned, Markdown of at most 8 KiB.
+        /// Text, Markdown of at most 8 KiB.
         pub body: String,
-        /// Files and folders that it is about.
+        /// Files and folders that the lesson applies to.
         #[serde(default)]
         pub paths: Option<Vec<String>>,
     }
 
-    /// A lesson to keep, as it was proposed or edited.
+    /// A lesson to accept, as proposed or edited.
     pub struct AcceptLesson {
         /// The project.
         pub project_id: ProjectId,
         /// The lesson.
         pub lesson_id: LessonId,
-        /// Another title.
+        /// New title.
         #[serde(default)]
         pub title: Option<String>,
-        /// Another text.
+        /// New text.
         #[serde(default)]
         pub body: Option<String>,
-        /// Other paths.
+        /// New paths.
         #[serde(default)]
         pub paths: Option<Vec<String>>,
     }
@@ -85,8 +85,8 @@ pub(crate) async fn list(api: Api, _: Actor, asked: ListKnowledge) -> Result<Pag
 }
 
 pub(crate) async fn search(api: Api, _: Actor, asked: SearchKnowledge) -> Result<Page<Lesson>, ApiError> {
-    let stretch = Stretch::asked(asked.limit, asked.cursor.as_deref())?;
-    Ok(stretch.of(api.engine().search_lessons(&asked.project_id, &asked.q, stretch.reach()).await?))
+    let range = PageRange::asked(asked.limit, asked.cursor.as_deref())?;
+    Ok(range.of(api.engine().search_lessons(&asked.project_id, &asked.q, range.reach()).await?))
 }
 
 pub(crate) async fn propose(api: Api, _: Actor, new: ProposeLesson) -> Result<LessonView, ApiError> {

@@ -20,17 +20,17 @@ input! {
         pub path: String,
     }
 
-    /// What of a pull request is sent to the agent.
+    /// Comments and checks of a pull request to send to the agent.
     pub struct SendNews {
         /// The task.
         pub task_id: TaskId,
         /// Ids of comments.
         #[serde(default)]
         pub comments: Vec<String>,
-        /// Names of checks that failed.
+        /// Names of failed checks.
         #[serde(default)]
         pub checks: Vec<String>,
-        /// What the person says to it.
+        /// A message of the user.
         #[serde(default)]
         pub message: Option<String>,
     }
@@ -39,23 +39,23 @@ input! {
     pub struct PutToken {
         /// The project.
         pub project_id: ProjectId,
-        /// The token; kept in the system's keychain alone.
+        /// The token; stored in the system's keychain only.
         pub token: String,
     }
 }
 
 answer! {
-    /// What a task's last merge conflicts in.
+    /// The conflict of a task's latest merge attempt.
     pub struct ConflictAnswer {
-        /// Null when none did.
+        /// The conflict; null if there is none.
         pub conflict: Option<Conflict>,
-        /// What became of it; null when there is none.
+        /// State of the conflict; null if there is none.
         pub standing: Option<ConflictStanding>,
     }
 
     /// A task's pull request.
     pub struct PullRequestAnswer {
-        /// Null when it has none.
+        /// The pull request; null if there is none.
         pub pull_request: Option<TaskPullRequest>,
     }
 }

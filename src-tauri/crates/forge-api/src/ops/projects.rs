@@ -15,52 +15,52 @@ use crate::{Api, ApiError};
 input! {
     /// A repository to add.
     pub struct CreateProject {
-        /// Its name; the folder's when absent.
+        /// Name; the folder's name when absent.
         #[serde(default)]
         pub name: Option<String>,
         /// The repository, or a folder in it.
         pub repo_path: String,
-        /// Where work is merged; found out when absent.
+        /// Branch that work is merged into; detected when absent.
         #[serde(default)]
         pub default_branch: Option<String>,
-        /// How finished work reaches the target.
+        /// How finished work reaches the target branch.
         #[serde(default)]
         pub work_mode: Option<WorkMode>,
-        /// Its workflow; the default one when absent.
+        /// Workflow; the default one when absent.
         #[serde(default)]
         #[specta(type = Option<specta_typescript::Unknown>)]
         pub workflow: Option<Value>,
-        /// What differs from the default settings.
+        /// Settings that differ from the defaults.
         #[serde(default)]
         #[specta(type = Option<specta_typescript::Unknown>)]
         pub settings: Option<Value>,
     }
 
-    /// A project by its id (or, where one is read, its name).
+    /// A project by id; reads also accept its name.
     pub struct ProjectPath {
         /// The project.
         pub project_id: ProjectId,
     }
 
-    /// A difference of the repository that a person has seen.
+    /// A difference of the repository's git configuration, as shown to a person.
     pub struct AcceptRepository {
         /// The project.
         pub project_id: ProjectId,
-        /// Names the difference.
+        /// Digest of the difference.
         pub digest: String,
     }
 
-    /// What is to change of a project.
+    /// Changes to a project.
     pub struct UpdateProject {
         /// The project.
         pub project_id: ProjectId,
         /// Its name.
         #[serde(default)]
         pub name: Option<String>,
-        /// Where work is merged.
+        /// Branch that work is merged into.
         #[serde(default)]
         pub default_branch: Option<String>,
-        /// How finished work reaches that branch; of tasks that are being merged already, from the next time on.
+        /// How finished work reaches that branch. Merges in progress are not affected.
         #[serde(default)]
         pub work_mode: Option<WorkMode>,
     }
@@ -69,7 +69,7 @@ input! {
     pub struct DeleteProject {
         /// The project.
         pub project_id: ProjectId,
-        /// Its name, repeated.
+        /// The project's name, as confirmation.
         pub confirm: String,
     }
 }
@@ -86,32 +86,32 @@ pub struct PatchSettings {
 }
 
 answer! {
-    /// Whether a repository still is as it was accepted.
+    /// Whether a repository's git configuration is as accepted.
     pub struct RepositoryState {
-        /// How it differs; nothing when it does not, or no agent has run there.
+        /// The difference; null if there is none, or if no agent has run there.
         pub difference: Option<RepositoryDifference>,
     }
 
     /// Settings with their provenance.
     pub struct SettingsView {
-        /// The settings in force.
+        /// The effective settings.
         pub settings: ProjectSettings,
-        /// What of them is the project's own; the rest are defaults.
+        /// The settings that the project overrides; the rest are defaults.
         #[specta(type = specta_typescript::Unknown)]
         pub own: Value,
     }
 
     /// A column of the board.
     pub struct Column {
-        /// What people read.
+        /// Display name.
         pub name: String,
-        /// The states shown in it.
+        /// The states that the column shows.
         pub states: Vec<String>,
         /// The state that a card dropped here goes to.
         pub drop_state: String,
-        /// Shown only when asked for.
+        /// Whether the column is hidden by default.
         pub hidden: bool,
-        /// How many tasks are in it.
+        /// Number of tasks in the column.
         pub count: u32,
     }
 

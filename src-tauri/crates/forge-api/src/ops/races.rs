@@ -10,13 +10,13 @@ use super::{Page, TaskPath, input};
 use crate::{Api, ApiError};
 
 input! {
-    /// Whose work is the task's.
+    /// The winner of a race.
     pub struct CrownEntry {
         /// The task.
         pub task_id: TaskId,
-        /// The name of the entry's strategy.
+        /// Name of the winning entry's strategy.
         pub strategy: String,
-        /// The task's version that the person saw; not compared when absent.
+        /// The task's version, as read; not compared when absent.
         #[serde(default)]
         pub version: Option<u32>,
     }
@@ -31,15 +31,15 @@ pub(crate) async fn last(api: Api, _: Actor, path: TaskPath) -> Result<Race, Api
     last.ok_or_else(|| ApiError::not_found(format!("task {} was never raced", path.task_id)))
 }
 
-pub(crate) async fn crown(api: Api, actor: Actor, crown: CrownEntry) -> Result<Race, ApiError> {
+pub(crate) async fn select_winner(api: Api, actor: Actor, input: CrownEntry) -> Result<Race, ApiError> {
     let request = ActionRequest {
         verb: Verb::Crown,
-        version: crown.version,
+        version: input.version,
         reason: None,
         message: None,
-        entry: Some(crown.strategy),
+        entry: Some(input.strategy),
         commit: None,
     };
-    api.engine().act_on(actor.clone(), &crown.task_id, request).await?;
-    last(api, actor, TaskPath { task_id: crown.task_id }).await
+    api.engine().act_on(actor.clone(), &input.task_id, request).await?;
+    last(api, actor, TaskPath { task_id: input.task_id }).await
 }

@@ -14,20 +14,20 @@ input! {
     pub struct DecideReview {
         /// The task.
         pub task_id: TaskId,
-        /// Why. With a rejection it goes to the agent, as comments do; both may be absent.
+        /// Reason. A rejection sends the reason and the comments to the agent; both may be absent.
         #[serde(default)]
         pub reason: Option<String>,
-        /// With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
-        /// one is refused with `work_changed_since_review`.
+        /// With an approval: the reviewed commit that the person saw, at least seven digits of it. If it is out of date,
+        /// the approval is refused with `work_changed_since_review`.
         #[serde(default)]
         pub commit: Option<String>,
-        /// With a rejection: comments on lines of the diff, besides the drafts that were made.
+        /// With a rejection: comments on lines of the diff, in addition to the drafts.
         #[serde(default)]
         pub comments: Vec<NewComment>,
-        /// The task's version that the person saw; not checked when absent.
+        /// The task's version, as read; not compared when absent.
         #[serde(default)]
         pub version: Option<u32>,
-        /// Whether the answer waits for what follows.
+        /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
     }
@@ -38,20 +38,20 @@ input! {
         pub task_id: TaskId,
         /// The gate's state.
         pub state: String,
-        /// Why. With a rejection it goes to the agent, as comments do; both may be absent.
+        /// Reason. A rejection sends the reason and the comments to the agent; both may be absent.
         #[serde(default)]
         pub reason: Option<String>,
-        /// With an approval: the reviewed commit that the person saw, in full or its first seven digits or more. Another
-        /// one is refused with `work_changed_since_review`.
+        /// With an approval: the reviewed commit that the person saw, at least seven digits of it. If it is out of date,
+        /// the approval is refused with `work_changed_since_review`.
         #[serde(default)]
         pub commit: Option<String>,
-        /// With a rejection: comments on lines of the diff, besides the drafts that were made.
+        /// With a rejection: comments on lines of the diff, in addition to the drafts.
         #[serde(default)]
         pub comments: Vec<NewComment>,
-        /// The task's version that the person saw; not checked when absent.
+        /// The task's version, as read; not compared when absent.
         #[serde(default)]
         pub version: Option<u32>,
-        /// Whether the answer waits for what follows.
+        /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
     }

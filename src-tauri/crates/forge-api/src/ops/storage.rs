@@ -11,41 +11,41 @@ use crate::{Api, ApiError};
 answer! {
     /// Why the database takes no writes.
     pub struct StorageProblem {
-        /// The kind of trouble.
+        /// Kind of the problem.
         pub trouble: StorageTrouble,
-        /// The reason in the database's or the system's words.
+        /// Message of the database or the system.
         pub detail: String,
-        /// What a person can do.
+        /// Remedy.
         pub remedy: String,
-        /// Since when.
+        /// Start of the problem.
         pub since: Timestamp,
     }
 
     /// The state of the database and its disk.
     pub struct StorageStatus {
-        /// Whether writes succeed, as last seen.
+        /// Whether the last write succeeded.
         pub writable: bool,
-        /// Why they fail; null while they succeed.
+        /// Why writes fail; null while they succeed.
         pub problem: Option<StorageProblem>,
-        /// Free bytes on the disk of the data folder; null where the system does not say.
+        /// Free bytes on the disk of the data folder; null if unknown.
         #[specta(type = Option<f64>)]
         pub free_bytes: Option<u64>,
-        /// All bytes of that disk.
+        /// Size of that disk in bytes.
         #[specta(type = Option<f64>)]
         pub total_bytes: Option<u64>,
         /// Whether little space is left: less than 1 GiB or 2 % of the disk.
         pub low: bool,
         /// The copy that the next start restores.
         pub restore_pending: Option<String>,
-        /// Why the last start did not restore the chosen copy; null when it did, or another one was chosen since.
+        /// Why the last start could not restore the chosen copy; null if it did, or if another copy was chosen since.
         pub restore_failed: Option<String>,
         /// How long old data is kept.
         pub retention: Retention,
-        /// Deletions of more than half of something, which wait for a person.
+        /// Deletions of more than half of something, which wait for confirmation.
         pub questions: Vec<RetentionQuestion>,
     }
 
-    /// What Forge's own data takes on the disk, measured when it is asked for.
+    /// Disk usage of Forge's own data, measured on request.
     pub struct StorageUsage {
         /// The size of the database with its write-ahead log.
         #[specta(type = f64)]
@@ -60,28 +60,28 @@ answer! {
         pub events: u32,
     }
 
-    /// A copy that is restored when Forge is started again.
+    /// A copy that the next start restores.
     pub struct BackupRestore {
         /// The copy.
         pub backup: Backup,
-        /// Always true: a database that is in use is not replaced.
+        /// Always true: a database in use is not replaced.
         pub restart_required: bool,
     }
 }
 
 input! {
-    /// What is to change about storage.
+    /// Changes to storage.
     pub struct UpdateStorage {
-        /// How long old data is kept; what is left out takes its default.
+        /// How long old data is kept; absent fields take their defaults.
         #[serde(default)]
         pub retention: Option<Retention>,
     }
 
-    /// What a person says to a deletion.
+    /// The answer to a deletion that waits for confirmation.
     pub struct AnswerQuestion {
-        /// Which: a question's `kind`.
+        /// The question's `kind`.
         pub kind: String,
-        /// Whether it is done.
+        /// Whether to delete.
         pub answer: RetentionAnswer,
     }
 

@@ -14,33 +14,33 @@ use super::{Empty, answer, holder};
 use crate::{Api, ApiError};
 
 answer! {
-    /// What this Forge is.
+    /// Version and data folder of this Forge.
     pub struct Meta {
-        /// Its version.
+        /// Version of Forge.
         pub version: String,
-        /// Where it keeps its data.
+        /// The data folder.
         pub data_dir: String,
-        /// The version of the git program it uses.
+        /// Version of the git program.
         pub git_version: String,
     }
 
-    /// One thing that was looked at.
+    /// Result of one check of this machine.
     pub struct DoctorFinding {
-        /// What.
+        /// What was checked.
         pub subject: String,
-        /// Whether it is in order.
+        /// Whether the check passed.
         pub ok: bool,
-        /// What was seen.
+        /// Detail of the result.
         pub detail: String,
-        /// What to do, when it is not.
+        /// Remedy, if the check failed.
         pub remedy: Option<String>,
     }
 
-    /// How this machine is.
+    /// Result of checking this machine.
     pub struct Doctor {
-        /// Whether everything is in order.
+        /// Whether all checks passed.
         pub ok: bool,
-        /// What was looked at.
+        /// The results.
         pub findings: Vec<DoctorFinding>,
     }
 }
@@ -76,7 +76,7 @@ fn disk(api: &Api) -> DoctorFinding {
     let space = api.engine().disk_space();
     let low = space.is_some_and(|space| is_low(space.free, space.total));
     let detail = space.map_or_else(
-        || "the system does not say how much space is left".to_owned(),
+        || "free space unknown".to_owned(),
         |space| format!("{} MiB of {} MiB free", space.free / MIB, space.total / MIB),
     );
     let remedy = low.then(|| "Free some space: Forge stops writing when the disk is full.".to_owned());
@@ -86,8 +86,8 @@ fn disk(api: &Api) -> DoctorFinding {
 async fn backups(api: &Api) -> Result<DoctorFinding, ApiError> {
     let newest = api.engine().database_backups().await?.into_iter().next();
     let mut detail = newest.map_or_else(
-        || "none yet; one is made each day while Forge runs".to_owned(),
-        |backup| format!("the newest is {}, of {}", backup.name, backup.created_at),
+        || "none yet; Forge makes one each day while it runs".to_owned(),
+        |backup| format!("newest: {}, from {}", backup.name, backup.created_at),
     );
     if let Some(failure) = api.engine().backup_failure() {
         detail = format!("{detail}; the last daily copy failed: {failure}");
@@ -135,7 +135,7 @@ pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiEr
             ok: there,
             detail: project.repo_path,
             remedy: (!there)
-                .then(|| "The repository is gone: put it back, or remove the project.".to_owned()),
+                .then(|| "The repository is missing. Put it back, or remove the project.".to_owned()),
         });
     }
     for agent in engine.agents().await? {

@@ -15,20 +15,20 @@ use forge_model::time::Timestamp;
 use forge_model::transition::Transition;
 
 use super::{Before, Done, OnLock, Page, TaskAndReview, TaskPath, Wait, answer, holder, input, limit};
-use crate::{Api, ApiError, input::nullable, paging::Stretch};
+use crate::{Api, ApiError, input::nullable, paging::PageRange};
 
 input! {
     /// A list of tasks to read.
     pub struct ListTasks {
         /// The project.
         pub project_id: ProjectId,
-        /// Only those in one of these states.
+        /// Only tasks in one of these states.
         #[serde(default)]
         pub status: Option<Vec<String>>,
         /// Filter: substring of title, description or number.
         #[serde(default)]
         pub q: Option<String>,
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
         /// Cursor from the previous page's `next_cursor`.
@@ -36,43 +36,43 @@ input! {
         pub cursor: Option<String>,
     }
 
-    /// A task to make.
+    /// A task to create.
     pub struct CreateTask {
         /// The project.
         pub project_id: ProjectId,
-        /// One line.
+        /// Title, one line.
         pub title: String,
         /// Markdown.
         #[serde(default)]
         pub description: Option<String>,
-        /// Higher goes first.
+        /// Priority; higher runs first.
         #[serde(default)]
         pub priority: Option<i32>,
-        /// Checks on top of the project's.
+        /// Checks that override the project's.
         #[serde(default)]
         pub review_config: Option<ReviewConfig>,
-        /// Merging on top of the project's.
+        /// Merge settings that override the project's.
         #[serde(default)]
         pub merge_config: Option<MergeConfig>,
-        /// Its own limits.
+        /// Limits of the task.
         #[serde(default)]
         pub task_state_config: Option<TaskStateConfig>,
-        /// Its race, on top of the project's.
+        /// Race settings that override the project's.
         #[serde(default)]
         pub race: Option<TaskRace>,
-        /// Who holds which role: an agent's id or `"user"`.
+        /// Roles and their holders: an agent's id or `"user"`.
         #[serde(default)]
         pub roles: Option<BTreeMap<String, Option<String>>>,
-        /// What must be done before it.
+        /// Tasks that this one depends on.
         #[serde(default)]
         pub depends_on: Option<Vec<TaskId>>,
-        /// The task it is part of.
+        /// Parent task.
         #[serde(default)]
         pub parent_id: Option<TaskId>,
-        /// Where it works, when it is a part; in a worktree of its own when absent.
+        /// Where a subtask works; in its own worktree when absent.
         #[serde(default)]
         pub execution_mode: Option<ExecutionMode>,
-        /// Its turn among its parent's ordered parts; the last one when absent.
+        /// Position among the parent's ordered subtasks; last when absent.
         #[serde(default)]
         pub subtask_order: Option<u32>,
     }
@@ -85,53 +85,53 @@ input! {
         pub number: u32,
     }
 
-    /// What is to change of a task.
+    /// Changes to a task.
     pub struct UpdateTask {
         /// The task.
         pub task_id: TaskId,
-        /// The version that was read.
+        /// The task's version, as read.
         pub version: u32,
-        /// One line.
+        /// Title, one line.
         #[serde(default)]
         pub title: Option<String>,
-        /// Markdown; null takes it away.
+        /// Description, Markdown; null removes it.
         #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<String>)]
         #[schemars(with = "Option<String>")]
         pub description: Option<Option<String>>,
-        /// Higher goes first.
+        /// Priority; higher runs first.
         #[serde(default)]
         pub priority: Option<i32>,
-        /// Checks; null leaves them to the project.
+        /// Checks; null uses the project's.
         #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<ReviewConfig>)]
         #[schemars(with = "Option<ReviewConfig>")]
         pub review_config: Option<Option<ReviewConfig>>,
-        /// Merging; null leaves it to the project.
+        /// Merge settings; null uses the project's.
         #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<MergeConfig>)]
         #[schemars(with = "Option<MergeConfig>")]
         pub merge_config: Option<Option<MergeConfig>>,
-        /// Its own limits; null leaves them to the workflow.
+        /// Limits of the task; null uses the workflow's.
         #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<TaskStateConfig>)]
         #[schemars(with = "Option<TaskStateConfig>")]
         pub task_state_config: Option<Option<TaskStateConfig>>,
-        /// Its race; null takes it back.
+        /// Race settings; null removes them.
         #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
         #[specta(type = Option<TaskRace>)]
         #[schemars(with = "Option<TaskRace>")]
         pub race: Option<Option<TaskRace>>,
-        /// Its turn among its parent's ordered parts.
+        /// Position among the parent's ordered subtasks.
         #[serde(default)]
         pub subtask_order: Option<u32>,
     }
 
-    /// A task to remove.
+    /// A task to delete.
     pub struct DeleteTask {
         /// The task.
         pub task_id: TaskId,
-        /// The version that was read.
+        /// The task's version, as read.
         #[serde(default)]
         pub version: Option<u32>,
     }
@@ -142,12 +142,12 @@ input! {
         pub task_id: TaskId,
         /// An agent's id, or `"user"`.
         pub agent_id: String,
-        /// The version that was read.
+        /// The task's version, as read.
         pub version: u32,
-        /// Whether to wait for a busy agent; yes when absent.
+        /// Whether to queue if the agent is busy; true when absent.
         #[serde(default)]
         pub queue: Option<bool>,
-        /// What becomes of it when somebody changes the worktree now.
+        /// What to do while the worktree is in use.
         #[serde(default)]
         pub if_locked: Option<OnLock>,
     }
@@ -158,15 +158,15 @@ input! {
         pub task_id: TaskId,
         /// The state.
         pub to: String,
-        /// The version that was read.
+        /// The task's version, as read.
         pub version: u32,
         /// Why.
         #[serde(default)]
         pub reason: Option<String>,
-        /// Whether the answer waits for what follows.
+        /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
-        /// What becomes of it when somebody changes the worktree now.
+        /// What to do while the worktree is in use.
         #[serde(default)]
         pub if_locked: Option<OnLock>,
     }
@@ -175,74 +175,74 @@ input! {
     pub struct MoveTask {
         /// The task.
         pub task_id: TaskId,
-        /// The state; its own to change only the place.
+        /// The state; the current one to change only the position.
         pub to: String,
-        /// Above this task.
+        /// Place the card above this task.
         #[serde(default)]
         pub before_id: Option<TaskId>,
-        /// Below this task.
+        /// Place the card below this task.
         #[serde(default)]
         pub after_id: Option<TaskId>,
-        /// The version that was read.
+        /// The task's version, as read.
         pub version: u32,
         /// Why.
         #[serde(default)]
         pub reason: Option<String>,
-        /// Whether the answer waits for what follows.
+        /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
     }
 
-    /// An offer to take.
+    /// An action to perform.
     pub struct TakeOffer {
         /// The task.
         pub task_id: TaskId,
-        /// Which.
+        /// The action's `verb`.
         pub verb: Verb,
-        /// The version that was read.
+        /// The task's version, as read.
         pub version: u32,
-        /// Why, for those that ask.
+        /// Reason, for actions that ask for one.
         #[serde(default)]
         pub reason: Option<String>,
-        /// What to tell the agent, for those that ask.
+        /// Message to the agent, for actions that ask for one.
         #[serde(default)]
         pub message: Option<String>,
-        /// Which entry of the race, for those that ask.
+        /// Entry of the race, for actions that ask for one.
         #[serde(default)]
         pub entry: Option<String>,
-        /// With `approve`: the reviewed commit that the person saw, in full or its first seven digits or more. Another
-        /// one is refused with `work_changed_since_review`.
+        /// With `approve`: the reviewed commit that the person saw, at least seven digits of it. If it is out of date,
+        /// the approval is refused with `work_changed_since_review`.
         #[serde(default)]
         pub commit: Option<String>,
-        /// Whether the answer waits for what follows.
+        /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
     }
 
-    /// A role to give.
+    /// A role to assign.
     pub struct AssignRole {
         /// The task.
         pub task_id: TaskId,
         /// The role.
         pub role: String,
-        /// An agent's id, `"user"`, or null for nobody.
+        /// An agent's id, `"user"`, or null to clear the role.
         pub holder: Option<String>,
-        /// The version that was read.
+        /// The task's version, as read.
         #[serde(default)]
         pub version: Option<u32>,
     }
 
     /// A dependency.
     pub struct Dependency {
-        /// The task that waits.
+        /// The dependent task.
         pub task_id: TaskId,
-        /// The task it waits for.
+        /// The task that it depends on.
         pub depends_on: TaskId,
     }
 
-    /// How much of a list to read.
+    /// A page of a list.
     pub struct Limited {
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
         /// Cursor from the previous page's `next_cursor`.
@@ -262,13 +262,13 @@ input! {
 }
 
 answer! {
-    /// A task's plan as it stands.
+    /// A task's plan.
     pub struct PlanView {
-        /// Markdown; empty when nothing has been written.
+        /// Markdown; empty if there is no plan yet.
         pub text: String,
-        /// Its file.
+        /// Path of the plan's file.
         pub path: String,
-        /// When it was last written.
+        /// Time of the last change.
         pub written_at: Option<Timestamp>,
     }
 
@@ -276,7 +276,7 @@ answer! {
     pub struct Prompt {
         /// The text.
         pub text: String,
-        /// What it is made of, in order; together they are the text.
+        /// Sections of the text, in order.
         pub layers: Vec<Layer>,
     }
 }
@@ -445,6 +445,6 @@ pub(crate) async fn prompt_preview(api: Api, _: Actor, path: TaskPath) -> Result
 }
 
 pub(crate) async fn attention(api: Api, _: Actor, list: Limited) -> Result<Page<Task>, ApiError> {
-    let stretch = Stretch::asked(list.limit, list.cursor.as_deref())?;
-    Ok(stretch.of(api.engine().attention(stretch.reach()).await?))
+    let range = PageRange::asked(list.limit, list.cursor.as_deref())?;
+    Ok(range.of(api.engine().attention(range.reach()).await?))
 }

@@ -9,20 +9,20 @@ use super::{Done, Page, TaskPath, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 input! {
-    /// A repository that is no project yet.
+    /// A repository that is not a project yet.
     pub struct CheckFolder {
         /// The repository, or a folder in it.
         pub repo_path: String,
-        /// The branch whose files are looked at; found out when absent.
+        /// The branch whose files are examined; detected when absent.
         #[serde(default)]
         pub default_branch: Option<String>,
     }
 
-    /// Offered checks to put in force.
+    /// Suggested checks to add.
     pub struct TakeChecks {
         /// The project.
         pub project_id: ProjectId,
-        /// The commands, in the order in which they are to run.
+        /// The commands, in the order in which they run.
         pub commands: Vec<String>,
     }
 }

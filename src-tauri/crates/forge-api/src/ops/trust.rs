@@ -8,24 +8,24 @@ use super::input;
 use crate::{Api, ApiError};
 
 input! {
-    /// Whose startup files.
+    /// Which startup files to show.
     pub struct TrustPath {
         /// The project.
         pub project_id: ProjectId,
-        /// The task whose branch and worktree are looked at; the branch that tasks start on, and the tasks that wait for
-        /// trust, when absent.
+        /// The task whose branch and worktree are examined. When absent: the branch that tasks start on, and the tasks
+        /// that wait for trust.
         #[serde(default)]
         pub task_id: Option<TaskId>,
     }
 
-    /// Contents that a person has looked at.
+    /// Startup files to trust, as shown to a person.
     pub struct TrustFiles {
         /// The project.
         pub project_id: ProjectId,
-        /// The task that they were shown for.
+        /// The task that the files were shown for.
         #[serde(default)]
         pub task_id: Option<TaskId>,
-        /// The contents, by their hashes.
+        /// Hashes of the contents.
         pub files: Vec<TrustedContent>,
     }
 }

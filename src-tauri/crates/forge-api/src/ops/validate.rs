@@ -17,10 +17,10 @@ input! {
         /// The run.
         #[serde(default)]
         pub run_id: Option<String>,
-        /// The project that keeps them; the one whose repository or worktree has `cwd` when absent.
+        /// The project; the one whose repository or worktree contains `cwd` when absent.
         #[serde(rename = "project_id", default)]
         pub project_id: Option<ProjectId>,
-        /// The absolute path of a folder of the project; `FORGE_CWD`, else the program's own folder when absent.
+        /// Absolute path of a folder in the project; when absent, `FORGE_CWD` or the program's current folder.
         #[serde(default)]
         pub cwd: Option<String>,
     }
@@ -28,19 +28,19 @@ input! {
     /// Which calls and verdicts to list.
     #[serde(rename_all = "camelCase")]
     pub struct LogOf {
-        /// Of this run alone.
+        /// Only this run.
         #[serde(default)]
         pub run_id: Option<String>,
-        /// Of this module alone.
+        /// Only this module.
         #[serde(default)]
         pub module_id: Option<String>,
-        /// How many, 1 to 200; 50 when absent.
+        /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
-        /// The project that keeps them; the one whose repository or worktree has `cwd` when absent.
+        /// The project; the one whose repository or worktree contains `cwd` when absent.
         #[serde(rename = "project_id", default)]
         pub project_id: Option<ProjectId>,
-        /// The absolute path of a folder of the project; `FORGE_CWD`, else the program's own folder when absent.
+        /// Absolute path of a folder in the project; when absent, `FORGE_CWD` or the program's current folder.
         #[serde(default)]
         pub cwd: Option<String>,
     }

@@ -11,15 +11,15 @@ use serde_json::{Map, Value};
 use super::{Empty, Page, answer, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
-/// A definition to put in force: the definition itself, or under `workflow`, or as JSON text under `text`.
+/// A workflow to use: the definition itself, or under `workflow`, or as JSON text under `text`.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, specta::Type, schemars::JsonSchema)]
 pub struct PutWorkflow {
     /// The project.
     pub project_id: ProjectId,
-    /// The project's version that was read; not checked when absent.
+    /// The project's version, as read; not compared when absent.
     #[serde(default)]
     pub version: Option<u32>,
-    /// The definition as JSON text; its syntax errors have a line and a column.
+    /// The definition as JSON text; syntax errors are reported with line and column.
     #[serde(default)]
     pub text: Option<String>,
     /// The definition.
@@ -33,12 +33,12 @@ pub struct PutWorkflow {
 }
 
 input! {
-    /// A definition to look over.
+    /// A definition to validate.
     pub struct CheckWorkflow {
-        /// As JSON text.
+        /// The definition as JSON text.
         #[serde(default)]
         pub text: Option<String>,
-        /// As a value.
+        /// The definition as a JSON value.
         #[serde(default)]
         #[specta(type = Option<specta_typescript::Unknown>)]
         pub workflow: Option<Value>,
@@ -46,11 +46,11 @@ input! {
 }
 
 answer! {
-    /// Where a person may move a task from a state.
+    /// The states to which a person may move a task.
     pub struct Moves {
         /// The state.
         pub from: String,
-        /// Where to.
+        /// The target states.
         pub to: Vec<String>,
     }
 
@@ -60,37 +60,37 @@ answer! {
         pub workflow: Workflow,
         /// The moves that a person may make.
         pub moves: Vec<Moves>,
-        /// The states that start an agent when they are entered.
+        /// The states that start an agent on entry.
         pub dispatching: Vec<String>,
         /// The role whose holder does the work.
         pub work_role: Option<String>,
-        /// The role that a claim fills: that of the first step of work.
+        /// The role that a claim assigns: the one of the first working state.
         pub claim_role: Option<String>,
-        /// Where it is defined.
+        /// Source of the definition.
         pub source: WorkflowSource,
-        /// Where in the repository it was read.
+        /// Path of the definition in the repository.
         pub origin: Option<WorkflowOrigin>,
-        /// The project's version, to be sent back with a change.
+        /// The project's version, to send with a change.
         pub version: u32,
     }
 
-    /// What was found on looking a definition over.
+    /// Result of validating a definition.
     pub struct WorkflowReport {
-        /// Everything wrong with it; empty when it can be put in force.
+        /// All problems; empty if the definition is valid.
         pub findings: Vec<Finding>,
-        /// What was added to it.
+        /// What normalization added.
         pub notes: Vec<String>,
-        /// The definition as it would be in force.
+        /// The normalized definition.
         pub workflow: Option<Workflow>,
     }
 
-    /// A definition that comes with Forge.
+    /// A workflow that ships with Forge.
     pub struct Preset {
-        /// Its key.
+        /// Key of the preset.
         pub name: String,
-        /// What people read.
+        /// Display name.
         pub title: String,
-        /// What it is good for.
+        /// Description of its purpose.
         pub about: String,
         /// The definition.
         pub workflow: Workflow,
@@ -115,7 +115,7 @@ pub(crate) async fn check(api: Api, _: Actor, check: CheckWorkflow) -> Result<Wo
         (Some(text), _) => NewDefinition::Text(text),
         (None, Some(workflow)) => NewDefinition::Value(workflow),
         (None, None) => {
-            return Err(ApiError::invalid("text", "give the definition, as `text` or as `workflow`"));
+            return Err(ApiError::invalid("text", "pass the definition as `text` or as `workflow`"));
         }
     };
     let found = api.engine().check_workflow(definition);

@@ -21,7 +21,7 @@ const MAX_ROWS: u32 = 20_000;
 /// Unchanged lines around a change, unless asked otherwise.
 const CONTEXT: u32 = 3;
 
-/// Which part of a task's changes is looked at.
+/// Which of a task's changes to show.
 #[derive(
     Debug,
     Clone,
@@ -36,14 +36,14 @@ const CONTEXT: u32 = 3;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Everything since it left the target, committed or not.
+    /// All changes since the branch point, committed or not.
     #[default]
     Task,
-    /// What is not committed.
+    /// Uncommitted changes.
     Uncommitted,
-    /// What the latest run did.
+    /// Changes of the latest run.
     Turn,
-    /// What changed since the last review.
+    /// Changes since the last review.
     SinceReview,
 }
 
@@ -59,7 +59,7 @@ impl From<Scope> for DiffRequest {
 }
 
 input! {
-    /// A backup to put back.
+    /// A backup to restore.
     pub struct RestoreBackup {
         /// The task.
         pub task_id: TaskId,
@@ -69,17 +69,17 @@ input! {
 
     /// A folder that belongs to no task.
     pub struct OrphanPath {
-        /// Its path, as listed.
+        /// Path of the folder, as listed.
         pub path: String,
     }
 
-    /// A folder that becomes the worktree of a new task.
+    /// An orphaned folder that becomes the worktree of a new task.
     pub struct AdoptOrphan {
-        /// Its path, as listed.
+        /// Path of the folder, as listed.
         pub path: String,
         /// The project of the new task.
         pub project_id: ProjectId,
-        /// The new task's title; the branch's name when absent.
+        /// Title of the new task; the branch's name when absent.
         #[serde(default)]
         pub title: Option<String>,
     }
@@ -88,7 +88,7 @@ input! {
     pub struct ReadDiff {
         /// The task.
         pub task_id: TaskId,
-        /// Which part; everything when absent.
+        /// Which changes; all when absent.
         #[serde(default)]
         pub scope: Option<Scope>,
     }
@@ -97,7 +97,7 @@ input! {
     pub struct ReadFileDiff {
         /// The task.
         pub task_id: TaskId,
-        /// Which part; everything when absent.
+        /// Which changes; all when absent.
         #[serde(default)]
         pub scope: Option<Scope>,
         /// The file.
@@ -105,28 +105,28 @@ input! {
         /// The first row; 0 when absent.
         #[serde(default)]
         pub start: Option<u32>,
-        /// How many rows; 2000 when absent.
+        /// Number of rows; 2000 when absent.
         #[serde(default)]
         #[schemars(range(min = 1, max = 20_000))]
         pub limit: Option<u32>,
         /// Unchanged lines around a change; 3 when absent.
         #[serde(default)]
         pub context: Option<u32>,
-        /// Whether a very large file is shown all the same.
+        /// Whether to show a very large file anyway.
         #[serde(default)]
         pub force: Option<bool>,
     }
 
-    /// One side of a changed file to be shown as a picture.
+    /// One side of a changed file, to show as an image.
     pub struct ReadPreview {
         /// The task.
         pub task_id: TaskId,
-        /// Which part; everything when absent.
+        /// Which changes; all when absent.
         #[serde(default)]
         pub scope: Option<Scope>,
         /// The file.
         pub path: String,
-        /// Before or after.
+        /// The side: before or after.
         pub side: DiffSide,
     }
 }

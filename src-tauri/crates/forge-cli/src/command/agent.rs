@@ -28,7 +28,7 @@ pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
             let page = at.call(AgentList, Empty {}).await?;
             let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
             let text = if rows.is_empty() {
-                "No agent yet. Add one: forge agent add NAME --command COMMAND".to_owned()
+                "No agents. Add one with `forge agent add NAME --command COMMAND`.".to_owned()
             } else {
                 table(&["ID", "NAME", "RUNNING", "COMMAND"], &rows)
             };
@@ -53,7 +53,7 @@ fn variables(pairs: &[String]) -> Result<Map<String, Value>, CliError> {
         .map(|pair| match pair.split_once('=') {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), Value::from(value))),
             _ => Err(CliError::Usage {
-                message: format!("`{pair}` is not a variable"),
+                message: format!("`{pair}` is not NAME=VALUE"),
                 hint: "Write it as NAME=VALUE.",
             }),
         })

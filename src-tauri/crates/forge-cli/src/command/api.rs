@@ -22,7 +22,7 @@ pub(crate) struct Call {
 pub(crate) async fn run(at: &At, call: Call) -> Result<Answer, CliError> {
     let operation = operations().iter().find(|operation| operation.name == call.operation);
     let operation = operation.ok_or_else(|| CliError::NotFound {
-        message: format!("there is no operation `{}`", call.operation),
+        message: format!("no operation `{}`", call.operation),
         hint: "`forge api` lists them.",
     })?;
     let mut input = input(call.input.as_deref())?;
@@ -58,7 +58,7 @@ fn input(given: Option<&str>) -> Result<Map<String, Value>, CliError> {
     };
     serde_json::from_str(text).map_err(|error| CliError::Usage {
         message: format!("the input is not a JSON object: {error}"),
-        hint: "Write it as '{\"field\": value}', or give `-` and pipe it in.",
+        hint: "Write it as '{\"field\": value}', or pass `-` and pipe it in.",
     })
 }
 

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What to do after a copy was chosen while Forge runs.
-const RESTART: &str = "The copy is restored when Forge is started again.";
+const RESTART: &str = "The next start of Forge restores the copy.";
 
 pub(crate) async fn run(
     common: Common,
@@ -56,7 +56,8 @@ pub(crate) async fn run(
         }
         args::Backup::Restore { name } => {
             let restored = Engine::restore_folder(&data_dir, &name).await.map_err(failed)?;
-            let text = format!("Restored {}. The former files are in the folder `set-aside`.", restored.name);
+            let text =
+                format!("Restored {}. The replaced files are in the folder `set-aside`.", restored.name);
             Ok(Answer::new(json!({ "backup": value(&restored)?, "restart_required": false }), text))
         }
     }
@@ -67,7 +68,7 @@ fn failed(data_dir: &Path, source: StartError) -> CliError {
     use forge_engine::{BackupError, OpenError};
     match source {
         StartError::Open(OpenError::Backup(error @ BackupError::Unknown(_))) => {
-            CliError::NotFound { message: error.to_string(), hint: "`forge backup list` shows them." }
+            CliError::NotFound { message: error.to_string(), hint: "List them with `forge backup list`." }
         }
         source => CliError::Start { data_dir: data_dir.to_owned(), source },
     }
@@ -90,7 +91,7 @@ fn listed(page: Value, backups: &[Backup]) -> Answer {
     };
     let rows: Vec<Vec<String>> = backups.iter().map(row).collect();
     let text = if rows.is_empty() {
-        "There are no backups yet.".to_owned()
+        "No copies of the database.".to_owned()
     } else {
         table(&["NAME", "MADE", "SIZE", "REASON"], &rows)
     };
@@ -105,13 +106,10 @@ pub(crate) async fn diagnose(data_dir: &Path, error: &CliError) -> Option<Answer
     }
     let newest: Option<Backup> = Engine::newest_good_backup(data_dir).await.ok().flatten();
     let remedy = newest.map_or_else(
-        || {
-            "No usable backup exists. Keep the data folder as it is, and begin anew in another one."
-                .to_owned()
-        },
+        || "No usable copy exists. Keep this data folder, and start with a new one.".to_owned(),
         |backup| {
             format!(
-                "Restore the newest usable copy, of {}: forge backup restore {}",
+                "Restore the newest usable copy, from {}: forge backup restore {}",
                 backup.created_at, backup.name
             )
         },

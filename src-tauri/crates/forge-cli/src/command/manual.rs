@@ -28,6 +28,6 @@ pub(crate) fn pages(folder: Option<&Path>) -> Result<Answer, CliError> {
     let doing = || format!("write the manual pages to {}", folder.display());
     std::fs::create_dir_all(folder).map_err(CliError::io(doing()))?;
     clap_mangen::generate_to(Cli::command(), folder).map_err(CliError::io(doing()))?;
-    let text = format!("The manual pages are in {}.", folder.display());
+    let text = format!("Wrote the manual pages to {}.", folder.display());
     Ok(Answer::new(json!({ "folder": folder }), text))
 }

@@ -56,8 +56,8 @@ pub(crate) async fn print_config(at: &At, client: Client, transport: Transport) 
     let mut configs = access.clients.iter().zip(access.json["clients"].as_array().into_iter().flatten());
     let found = configs.find(|(config, _)| config.client == client && config.transport == transport);
     let (config, json) = found.ok_or_else(|| CliError::Conflict {
-        message: "no Forge serves MCP over HTTP now".to_owned(),
-        hint: "Start one with `forge serve`, or leave --transport out: clients can start `forge mcp` themselves.",
+        message: "Forge does not serve MCP over HTTP now".to_owned(),
+        hint: "Start `forge serve`, or omit --transport: clients can start `forge mcp` themselves.",
     })?;
     Ok(Answer::new(json.clone(), config.text.trim_end().to_owned()))
 }

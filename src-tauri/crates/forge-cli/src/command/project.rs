@@ -40,7 +40,7 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
                 }
                 None if undo => (
                     at.call(ProjectRepositoryUndo, ProjectPath { project_id }).await?,
-                    "Undone; what was there is kept in the data folder.",
+                    "Restored the accepted configuration. The replaced files are kept in the data folder.",
                 ),
                 None => (
                     at.call(ProjectRepository, ProjectPath { project_id }).await?,
@@ -62,7 +62,7 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
             };
             let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
             let text = if rows.is_empty() {
-                "No project yet. Add one: forge project add PATH".to_owned()
+                "No projects. Add one with `forge project add PATH`.".to_owned()
             } else {
                 table(&["ID", "NAME", "BRANCH", "REPOSITORY"], &rows)
             };

@@ -14,12 +14,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{answer::Answer, args::Replay, error::CliError};
 
-const ONE_OBJECT: &str = "Give the facts as one JSON object.";
+const ONE_OBJECT: &str = "Pass one JSON object.";
 
 /// What an auditor said: its text, or the entries of its log.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct VerdictInput {
     text: Option<String>,
     log: Option<Vec<SaidEntry>>,
 }
@@ -57,7 +57,7 @@ impl From<SaidEntry> for LogEntry {
 /// Older names of kinds are read, too.
 fn any_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EntryKind, D::Error> {
     let name = String::deserialize(deserializer)?;
-    EntryKind::read(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is no kind of entry")))
+    EntryKind::read(&name).ok_or_else(|| D::Error::custom(format!("`{name}` is not a kind of log entry")))
 }
 
 /// A decision and what it was to be.
@@ -75,7 +75,7 @@ pub(crate) fn run(replay: Replay) -> Result<Answer, CliError> {
         Replay::Verdict => {
             let text = read(Path::new("-"))?;
             if !parse::<Value>(&text)?.is_object() {
-                let message = "the facts: must be an object".to_owned();
+                let message = "the input must be an object".to_owned();
                 return Err(CliError::Usage { message, hint: ONE_OBJECT });
             }
             let said = parse(&text)?;
@@ -107,7 +107,7 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, CliError> {
     let facts = serde_path_to_error::deserialize(&mut reader).map_err(|error| wrong("", &error))?;
     reader.end().map_err(|error| CliError::Usage {
         message: error.to_string(),
-        hint: "Give one JSON object and nothing behind it.",
+        hint: "Pass one JSON object and nothing after it.",
     })?;
     Ok(facts)
 }
@@ -182,7 +182,7 @@ fn one(path: &str, given: &Value) -> Result<Case, CliError> {
         return Err(usage(format!("{}: is missing", at("input"))));
     };
     if let Some(unknown) = object.keys().find(|key| !["name", "input", "expected"].contains(&key.as_str())) {
-        return Err(usage(format!("{}: is no field of a case", at(unknown))));
+        return Err(usage(format!("{}: unknown field", at(unknown))));
     }
     let expected = match object.get("expected") {
         None | Some(Value::Null) => None,
@@ -244,15 +244,17 @@ fn differences_at(path: &str, expected: &Value, decided: &Value) -> Vec<String> 
     if is_same { Vec::new() } else { vec![format!("{path} is {decided}, not {expected}")] }
 }
 
-fn verdict(said: Said) -> Result<Value, CliError> {
+fn verdict(input: VerdictInput) -> Result<Value, CliError> {
     let mut reader = AuditReader::default();
-    match said {
-        Said { text: Some(text), log: None } => reader.read(&text),
-        Said { text: None, log: Some(log) } => log.into_iter().for_each(|entry| reader.hear(&entry.into())),
-        Said { .. } => {
+    match input {
+        VerdictInput { text: Some(text), log: None } => reader.read(&text),
+        VerdictInput { text: None, log: Some(log) } => {
+            log.into_iter().for_each(|entry| reader.hear(&entry.into()))
+        }
+        VerdictInput { .. } => {
             return Err(CliError::Usage {
-                message: "either `text` or `log` is needed".to_owned(),
-                hint: "Give {\"text\": \"...\"} or {\"log\": [entries]}.",
+                message: "either `text` or `log` is required".to_owned(),
+                hint: "Pass {\"text\": \"...\"} or {\"log\": [entries]}.",
             });
         }
     }

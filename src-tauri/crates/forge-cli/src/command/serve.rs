@@ -51,11 +51,11 @@ pub(crate) async fn run(
         "pid": std::process::id(),
     });
     if !put(&line.to_string()) {
-        tracing::warn!("nobody reads standard output; serving all the same");
+        tracing::warn!("standard output is closed; serving continues");
     }
     tracing::info!(url = %server.url, data_dir = %data_dir.display(), "serving");
     signals.any().await;
-    tracing::info!("ending: short steps are finished, agents and checks stay pending for the next start");
+    tracing::info!("stopping: short steps finish; agents and checks stay pending until the next start");
     server.stop().await;
     connection::stop_engine(&api).await;
     Ok(())

@@ -185,7 +185,7 @@ async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
         subtask_order: None,
     };
     let task = at.call(TaskCreate, input).await?;
-    let text = format!("Made #{} {} ({}).", task.number, task.title, task.id);
+    let text = format!("Created #{} {} ({}).", task.number, task.title, task.id);
     Ok(Answer::new(task.json, text))
 }
 
@@ -193,7 +193,7 @@ async fn work_role(at: &At, project: &ProjectId) -> Result<String, CliError> {
     let view = at.call(ProjectWorkflowGet, ProjectPath { project_id: project.clone() }).await?.value;
     view.work_role.ok_or_else(|| CliError::Conflict {
         message: "the project's workflow has no role that does the work".to_owned(),
-        hint: "Give its working state a role.",
+        hint: "Set a role in its working state.",
     })
 }
 
@@ -234,12 +234,12 @@ async fn own_holder(at: &At, task: &task::Task) -> Result<String, CliError> {
     match agents.items.as_slice() {
         [only] => Ok(only.id.0.clone()),
         [] => Err(CliError::NotFound {
-            message: "there is no agent yet".to_owned(),
-            hint: "Add one: forge agent add NAME --command COMMAND",
+            message: "there are no agents".to_owned(),
+            hint: "Add one with `forge agent add NAME --command COMMAND`.",
         }),
         _ => Err(CliError::Usage {
-            message: "there are several agents and the task has none".to_owned(),
-            hint: "Name one with --agent; `forge agent list` shows them.",
+            message: "the task has no agent, and there are several".to_owned(),
+            hint: "Choose one with --agent; `forge agent list` lists them.",
         }),
     }
 }
@@ -304,11 +304,11 @@ async fn without_a_run(at: &At, task: &task::Task) -> Result<CliError, CliError>
     let number = task.number;
     let races = at.call(TaskRaces, TaskPath { task_id: task.id.clone() }).await?;
     Ok(if races.items.is_empty() {
-        let message = format!("no agent has run for #{number}");
-        CliError::NotFound { message, hint: "Start it: forge task start" }
+        let message = format!("#{number} has no runs");
+        CliError::NotFound { message, hint: "Start the task with `forge task start`." }
     } else {
-        let message = format!("the agents of #{number} ran in a race, each for a task of its own");
-        let hint = "`forge api task_race --task NUMBER` names them (`task_id`); then: forge task log TASK_ID";
+        let message = format!("#{number} was raced, and each entry is a separate task");
+        let hint = "List the entries with `forge api task_race --task NUMBER`, then pass a `task_id` to `forge task log`.";
         CliError::NotFound { message, hint }
     })
 }

@@ -34,7 +34,7 @@ pub(crate) async fn run(at: &At, asked: Trust) -> Result<Answer, CliError> {
     let open: Vec<&TrustFile> = listing.files.iter().filter(|file| !file.accepted).collect();
     if open.is_empty() {
         let text = match listing.files.len() {
-            0 => "Programs run no code from files of this repository.".to_owned(),
+            0 => "This repository has no startup files.".to_owned(),
             count => format!("Trusted: {}.", counted(count as u64, "file", "files")),
         };
         return Ok(Answer::new(json, text));
@@ -43,31 +43,31 @@ pub(crate) async fn run(at: &At, asked: Trust) -> Result<Answer, CliError> {
     let shown = shown.join("\n\n");
     let count = counted(open.len() as u64, "file", "files");
     if !asked.accept {
-        let text = format!("{shown}\n\nNot trusted: {count}. To trust what is shown, add --accept.");
+        let text = format!("{shown}\n\nNot trusted: {count}. Add --accept to trust the files shown.");
         return Ok(Answer { good: false, ..Answer::new(json, text) });
     }
     if std::env::var_os(RUN).is_some() {
         return Err(CliError::Conflict {
-            message: "Could not trust the files: an agent asks, and only a person can.".to_owned(),
-            hint: "Trust them in Forge's window, or run the command in a terminal of your own.",
+            message: "Could not trust the files: only a person can trust them, not an agent.".to_owned(),
+            hint: "Trust them in Forge's window, or run the command in your own terminal.",
         });
     }
     if !asked.yes {
         say(&shown);
-        say(&format!("\nTrust {count}? Programs may run code from them. [y/N]"));
+        say(&format!("\nTrust {count}? Programs may run code from these files. [y/N]"));
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer).map_err(CliError::io("read the answer"))?;
         if !matches!(answer.trim(), "y" | "Y" | "yes") {
             return Err(CliError::Conflict {
-                message: "Nothing was trusted.".to_owned(),
-                hint: "Answer `y`, or add --yes where nobody can answer.",
+                message: "Could not trust the files: not confirmed.".to_owned(),
+                hint: "Answer `y`, or add --yes in scripts.",
             });
         }
     }
     let seen = |file: &&TrustFile| TrustedContent { path: file.path.clone(), sha256: file.sha256.clone() };
     let files = open.iter().map(seen).collect();
     let now = at.call(ProjectTrustAccept, TrustFiles { project_id, task_id, files }).await?;
-    Ok(Answer::new(now.json, format!("Trusted {count}. Tasks that waited for this go on.")))
+    Ok(Answer::new(now.json, format!("Trusted {count}. Tasks that waited for this continue.")))
 }
 
 /// A file as a person reads it: its name, where it is, and its text or what changed of it.
@@ -75,14 +75,14 @@ fn show(file: &TrustFile) -> String {
     let place = match (&file.commit, file.state) {
         (_, TrustState::Removed) => String::new(),
         (Some(commit), _) => format!(" in commit {}", commit.get(..10).unwrap_or(commit)),
-        (None, _) => " in a worktree, not committed".to_owned(),
+        (None, _) => " in a worktree, uncommitted".to_owned(),
     };
     let head = format!("{} ({}){place}", file.path, file.state);
     let body = match &file.content {
         _ if !file.diff.is_empty() => file.diff.clone(),
         Some(text) => text.clone(),
         None if file.state == TrustState::Removed => String::new(),
-        None => format!("{} bytes that are no text", file.size),
+        None => format!("{} bytes, binary", file.size),
     };
     let lines: String = body.lines().map(|line| format!("    {line}\n")).collect();
     let cut = if file.cut { "    ... (cut)\n" } else { "" };

@@ -52,13 +52,13 @@ async fn repeated(at: &At, asked: &Validate, project: Option<ProjectId>) -> Resu
     let state = at.call(ValidateState, of).await?.value;
     if let Some(why) = state.unreadable {
         return Err(CliError::Conflict {
-            message: format!("what is kept of {} cannot be read: {why}", asked.module),
-            hint: "Name the checks once more: the next call keeps the file aside.",
+            message: format!("Could not read the attempts of {}: {why}", asked.module),
+            hint: "Pass the checks again; the damaged file is then moved aside.",
         });
     }
     let mut last = state.input.ok_or_else(|| CliError::NotFound {
-        message: format!("nothing was checked for {} yet", asked.module),
-        hint: "Name what to check: --command, --file, --contract.",
+        message: format!("{} has no attempts yet", asked.module),
+        hint: "Pass checks with --command, --file or --contract.",
     })?;
     if asked.cwd.is_some() {
         last.cwd = Some(cwd);

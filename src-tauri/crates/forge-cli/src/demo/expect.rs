@@ -48,7 +48,7 @@ pub(super) async fn differences(stage: &Stage<'_>, part: &Part) -> Result<Vec<St
         found.extend(of_race(&stage.connection.call(TaskRaces, path()).await?.items));
     }
     if part.took.is_none() {
-        found.push("it was neither closed nor stuck in time".to_owned());
+        found.push("it neither closed nor stopped in time".to_owned());
     }
     found.extend(on_main(&stage.repo, part.story).await?);
     Ok(found.into_iter().map(|text| format!("#{} {}: {text}", part.number, part.title)).collect())
@@ -78,7 +78,7 @@ fn in_records(story: Story, task: &Task, reviews: &[Review], runs: &[Execution])
         let said = kind.map_or("none", AnnotationType::as_str);
         must(
             kind == Some(AnnotationType::ReviewBudgetExhausted),
-            format!("its trouble is {said}, not review_budget_exhausted"),
+            format!("its error is {said}, not review_budget_exhausted"),
         );
         must(!closed, format!("it is closed, in {state}"));
         must(verdicts.iter().all(|verdict| *verdict == "fail"), "one of its reviews passed".to_owned());
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(
             check(Story::Blocked, &done(), &["pass"], &[run]),
             [
-                "its trouble is none, not review_budget_exhausted",
+                "its error is none, not review_budget_exhausted",
                 "it is closed, in done",
                 "one of its reviews passed"
             ]

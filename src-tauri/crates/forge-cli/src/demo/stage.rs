@@ -71,8 +71,8 @@ impl<'a> Stage<'a> {
                 None => None,
             };
             let task = fresh.ok_or_else(|| CliError::Conflict {
-                message: format!("the demo project has been played with: {}", scripted.title),
-                hint: "Use another folder with --data-dir, or none for a temporary one.",
+                message: format!("the demo project was changed: {}", scripted.title),
+                hint: "Use another folder with --data-dir, or omit it for a temporary one.",
             })?;
             parts.push(Part {
                 story: scripted.story,
@@ -179,7 +179,7 @@ impl<'a> Stage<'a> {
     }
 
     async fn approve(&mut self, index: usize) -> Result<(), CliError> {
-        self.note(index, "you approve it");
+        self.note(index, "approved by you");
         let approve = DecideReview {
             task_id: self.parts[index].id.clone(),
             reason: Some("Looks good.".to_owned()),
@@ -220,7 +220,7 @@ impl<'a> Stage<'a> {
     fn index(&self, story: Story) -> Result<usize, CliError> {
         self.parts.iter().position(|part| part.story == story).ok_or_else(|| CliError::NotFound {
             message: format!("the demo has no task for the story {story:?}"),
-            hint: "Is the demo project of another version of Forge?",
+            hint: "Remove the demo project; another version of Forge created it.",
         })
     }
 }

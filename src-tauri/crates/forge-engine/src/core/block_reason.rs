@@ -18,8 +18,7 @@ use crate::{
 /// How much of the changes stands in the evidence.
 const EVIDENCE_BYTES: usize = 16 * 1024;
 /// What to do about files that are not trusted.
-const REMEDY: &str =
-    "Look at the files and trust them, or remove what nobody should run from the branch and try again.";
+const REMEDY: &str = "Review the files and trust them, or remove them from the branch, then try again.";
 
 /// BlockReason to be recorded on a task.
 #[derive(Debug, Clone)]
@@ -78,7 +77,7 @@ pub(crate) fn block_reason_of(error: &EngineError, otherwise: AnnotationType) ->
     }
     if error.is_out_of_files() {
         let message = format!(
-            "Could not go on: too many files are open. {error}. Close other programs, or start Forge with a higher limit \
+            "Could not continue: too many files are open. {error}. Close other programs, or start Forge with a higher limit \
              (`ulimit -n`), then retry."
         );
         return BlockReason::new(otherwise, message);

@@ -68,7 +68,7 @@ fn entry_steps(
         step
     };
     let input = serde_json::to_value(&mv.input)
-        .map_err(|error| EngineError::Io { doing: "write down a step".to_owned(), source: error.into() })?;
+        .map_err(|error| EngineError::Io { doing: "write a step".to_owned(), source: error.into() })?;
     if let Some(until) = mv.undo_until {
         list.push(StepRow { not_before: Some(until), ..own(StepKind::UndoWindow, "undo", None) });
     }

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use forge_agents::{AgentError, LogWriter, ProbePlace, adapter};
+use forge_agents::{AgentError, LogWriter, ProbeFolder, adapter};
 use forge_exec::{LoginShell, Variables};
 use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{AdapterKind, Agent, Profile};
@@ -140,11 +140,11 @@ pub(crate) async fn agent_environment(
 ///
 /// # Errors
 /// When the folder cannot be made.
-pub(crate) async fn probe_place(
+pub(crate) async fn probe_folder(
     engine: &Engine,
     kind: AdapterKind,
     config: &Value,
-) -> std::result::Result<ProbePlace, AgentError> {
+) -> std::result::Result<ProbeFolder, AgentError> {
     let variables = user_variables(engine).await;
     let named = config.get("environment").and_then(|environment| environment.get("pass"));
     let named = named.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -152,9 +152,9 @@ pub(crate) async fn probe_place(
         .passing(adapter(kind).sign_in_variables(config, &variables))
         .passing(named);
     let passed = Arc::new(policy.apply(&variables).passed);
-    ProbePlace::new(passed, &engine.data_dir().join(TRIALS)).map_err(|error| AgentError::Unavailable {
+    ProbeFolder::new(passed, &engine.data_dir().join(TRIALS)).map_err(|error| AgentError::Unavailable {
         program: kind.to_string(),
-        detail: format!("no folder can be made to start it in: {error}"),
+        detail: format!("could not create its working folder: {error}"),
     })
 }
 

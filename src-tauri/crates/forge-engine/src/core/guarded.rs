@@ -47,7 +47,7 @@ pub fn guarded<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<
         caught.await.map_err(|payload| {
             // Nothing was awaited since the panic was caught: this is the thread that it happened on.
             let place = PLACE.with_borrow_mut(Option::take);
-            let place = place.unwrap_or_else(|| "a place that is not known".to_owned());
+            let place = place.unwrap_or_else(|| "an unknown place".to_owned());
             let caught = Panic { message: said(payload.as_ref()), place };
             tracing::error!(place = %caught.place, message = %caught.message, "caught a panic");
             caught

@@ -26,7 +26,7 @@ pub(crate) fn require_no_entry(task: &TaskRow) -> Result<()> {
     }
     Err(EngineError::conflict(
         ConflictCode::RaceEntry,
-        format!("it is an entry of the race of #{}: its race alone moves it", task.number),
+        format!("it is an entry of the race of #{}, and only its race moves it", task.number),
     ))
 }
 

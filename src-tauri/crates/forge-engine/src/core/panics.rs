@@ -36,13 +36,13 @@ impl Panic {
         ExecutionError {
             code: PANICKED.to_owned(),
             message: self.to_string(),
-            remedy: "Try again; if it fails again, report it with the log of the engine.".to_owned(),
+            remedy: "Try again. If the problem persists, report it with the engine's log.".to_owned(),
         }
     }
 
     pub(crate) fn trouble(&self, unit: &str) -> BlockReason {
         let message = format!(
-            "{self} ({unit}). It was tried twice. Retry it; if it fails again, report it with the log of the engine."
+            "{self} ({unit}). Two attempts failed. Retry; if the problem persists, report it with the engine's log."
         );
         let mut trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
         trouble.details = json!({ "place": self.place, "panic": self.message, "unit": unit });

@@ -43,10 +43,8 @@ pub(crate) async fn open_prerequisites(
 
 /// Why a task cannot start whose prerequisite was cancelled.
 pub(crate) fn prerequisite_cancelled(prerequisite: &TaskRow) -> BlockReason {
-    let message = format!(
-        "#{} {}, which must be done before it, was cancelled",
-        prerequisite.number, prerequisite.title
-    );
+    let message =
+        format!("#{} {}, which it depends on, was cancelled", prerequisite.number, prerequisite.title);
     let details = json!({ "prerequisite": prerequisite.id, "number": prerequisite.number });
     BlockReason { details, ..BlockReason::new(AnnotationType::DependencyCancelled, message) }
 }

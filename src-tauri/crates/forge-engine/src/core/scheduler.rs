@@ -68,7 +68,7 @@ fn wait(reason: WaitReason, message: impl Into<String>) -> Waiting {
 }
 
 fn limited(agent: &Agent, until: Timestamp) -> Waiting {
-    let message = format!("the provider of {} asks to wait", agent.name);
+    let message = format!("the provider of {} is rate limited", agent.name);
     Waiting { until: Some(until), ..wait(WaitReason::RateLimited, message) }
 }
 
@@ -323,7 +323,7 @@ fn judge(
         return Verdict::Wait(wait(WaitReason::Held, "on hold"));
     }
     if open {
-        return Verdict::Wait(wait(WaitReason::DependencyOpen, "starts when what it waits for is done"));
+        return Verdict::Wait(wait(WaitReason::DependencyOpen, "starts when its dependencies are done"));
     }
     if let Some(paused) = paused(context, &place.agent) {
         return Verdict::Wait(paused);
@@ -432,10 +432,14 @@ fn paused(context: &ProjectContext, agent: &Agent) -> Option<Waiting> {
 
 fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32) -> Option<Waiting> {
     if of_agent >= agent.max_concurrent {
-        return Some(wait(WaitReason::AgentBusy, format!("{} works on another task", agent.name)));
+        return Some(wait(WaitReason::AgentBusy, format!("{} is working on another task", agent.name)));
     }
-    (of_project >= context.settings.max_concurrent)
-        .then(|| wait(WaitReason::ProjectBusy, format!("{of_project} agents work in this project already")))
+    (of_project >= context.settings.max_concurrent).then(|| {
+        wait(
+            WaitReason::ProjectBusy,
+            format!("the project's limit of {of_project} concurrent agents is reached"),
+        )
+    })
 }
 
 pub(crate) fn wake_lines(engine: &Engine) {

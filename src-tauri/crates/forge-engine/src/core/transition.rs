@@ -79,7 +79,7 @@ pub(crate) async fn apply(
         reason: WaitReason::Undo,
         until: Some(until),
         files: Vec::new(),
-        message: "starts in a moment".to_owned(),
+        message: "starting".to_owned(),
     });
     task.error_annotation.clone_from(&mv.annotation);
     let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
@@ -261,15 +261,17 @@ pub(crate) async fn cascade(
 ) -> Result<TransitionRow> {
     if context.workflow.state(&mv.to).is_none() {
         // The definition was changed while a step of the old one was pending.
-        let message = format!("the workflow has no state `{}` any more", mv.to);
+        let message = format!("the workflow no longer has the state `{}`", mv.to);
         let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
         return block(engine, tx, context, task, trouble, Cause::Workflow).await;
     }
     if mv.depth <= MAX_CASCADES {
         return apply(engine, tx, context, task, mv).await;
     }
-    let message =
-        format!("moving on to {} would be cascade {} in a row, {MAX_CASCADES} are allowed", mv.to, mv.depth);
+    let message = format!(
+        "the move to {} would be cascade {} in a row; at most {MAX_CASCADES} are allowed",
+        mv.to, mv.depth
+    );
     let trouble = BlockReason::new(AnnotationType::CascadeLimit, message);
     block(engine, tx, context, task, trouble, Cause::Workflow).await
 }

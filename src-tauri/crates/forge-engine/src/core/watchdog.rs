@@ -101,7 +101,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
         tx.executions_mut().update(&lost).await?;
         tx.processes_mut().delete(&marker_of(lost.id.as_str()).0).await?;
     }
-    let message = format!("nothing runs, waits or is asked for this task in {}", task.status);
+    let message = format!("nothing is running, waiting or pending for this task in {}", task.status);
     let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
     super::transition::block(engine, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
     tx.commit().await?;

@@ -296,8 +296,8 @@ fn take(engine: &Engine, folder: &Path, holder: &str) -> Result<Taken> {
 
 async fn say_locked(engine: &Engine, task: &TaskId, lock: Option<WorkspaceLock>) -> Result<()> {
     let message = match lock {
-        Some(lock) => format!("{} works in the worktree (process {})", lock.execution_id, lock.pid),
-        None => "somebody works in the worktree".to_owned(),
+        Some(lock) => format!("{} is using the worktree (process {})", lock.execution_id, lock.pid),
+        None => "the worktree is in use".to_owned(),
     };
     let waiting = Waiting { reason: WaitReason::WorkspaceLocked, until: None, files: Vec::new(), message };
     set_waiting(engine, task, Some(waiting)).await
@@ -329,7 +329,7 @@ fn refusal(lock: Option<&WorkspaceLock>) -> EngineError {
     let holder = lock.map_or("somebody", |lock| lock.execution_id.as_str());
     EngineError::Conflict {
         code: ConflictCode::WorkspaceLocked,
-        message: format!("{holder} works in the worktree: wait for it, or stop it first"),
+        message: format!("{holder} is using the worktree: wait until it finishes, or stop it first"),
         details: json!({ "lock": lock }),
     }
 }

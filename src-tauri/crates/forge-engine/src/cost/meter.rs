@@ -190,7 +190,7 @@ pub(crate) async fn wait_for_day(
         return Ok(None);
     };
     core::scheduler::wake_at(engine, until);
-    let message = format!("today's runs have cost the {} that they may", dollars(limit));
+    let message = format!("today's runs have reached the limit of {}", dollars(limit));
     let reason = WaitReason::CostLimit;
     Ok(Some(Waiting { reason, until: Some(until), files: Vec::new(), message }))
 }

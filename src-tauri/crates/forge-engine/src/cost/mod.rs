@@ -290,14 +290,14 @@ async fn last_chain(conn: &mut ReadConnection, task: &TaskRow) -> Result<Option<
 }
 
 fn json(record: &CostAnomalyRecord) -> Result<Value> {
-    serde_json::to_value(record).map_err(|error| EngineError::io("write down an anomaly")(error.into()))
+    serde_json::to_value(record).map_err(|error| EngineError::io("write an anomaly")(error.into()))
 }
 
 fn parse_cursor(cursor: &str) -> Result<LedgerCursor> {
     cursor
         .split_once(':')
         .and_then(|(at, seq)| Some((at.parse().ok()?, seq.parse().ok()?)))
-        .ok_or_else(|| EngineError::invalid("cursor", "is not one that a page gave"))
+        .ok_or_else(|| EngineError::invalid("cursor", "is not a cursor of this list"))
 }
 
 /// The heads of the columns.

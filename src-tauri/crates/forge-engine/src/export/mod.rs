@@ -128,7 +128,7 @@ pub(crate) fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
     let mut parts = path.split('/').peekable();
     while let Some(part) = parts.next() {
         if part.is_empty() || part == "." || part == ".." || part.contains(['\\', '\0']) {
-            return Err(io::Error::other(format!("`{part}` is no name of a file")));
+            return Err(io::Error::other(format!("`{part}` is not a file name")));
         }
         place.push(part);
         let is_file = parts.peek().is_none();
@@ -139,7 +139,7 @@ pub(crate) fn place_for(root: &Path, path: &str) -> io::Result<PathBuf> {
             Ok(found) if is_file && found.is_file() || !is_file && found.is_dir() => {}
             Ok(_) => {
                 let wanted = if is_file { "file" } else { "folder" };
-                return Err(io::Error::other(format!("{} is no plain {wanted}", place.display())));
+                return Err(io::Error::other(format!("{} is not a regular {wanted}", place.display())));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && is_file => {}
             Err(error) => return Err(error),

@@ -61,7 +61,7 @@ pub(crate) async fn task_of_fix(engine: &Engine, fix: &str, task: Option<&TaskId
         [only] => Ok(only.clone()),
         several => {
             let names: Vec<&str> = several.iter().map(TaskId::as_str).collect();
-            let message = format!("several tasks have this fix: name one of {}", names.join(", "));
+            let message = format!("several tasks have this fix: choose one of {}", names.join(", "));
             Err(EngineError::invalid("task_id", message))
         }
     }
@@ -97,7 +97,7 @@ pub(crate) async fn rollback_fix(
     let statuses = [FixStatus::Applied, FixStatus::Verified];
     let (task, context, workspace, fix, _lock) = take_up(engine, id, fix, &statuses).await?;
     let of = Fixing { context: &context, task: &task, workspace: &workspace };
-    let fix = take_back_fix(engine, &of, fix, Some(actor), "somebody took it back").await?;
+    let fix = take_back_fix(engine, &of, fix, Some(actor), "rolled back by a person").await?;
     review::look_at_changed_work(engine, id).await?;
     Ok(fix)
 }
@@ -160,12 +160,12 @@ async fn take_up(
     };
     let runs = !conn.executions().open(Some(std::slice::from_ref(id))).await?.is_empty();
     if runs || conn.steps().any_open(id).await? {
-        return Err(blocked("the task is being worked on: wait for it, or stop it first"));
+        return Err(blocked("the task is in progress: wait until it finishes, or stop it first"));
     }
     let review = conn.reviews().last(id).await?;
     let undecided = |status| matches!(status, ReviewStatus::Running | ReviewStatus::AwaitingHuman);
     if review.is_some_and(|review| undecided(review.status)) {
-        return Err(blocked("a review of the work is not decided: send the task back first"));
+        return Err(blocked("a review is open: send the task back first"));
     }
     drop(conn);
     let holder = format!("fix-{}", found.fix_id.get(..10).unwrap_or(&found.fix_id));
@@ -257,7 +257,7 @@ pub(crate) async fn take_back_fix(
     };
     let now = repo.version_at(&head, &path).await?;
     if now == repo.version_at(&applied, &path).await? {
-        let message = format!("Take back a fix in {path}\n\nDrafted fix {}: {reason}", fix.fix_id);
+        let message = format!("Roll back a fix in {path}\n\nDrafted fix {}: {reason}", fix.fix_id);
         let commit = repo.patched(&head, &path, (&fix.patch, Way::Back), &message, FORGE).await;
         land_on(engine, of, &commit.map_err(refusal)?, &head).await?;
     } else if now != repo.version_at(&fix.base_commit, &path).await? {
@@ -290,12 +290,12 @@ async fn land_on(engine: &Engine, of: &Fixing<'_>, commit: &str, head: &str) -> 
     match repo.land(&of.workspace.branch, commit, head, "forge: a drafted fix").await? {
         Landing::Landed => Ok(()),
         Landing::CheckoutInTheWay { files, .. } if files.is_empty() => {
-            Err(blocked("git is in the middle of something in the worktree"))
+            Err(blocked("a git operation is in progress in the worktree"))
         }
         Landing::CheckoutInTheWay { files, .. } => {
-            Err(blocked(&format!("changes that are not committed are in the way: {}", files.join(", "))))
+            Err(blocked(&format!("uncommitted changes are in the way: {}", files.join(", "))))
         }
-        Landing::Moved { .. } => Err(blocked("the task's branch moved meanwhile: try again")),
+        Landing::Moved { .. } => Err(blocked("the task's branch changed meanwhile: try again")),
         Landing::IndexLocked { path, .. } => Err(blocked(&format!("{} is locked", path.display()))),
     }
 }

@@ -138,7 +138,7 @@ async fn try_draft(
     let prompt = forge_prompt::fix::fix_prompt(&asked);
     let execution = drafter::run_drafter(engine, (&task, &context, &agent), draft, &prompt, cancel).await?;
     if execution.status != ExecutionStatus::Finished {
-        let why = execution.error.map_or_else(|| "it was stopped".to_owned(), |error| error.message);
+        let why = execution.error.map_or_else(|| "stopped".to_owned(), |error| error.message);
         return Err(Undrafted::NoAnswer { agent: agent.name, why });
     }
     let answer = read_answer(engine, &task, &execution.log_id, &draft.file, max_lines).await?;

@@ -180,7 +180,7 @@ async fn run_in_folder(
         private_data::write(&copy, content).await?;
         private_data::write(&prompt_file, prompt).await
     };
-    make.await.map_err(EngineError::io("make the folder of a draft"))?;
+    make.await.map_err(EngineError::io("create the folder of a draft"))?;
     let (id, log_dir) = (execution.id.as_str(), engine.log_dir(&task.project_id, &task.id));
     let environment = core::environment::agent_environment(engine, Some(context), agent).await?;
     let redactor = environment.redactor();

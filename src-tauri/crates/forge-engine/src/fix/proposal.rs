@@ -16,18 +16,18 @@ use crate::{Engine, EngineError, core::context::ProjectContext, error::Result, e
 pub(crate) const FORGE: (&str, &str) = ("Forge", "forge@localhost");
 
 /// Why a fix does not apply whose task began anew.
-pub(crate) const SET_ASIDE: &str = "the work that it was drafted on was set aside";
+pub(crate) const SET_ASIDE: &str = "the work it was drafted for was set aside";
 
 /// Why nothing came of a draft.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Undrafted {
     #[error("{agent} has reached its provider's limit")]
     ProviderLimit { agent: String },
-    #[error("a limit of cost is reached")]
+    #[error("a cost limit is reached")]
     CostLimit,
-    #[error("{file} has {size} bytes, {limit} can be shown to an agent")]
+    #[error("{file} has {size} bytes; at most {limit} can be shown to an agent")]
     TooLarge { file: String, size: u64, limit: u64 },
-    #[error("{file} is no text that can be shown to an agent")]
+    #[error("{file} is not a text file")]
     NoText { file: String },
     #[error("{agent} did not answer: {why}")]
     NoAnswer { agent: String, why: String },

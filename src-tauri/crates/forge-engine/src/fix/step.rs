@@ -28,7 +28,7 @@ pub(crate) async fn verify_fix(engine: &Engine, s: &Stepping, cancel: &Cancellat
         (fix, conn.workspaces().last(&s.task.id).await?)
     };
     let Some(fix) = fix.filter(|fix| fix.status == FixStatus::Applied) else {
-        return Ok(End::skipped("the fix is not applied any more"));
+        return Ok(End::skipped("the fix is no longer applied"));
     };
     let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
     Ok(match check_with_fix(engine, s, &workspace, fix, cancel).await? {

@@ -131,7 +131,7 @@ pub(crate) async fn mark_superseded(
 pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
     for fix in tx.fixes().of_task(&task.id).await?.into_iter().filter(is_waiting) {
         if is_of_present_work(tx, &fix).await? == Standing::Gone {
-            mark_superseded(engine, tx, task, fix, "its entry's work is not the task's").await?;
+            mark_superseded(engine, tx, task, fix, "its entry is not the winner").await?;
         }
     }
     Ok(())

@@ -224,7 +224,7 @@ pub(crate) async fn go_on_behind_barrier(
     let failed = all
         .iter()
         .rposition(|step| is_blocking(step) && step.outcome == Some(StepOutcome::Failed))
-        .ok_or_else(|| EngineError::conflict(ConflictCode::NothingToContinue, "no hook holds the task up"))?;
+        .ok_or_else(|| EngineError::conflict(ConflictCode::NothingToContinue, "no hook blocks the task"))?;
     let (before, after) = all.split_at(failed + 1);
     let failed = before.last().ok_or_else(|| EngineError::not_found("step of task", &task.id))?;
     let mut list: Vec<StepRow> = Vec::new();
@@ -321,9 +321,9 @@ fn plugin_trial(plugin: &PluginHook, blank: HookRun) -> HookRun {
     let reason = if !plugin.name.lifecycle_events().contains(&blank.event) {
         "unsupported_event".to_owned()
     } else if plugin.enabled {
-        format!("not run by a test. It would do this: {}", plugin.name.about())
+        format!("not run in a test. Its effect would be: {}", plugin.name.about())
     } else {
-        "it is switched off".to_owned()
+        "it is off".to_owned()
     };
     HookRun { status: HookStatus::Skipped, error: Some(reason), ..blank }
 }
@@ -371,7 +371,8 @@ fn checked_log_id(log_id: String) -> Result<String> {
     if fits && log_id.bytes().all(plain) {
         return Ok(log_id);
     }
-    let message =
-        format!("must begin with `{TEST_LOG_PREFIX}` and have at most {MAX_LOG_ID} of a-z, 0-9, - and _");
+    let message = format!(
+        "must begin with `{TEST_LOG_PREFIX}` and have at most {MAX_LOG_ID} characters of a-z, 0-9, - and _"
+    );
     Err(EngineError::invalid("log_id", message))
 }

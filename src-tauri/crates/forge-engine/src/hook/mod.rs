@@ -68,7 +68,7 @@ impl HookStep {
 
     pub(crate) fn params(&self) -> Result<Value> {
         serde_json::to_value(self).map_err(|error| EngineError::Io {
-            doing: "write down a hook's step".to_owned(),
+            doing: "write a hook's step".to_owned(),
             source: error.into(),
         })
     }

@@ -169,10 +169,10 @@ fn shell_line(command: &str, cwd: &Path) -> String {
 /// How a script ended, in words; none when it ended well.
 pub(crate) fn failure(script: &ScriptHook, exit: Exit, timed_out: bool) -> Option<String> {
     match exit {
-        _ if timed_out => Some(format!("ran out of time after {} s", script.timeout_seconds)),
+        _ if timed_out => Some(format!("timed out after {} s", script.timeout_seconds)),
         Exit::Code(code) if script.success_exit_codes.contains(&code) => None,
         Exit::Code(code) => Some(format!("exited with {code}")),
-        Exit::Signal(signal) => Some(format!("was ended by signal {signal}")),
+        Exit::Signal(signal) => Some(format!("was killed by signal {signal}")),
     }
 }
 

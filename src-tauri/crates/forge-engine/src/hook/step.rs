@@ -74,7 +74,7 @@ pub(crate) async fn announce_hooks(tx: &mut Tx, s: &Stepping) -> Result<End> {
     let hooks = s.context.settings.lifecycle_hooks.before_work.len();
     Ok(match (hooks, blocking) {
         (0, 0) => End::skipped("no before_work hooks are configured"),
-        (_, 0) => End::skipped("none of the before_work hooks is blocking"),
+        (_, 0) => End::skipped("no before_work hook is blocking"),
         (_, 1) => End::Ok(Some("one hook must pass".to_owned())),
         (_, more) => End::Ok(Some(format!("{more} hooks must pass"))),
     })
@@ -89,7 +89,7 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
         LifecycleHook::Script(_) if s.step.runs > 1 => {
             let run = HookRun {
                 status: HookStatus::Interrupted,
-                error: Some("interrupted: Forge or the task went elsewhere while it ran".to_owned()),
+                error: Some("interrupted: Forge stopped or the task moved while it ran".to_owned()),
                 ..blank
             };
             close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
@@ -314,7 +314,7 @@ async fn act_as_plugin(
     let mut effects = Vec::new();
     let mut tx = engine.store().write().await?;
     let task = tx.tasks().get(&s.task.id).await?;
-    let Some(task) = task else { return Ok(End::skipped("the task is gone")) };
+    let Some(task) = task else { return Ok(End::skipped("the task was deleted")) };
     let mut fresh = Stepping {
         step: s.step.clone(),
         task,
@@ -368,13 +368,13 @@ fn reason_to_skip(s: &Stepping, step: &HookStep, plugin: &PluginHook) -> Option<
         return Some("unsupported_event".to_owned());
     }
     if !plugin.enabled {
-        return Some("it is switched off".to_owned());
+        return Some("it is off".to_owned());
     }
     let state = s.context.workflow.state(&s.task.status);
     match step.event {
         LifecycleEvent::OnTaskDone | LifecycleEvent::OnTaskCancel => {
             let open = !state.is_some_and(State::is_terminal);
-            open.then(|| "the task was opened again".to_owned())
+            open.then(|| "the task was reopened".to_owned())
         }
         LifecycleEvent::OnWorkStop => {
             let blocked = state.is_some_and(|state| state.kind == StateKind::Blocked)

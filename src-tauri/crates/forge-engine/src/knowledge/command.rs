@@ -121,7 +121,7 @@ pub(crate) async fn propose_lesson(
         decided_at: None,
     };
     if !tx.lessons_mut().propose(&row).await? {
-        return Err(EngineError::conflict(ConflictCode::NameTaken, "the same was proposed before"));
+        return Err(EngineError::conflict(ConflictCode::NameTaken, "the same lesson was proposed before"));
     }
     super::step::knowledge_changed(engine, &mut tx, &context, "proposed").await?;
     tx.commit().await?;
@@ -162,7 +162,7 @@ pub(crate) async fn dismiss_lesson(
         }
         LessonStatus::Accepted => {
             let file = row.landing.as_ref().map(|landing| landing.file.as_str()).unwrap_or_default();
-            let message = format!("the lesson is accepted: to drop it, delete {file}");
+            let message = format!("the lesson is accepted: delete {file} to remove it");
             return Err(EngineError::conflict(ConflictCode::LessonDecided, message));
         }
     }
@@ -245,7 +245,7 @@ async fn accept_to_the_end(
     }
     row.landing = None;
     write_lesson(engine, &row, None).await?;
-    let message = format!("{target} moved {ATTEMPTS} times while the lesson was added: try again");
+    let message = format!("{target} changed {ATTEMPTS} times while the lesson was added: try again");
     Err(EngineError::conflict(ConflictCode::TargetUnstable, message))
 }
 
@@ -260,7 +260,7 @@ async fn by_pull_request(
 ) -> Result<EngineError> {
     let (Landing { file, .. }, _) = commit_of_lesson(engine, repo, context, target, document).await?;
     let message = format!(
-        "the project brings work to {target} by pull requests: add {file} to one, then dismiss the proposal"
+        "the project merges to {target} by pull requests: add {file} to one, then dismiss the proposal"
     );
     Ok(EngineError::Conflict {
         code: ConflictCode::LessonNeedsPullRequest,
@@ -300,7 +300,7 @@ async fn commit_of_lesson(
             return Ok((Landing { target: target.to_owned(), file, commit }, tip));
         }
     }
-    let message = format!("{NAMES} lessons are called `{name}`: give it another title");
+    let message = format!("{NAMES} lessons have the name `{name}`: change the title");
     Err(EngineError::conflict(ConflictCode::NameTaken, message))
 }
 
@@ -312,7 +312,7 @@ async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<
         Landed::CheckoutInTheWay { worktree, files } => {
             let place = worktree.display();
             let message = if files.is_empty() {
-                format!("the checkout {place} is in the middle of a merge or rebase")
+                format!("a merge or rebase is in progress in the checkout {place}")
             } else {
                 format!("local changes in {place} are in the way: {}", files.join(", "))
             };
@@ -324,7 +324,7 @@ async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<
         }
         Landed::IndexLocked { path, holder } => forge_git::GitError::IndexLocked { path, holder }.into(),
         Landed::Landed | Landed::Moved { .. } => {
-            EngineError::conflict(ConflictCode::TargetUnstable, "the branch moved: try again")
+            EngineError::conflict(ConflictCode::TargetUnstable, "the branch changed: try again")
         }
     })
 }
@@ -474,5 +474,5 @@ fn parse_cursor(cursor: &str) -> Result<Begin> {
     let found = cursor.strip_prefix(OF_ROWS).and_then(row);
     found
         .or_else(|| cursor.strip_prefix(OF_FILES).and_then(file))
-        .ok_or_else(|| EngineError::invalid("cursor", "is not one that a list gave"))
+        .ok_or_else(|| EngineError::invalid("cursor", "is not a cursor of this list"))
 }

@@ -31,11 +31,7 @@ pub(crate) async fn debrief_task(engine: &Engine, s: &Stepping) -> Result<End> {
     }
     engine.point("debrief.kept");
     let said: Vec<String> = kept.into_iter().flatten().collect();
-    Ok(if said.is_empty() {
-        End::skipped("there is nothing to keep")
-    } else {
-        End::Ok(Some(said.join("; ")))
-    })
+    Ok(if said.is_empty() { End::skipped("nothing to keep") } else { End::Ok(Some(said.join("; "))) })
 }
 
 /// Keeps the last note that the task's runs left.

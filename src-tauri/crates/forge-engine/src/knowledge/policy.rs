@@ -154,7 +154,7 @@ fn failure_of(review: &Review, strategy: Option<&String>, worktree: &str) -> Opt
     }
     let words = review.reason.as_deref().and_then(|reason| reason.lines().next()).map(shortened);
     let (gate, what) = if rejected_by_auditor(review) {
-        (AUDITOR, "the auditor does not pass the work")
+        (AUDITOR, "the reviewer rejected the work")
     } else {
         (PERSON, "a person asks for changes")
     };

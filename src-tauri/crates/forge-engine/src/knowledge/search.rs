@@ -26,7 +26,7 @@ pub(crate) async fn search_lessons(
         return Err(EngineError::invalid("q", format!("must be at most {MAX_TEXT} characters")));
     }
     if query(text).is_none() {
-        return Err(EngineError::invalid("q", "needs a word of three letters or more"));
+        return Err(EngineError::invalid("q", "must contain a word of at least three letters"));
     }
     let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
     find_lessons(engine, &context, &context.usual_target(), text, limit).await

@@ -38,7 +38,7 @@ pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<En
     let target = s.context.target_branch(&s.task);
     let lessons = bounded(super::search::find_lessons(engine, &s.context, &target, &text, MOST_TOLD).await?);
     if lessons.is_empty() {
-        return Ok(End::skipped(format!("no lesson under {FOLDER} of {target} fits the task")));
+        return Ok(End::skipped(format!("no lesson in {FOLDER} on {target} matches the task")));
     }
     let told = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
     let mut tx = engine.store().write().await?;
@@ -47,7 +47,7 @@ pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<En
         .into_iter()
         .find(|step| step.action == Some(Action::DispatchRoleAgent) && step.status == StepStatus::Pending);
     let Some(mut dispatch) = dispatch else {
-        return Ok(End::skipped("no agent is about to be started"));
+        return Ok(End::skipped("no agent is going to start"));
     };
     let input = dispatch.params.take().map(serde_json::from_value::<EntryInput>).transpose();
     let input = EntryInput { lessons, ..input.map_err(corrupt_step)?.unwrap_or_default() };
@@ -76,9 +76,9 @@ pub(crate) async fn capture_knowledge(engine: &Engine, s: &Stepping) -> Result<E
     let more = refusals.map(|refusals| format!("; {refusals}")).unwrap_or_default();
     engine.point("lessons.found");
     Ok(match (rows.len(), known) {
-        (0, 0) if more.is_empty() => End::skipped("no lesson was proposed"),
-        (0, 0) => End::skipped(format!("no lesson was kept{more}")),
-        (0, _) => End::skipped(format!("nothing new was proposed{more}")),
+        (0, 0) if more.is_empty() => End::skipped("no lesson proposed"),
+        (0, 0) => End::skipped(format!("no lesson kept{more}")),
+        (0, _) => End::skipped(format!("no new lesson proposed{more}")),
         (1, _) => taught(s, rows, format!("1 lesson proposed{more}")),
         (n, _) => taught(s, rows, format!("{n} lessons proposed{more}")),
     })

@@ -46,7 +46,7 @@ pub(crate) async fn record_told(
     if let Some(told) = reflexion(&mut row.corrections.clone())
         .filter(|_| reflects && row.execution.role == ExecutionRole::Coder)
     {
-        let effect = format!("run {attempt} began with: {}", told.gate);
+        let effect = format!("run {attempt} started with: {}", told.gate);
         record_effect(engine, tx, project, Subsystem::Reflexion, about, effect).await?;
     }
     let lessons = row.corrections.iter().find_map(|correction| match correction {
@@ -55,7 +55,7 @@ pub(crate) async fn record_told(
     });
     if let Some(lessons) = lessons {
         let files = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
-        let effect = format!("run {attempt} was told {files}");
+        let effect = format!("run {attempt} got the lessons {files}");
         record_effect(engine, tx, project, Subsystem::Knowledge, about, effect).await?;
     }
     Ok(())
@@ -104,7 +104,7 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
             core::context::context_of(engine, &mut conn, &task).await?
         };
         let text = serde_json::to_string_pretty(&record)
-            .map_err(|error| EngineError::io("write down a postmortem")(error.into()))?;
+            .map_err(|error| EngineError::io("write a postmortem")(error.into()))?;
         let path = format!("{POSTMORTEMS}/{}-{}.json", record.task_id, record.number);
         if exported(engine, &context, &path, format!("{text}\n")).await {
             let mut tx = engine.store().write().await?;

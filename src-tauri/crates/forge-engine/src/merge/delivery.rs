@@ -117,7 +117,7 @@ pub(crate) async fn delivery(engine: &Engine, id: &TaskId) -> Result<Delivery> {
     let mut conn = engine.store().read().await?;
     let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
     if !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
-        let message = "the task is still open: what it delivers is known when it is closed";
+        let message = "the task is open: its delivery is known after it is closed";
         return Err(EngineError::conflict(ConflictCode::TaskOpen, message));
     }
     let merge = conn.merges().last(id).await?;

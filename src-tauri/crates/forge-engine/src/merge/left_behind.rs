@@ -52,6 +52,6 @@ pub(crate) async fn left_behind(
         told.push(format!("{commits} at {name} (`git cherry-pick {range}` brings them back)"));
         seen.push(commit);
     }
-    let what = "left out, since they came after the review";
+    let what = "left out because they came after the review";
     Ok((!told.is_empty()).then(|| format!("{what}: {}", told.join("; "))))
 }

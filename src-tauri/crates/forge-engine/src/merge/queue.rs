@@ -84,7 +84,7 @@ pub(crate) async fn merge_turn(
         behind
     };
     if let Some(number) = behind {
-        return Ok(Err(End::wait(WaitReason::MergeQueue, format!("stands behind #{number}"))));
+        return Ok(Err(End::wait(WaitReason::MergeQueue, format!("queued behind #{number}"))));
     }
     let turn = Turn { engine: engine.clone(), target: key };
     stop_standing(engine, &s.task.id).await?;

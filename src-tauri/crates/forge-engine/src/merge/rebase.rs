@@ -94,7 +94,7 @@ pub(crate) async fn check_rebased(
     let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     let workspace = workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
     if workspace.is_none() && !has_no_checks(s) {
-        let message = "the rebased work cannot be checked: the task has no worktree";
+        let message = "could not check the rebased work: the task has no worktree";
         return Ok(Rebased::ended(End::Block(BlockReason::new(AnnotationType::MergeError, message))));
     }
     let mut review = open_recheck(engine, s, repo, commit).await?;

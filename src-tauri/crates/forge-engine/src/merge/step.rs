@@ -168,7 +168,7 @@ async fn merge_in_turn(
             }
         }
     }
-    let message = format!("{target} moved {ATTEMPTS} times while the merge was computed");
+    let message = format!("{target} changed {ATTEMPTS} times during the merge");
     Ok(End::Block(BlockReason::new(AnnotationType::TargetUnstable, message)))
 }
 
@@ -186,7 +186,7 @@ pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut 
         merge.status = MergeStatus::Landed;
         merge.merge_commit = repo.resolve(&target).await?;
         merge.target_before.clone_from(&merge.merge_commit);
-        let why = format!("{} has these changes already", merge.target);
+        let why = format!("{} already has these changes", merge.target);
         merge.reason = Some(why.clone());
         write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
         return Ok(End::Ok(Some(why)));
@@ -198,7 +198,7 @@ pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut 
     {
         let what = parts(&changed);
         let message = format!(
-            "Could not merge: the reviewed commit changes nothing, and nobody reviewed {what}.\nReview again."
+            "Could not merge: the reviewed commit has no changes, and {what} came after the review.\nReview again."
         );
         let mut trouble = BlockReason::new(AnnotationType::WorkChanged, message);
         trouble.details = json!(changed);
@@ -291,7 +291,7 @@ async fn landed(
 ) -> Result<End> {
     if !holds_change(repo, &merge).await? {
         let message = format!(
-            "Could not finish: {} does not hold the reviewed commit {}.\nLook at what moved it, then try again.",
+            "Could not finish: {} does not contain the reviewed commit {}.\nFind out what moved it, then try again.",
             merge.target,
             short(&merge.source_commit),
         );
@@ -371,7 +371,7 @@ fn wait_for_checkout(
     let git_dir = if worktree == repo.root() { repo.common_dir().to_owned() } else { worktree.to_owned() };
     workspace::watch::watch_checkout(engine, &s.task.id, worktree, &git_dir, &files);
     let what = if files.is_empty() {
-        format!("the checkout {} is in the middle of a merge or rebase", worktree.display())
+        format!("a merge or rebase is in progress in the checkout {}", worktree.display())
     } else {
         format!("local changes in {} are in the way", worktree.display())
     };

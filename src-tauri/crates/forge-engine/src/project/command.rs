@@ -79,7 +79,7 @@ pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<P
             .map_err(|error| EngineError::invalid("default_branch", error.to_string()))?,
     };
     if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
-        return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
+        return Err(EngineError::invalid("default_branch", format!("no branch `{branch}`")));
     }
     let name = new.name.unwrap_or_else(|| {
         root.file_name().map_or_else(|| "project".into(), |n| n.to_string_lossy().into_owned())
@@ -164,7 +164,7 @@ pub(crate) async fn update_project(
     if let Some(branch) = default_branch {
         let repo = Repo::open(engine.git(), Path::new(&row.project.repo_path)).await?;
         if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
-            return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
+            return Err(EngineError::invalid("default_branch", format!("no branch `{branch}`")));
         }
         row.project.default_branch = branch;
         super::repository::read_repository_config(&repo, &mut row).await?;
@@ -199,7 +199,7 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
     if let Some(busy) = all.iter().find(|task| run::running::is_running(engine, &task.id)) {
         return Err(EngineError::conflict(
             ConflictCode::TaskOpen,
-            format!("an agent works on #{}: stop it first", busy.number),
+            format!("an agent is working on #{}: stop it first", busy.number),
         ));
     }
     let context = ProjectContext::read(&row)?;
@@ -219,7 +219,7 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
         {
             return Err(EngineError::conflict(
                 ConflictCode::InUse,
-                format!("the worktree of #{} cannot go: {reason}", task.number),
+                format!("could not remove the worktree of #{}: {reason}", task.number),
             ));
         }
     }
@@ -293,7 +293,7 @@ async fn require_free_name(tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> 
     match tx.projects().by_name(name).await? {
         Some(other) if Some(&other.project.id) != own => Err(EngineError::conflict(
             ConflictCode::NameTaken,
-            format!("a project is called `{name}` already"),
+            format!("a project named `{name}` already exists"),
         )),
         _ => Ok(()),
     }
@@ -336,7 +336,7 @@ fn not_a_repository(path: &Path, error: GitError) -> EngineError {
         ),
         GitError::NoCommit { .. } => EngineError::invalid(
             "repo_path",
-            format!("the repository at {} has no commit yet: make the first one", path.display()),
+            format!("the repository at {} has no commits: create one first", path.display()),
         ),
         GitError::Io { source, .. } => {
             EngineError::invalid("repo_path", format!("{}: {source}", path.display()))

@@ -19,7 +19,7 @@ pub(crate) async fn text_at(
 ) -> Result<std::result::Result<Option<String>, Finding>> {
     let content = match repo.file_at(commit, file, MAX_FILE_BYTES).await {
         Err(GitError::TooLarge { size, .. }) => {
-            let message = format!("{file} has {size} bytes, {MAX_FILE_BYTES} are allowed");
+            let message = format!("{file} has {size} bytes; at most {MAX_FILE_BYTES} are allowed");
             return Ok(Err(Finding::new("", message)));
         }
         other => other?,

@@ -109,7 +109,7 @@ pub(crate) async fn put_workflow(
         return Err(EngineError::conflict(
             ConflictCode::WorkflowInRepository,
             format!(
-                "the workflow is kept in {WORKFLOW_FILE}: change it there, on {}",
+                "the workflow is defined in {WORKFLOW_FILE}: change it there, on {}",
                 row.project.default_branch
             ),
         ));
@@ -140,7 +140,7 @@ async fn replace_workflow(
             return Err(EngineError::Conflict {
                 code: ConflictCode::StatesInUse,
                 message: format!(
-                    "{} would lose the state that tasks are in ({}): move them first",
+                    "{} would lose a state that still has tasks ({}): move them first",
                     new.name,
                     numbers.join(", ")
                 ),
@@ -211,7 +211,7 @@ pub(crate) async fn adopt_repository_workflow(
     let repo = core::repository::repo(engine, &context).await?;
     let commit = default_commit(&repo, row)
         .await?
-        .ok_or_else(|| field(format!("no branch is called `{}`", row.project.default_branch)))?;
+        .ok_or_else(|| field(format!("no branch `{}`", row.project.default_branch)))?;
     let parsed = kept_in(&repo, &commit).await?.map_err(|findings| {
         EngineError::Invalid(
             findings

@@ -31,17 +31,15 @@ pub(crate) fn without_work(seen: &PullRequest, base: &str, source: &str) -> Bloc
 pub(crate) fn push_remedy(error: &PushError) -> &'static str {
     match error {
         PushError::NoRemote { .. } => {
-            "name the git remote in the project's settings, or add it with `git remote add`"
+            "set the git remote in the project's settings, or add it with `git remote add`"
         }
         PushError::Moved { .. } => {
             "fetch that branch and merge it into the task's branch, or delete it there; then try again"
         }
-        PushError::Refused { .. } => "do what the remote or your hook says, then try again",
-        PushError::Auth { .. } => {
-            "sign in with git itself (a `git push` by hand must work without a question), then try again"
-        }
-        PushError::Network { .. } => "nothing, it is tried again by itself",
-        PushError::Git(_) => "do what git says, then try again",
+        PushError::Refused { .. } => "follow the message of the remote or the hook, then try again",
+        PushError::Auth { .. } => "sign in with git (`git push` must work without a prompt), then try again",
+        PushError::Network { .. } => "Forge retries automatically",
+        PushError::Git(_) => "follow git's message, then try again",
     }
 }
 
@@ -60,9 +58,9 @@ pub(crate) fn waiting(row: &PullRequestRow) -> Waiting {
             message: trouble.clone(),
         };
     }
-    let mut message = "a pull request waits for its merge".to_owned();
+    let mut message = "waiting for the pull request to be merged".to_owned();
     if let Some(pull) = &row.pull_request {
-        message = format!("pull request {} waits for its merge", pull.number);
+        message = format!("waiting for pull request {} to be merged", pull.number);
         if pull.mergeable == Mergeable::No {
             message.push_str(&format!("; it conflicts with {}", pull.base));
         }

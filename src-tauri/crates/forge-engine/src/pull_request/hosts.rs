@@ -60,7 +60,7 @@ pub(crate) struct NoHost {
     pub remedy: String,
 }
 
-const CONFIGURE: &str = "name the code host in the project's settings";
+const CONFIGURE: &str = "set the code host in the project's settings";
 
 /// Where a project's pull requests go: as configured, else as its git remote says.
 pub(crate) async fn code_host(
@@ -88,7 +88,7 @@ pub(crate) async fn code_host(
         Err(error) => return no_host(error.to_string()),
     };
     let Some(kind) = remote.kind() else {
-        return no_host(format!("nobody knows which software {} runs", remote.host));
+        return no_host(format!("the software of {} is unknown", remote.host));
     };
     match remote.config(kind, &name) {
         Ok(config) => Ok(Ok(config)),
@@ -242,14 +242,14 @@ pub(crate) fn due_changed(engine: &Engine) {
 pub(crate) fn remedy(error: &HostError) -> String {
     match error {
         HostError::NotSignedIn { hint, .. } => hint.clone(),
-        HostError::Forbidden { .. } => "give the token what it lacks, then try again".to_owned(),
+        HostError::Forbidden { .. } => "give the token the missing permission, then try again".to_owned(),
         HostError::NotFound { .. } => {
-            "check owner and repository in the project's settings, and what the token may see".to_owned()
+            "check owner and repository in the project's settings, and the token's permissions".to_owned()
         }
         HostError::RateLimited { .. } | HostError::Offline { .. } => {
-            "nothing, it is asked again by itself".to_owned()
+            "Forge asks again automatically".to_owned()
         }
-        HostError::Refused { .. } => "do what the host says, then try again".to_owned(),
+        HostError::Refused { .. } => "follow the host's message, then try again".to_owned(),
         HostError::Protocol { .. } => "check the code host's address in the project's settings".to_owned(),
     }
 }

@@ -147,7 +147,7 @@ pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<Hos
     if repo.remote_address(&config.remote).await?.is_none() {
         standing.problem = Some(format!("the repository has no git remote `{}`", config.remote));
         standing.remedy =
-            Some("add it with `git remote add`, or name another one in the settings".to_owned());
+            Some("add it with `git remote add`, or choose another one in the settings".to_owned());
     }
     // Whatever was found before, this asks what holds now.
     hosts::forget_host(engine, &config);
@@ -258,12 +258,12 @@ async fn decided_meanwhile(
     let body = if pull.state == PullRequestState::Closed {
         row.told_by = None;
         format!(
-            "Pull request {number} was closed without being merged while the task is being worked on. \
-             You are asked before another one is made."
+            "Pull request {number} was closed without a merge while the task was in progress. \
+             Forge asks you before it opens another one."
         )
     } else {
         format!(
-            "Pull request {number} was merged while the task is being worked on. What follows gets one of its own."
+            "Pull request {number} was merged while the task was in progress. Further work gets a new pull request."
         )
     };
     let cause = format!("pull_request:{}:{number}:{}", task.id, pull.state);
@@ -288,7 +288,7 @@ async fn require_agent(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) ->
     if open && holder.is_some_and(|holder| holder.kind == HolderKind::Agent) {
         return Ok(());
     }
-    Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
+    Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent is working on this task"))
 }
 
 /// What a pull request tells of a task.
@@ -424,7 +424,7 @@ pub(crate) async fn let_go_of_pull_request(
     }
     let open = row.pull_request.filter(|pull| pull.state == PullRequestState::Open);
     if let Some(pull) = open.filter(|_| mv.to == context.workflow.cancellation_state) {
-        let left = format!("pull request {} is left as it is: {}", pull.number, pull.url);
+        let left = format!("pull request {} is unchanged: {}", pull.number, pull.url);
         mv.reason = Some(mv.reason.map_or_else(|| left.clone(), |reason| format!("{reason}; {left}")));
     }
     Ok(mv)

@@ -39,7 +39,7 @@ pub(crate) async fn correction_of(
     }
     let words = news.message.as_deref().map(str::trim).filter(|words| !words.is_empty());
     if words.is_none() && said.is_empty() && checks.is_empty() {
-        return Err(EngineError::invalid("message", "choose a comment or a check, or say something"));
+        return Err(EngineError::invalid("message", "choose a comment or a check, or write a message"));
     }
     let mut text: Vec<String> = words.map(str::to_owned).into_iter().collect();
     for check in checks {

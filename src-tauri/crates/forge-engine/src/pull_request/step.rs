@@ -331,7 +331,7 @@ async fn decide_by_host(
             Ok(End::Wait(waiting(&row)))
         }
         PullRequestState::Closed => {
-            let message = format!("pull request {} was closed without being merged", seen.number);
+            let message = format!("pull request {} was closed without a merge", seen.number);
             let trouble = BlockReason {
                 details: json!({ "number": seen.number, "url": seen.url }),
                 ..BlockReason::new(AnnotationType::PrClosedWithoutMerge, message)
@@ -348,10 +348,10 @@ async fn decide_by_host(
             };
             let mut note = format!("merged at the host as pull request {}", seen.number);
             if !here {
-                note.push_str(&format!("; {} here is as it was: fetch it when you like", merge.target));
+                note.push_str(&format!("; the local {} is unchanged, fetch it when needed", merge.target));
             }
             if seen.head_commit != source {
-                note.push_str("; others had added to it");
+                note.push_str("; others had added commits");
             }
             if let Some(left) = merge::left_behind::left_behind(engine, s, repo, source).await? {
                 note.push_str(&format!("; {left}"));
@@ -365,7 +365,7 @@ async fn decide_by_host(
             workspace::unmerged::count_unmerged(engine, &s.task.id).await;
             let accept = s.context.workflow.state(&s.task.status);
             let Some(accept) = accept.and_then(|state| state.triggers.get("accept")) else {
-                return Ok(End::Ok(Some(format!("{note}; the state declares no accept"))));
+                return Ok(End::Ok(Some(format!("{note}; the state has no accept transition"))));
             };
             let mut mv = Move::by(&accept.to, "accept", Actor::System { cause: Cause::Host });
             mv.reason = Some(note);
@@ -410,7 +410,7 @@ async fn failed_at_host(
         }
         Failed::Push(error) => {
             let passing = matches!(error, PushError::Network { .. });
-            (passing, None, format!("failed to {error}"), push_remedy(error).to_owned(), None)
+            (passing, None, format!("Could not {error}"), push_remedy(error).to_owned(), None)
         }
     };
     if let Failed::Engine(error) = failed {

@@ -24,7 +24,7 @@ pub(crate) async fn race_estimate(
         if let Some(unknown) =
             names.iter().find(|name| strategies.iter().all(|strategy| strategy.name != **name))
         {
-            return Err(EngineError::invalid("strategies", format!("there is no strategy `{unknown}`")));
+            return Err(EngineError::invalid("strategies", format!("no strategy `{unknown}`")));
         }
         strategies.retain(|strategy| names.contains(&strategy.name));
     }

@@ -81,7 +81,7 @@ async fn try_save_entry(
     let (repo, worktree) = (core::repository::repo(engine, context).await?, Path::new(&workspace.path));
     workspace::nested::mend_worktree(engine, &repo, task, &workspace).await?;
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-    let message = format!("{}\n\nTask #{}, as it was when it was stopped", task.title, task.number);
+    let message = format!("{}\n\nTask #{}, as of its stop", task.title, task.number);
     let message = core::redaction::redacted_in(engine, context, message);
     let commit = match repo.snapshot(worktree, &message, author).await? {
         Some(commit) => commit,
@@ -187,7 +187,7 @@ pub(crate) async fn remove_races(engine: &Engine, context: &ProjectContext, task
     for id in ids(engine.store().read().await?.races().list(&task.id).await?) {
         let Some(race) = race_by_id(engine, &task.id, &id).await? else { continue };
         if let Some(reason) = clear_race(engine, context, race).await?.first() {
-            let message = format!("a worktree of its race cannot go: {reason}");
+            let message = format!("could not remove a worktree of its race: {reason}");
             return Err(EngineError::conflict(ConflictCode::InUse, message));
         }
         let Some(race) = race_by_id(engine, &task.id, &id).await? else { continue };

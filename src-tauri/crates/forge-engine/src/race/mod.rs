@@ -198,16 +198,16 @@ pub(crate) async fn select_winner(
     let race = tx.races().last(&task.id).await?;
     let mut race = race
         .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
-        .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a choice"))?;
+        .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a winner"))?;
     let entry = race.entry(name).ok_or_else(|| {
         let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
-        EngineError::invalid("entry", format!("the race has no entry `{name}`; it has {}", names.join(", ")))
+        EngineError::invalid(
+            "entry",
+            format!("the race has no entry `{name}`; its entries are {}", names.join(", ")),
+        )
     })?;
     if entry.commit.as_ref().is_none_or(|commit| *commit == race.base_commit) {
-        return Err(EngineError::invalid(
-            "entry",
-            format!("nothing of `{name}` is there that could be taken"),
-        ));
+        return Err(EngineError::invalid("entry", format!("the work of `{name}` no longer exists")));
     }
     let facts = json!({ "winner": name, "elected": race.elected, "decidedBy": actor });
     race.choose(name, actor);

@@ -77,7 +77,7 @@ pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
         Some(race) => race,
         None => {
             let Some(config) = s.context.race_of(&s.task) else {
-                return Ok(End::skipped("it is raced no more"));
+                return Ok(End::skipped("the race is over"));
             };
             match begin_race(engine, s, &config).await? {
                 Ok(race) => race,
@@ -108,12 +108,12 @@ async fn begin_race(
     };
     let unready =
         |message: String| Ok(Err(Box::new(BlockReason::new(AnnotationType::EnvironmentNotReady, message))));
-    let Some(base) = base else { return unready(format!("no branch is called `{target}`")) };
+    let Some(base) = base else { return unready(format!("no branch `{target}`")) };
     trust::require_trust_of(engine, &s.context, &s.task, None).await?;
     let mut tx = engine.store().write().await?;
     let strategies = tell_apart(super::strategies_of(&mut tx, config).await?);
     if strategies.is_empty() {
-        return unready("nobody races: no agent is enabled, and no strategy is set".to_owned());
+        return unready("could not race: no agent is enabled, and no strategy is set".to_owned());
     }
     let enabled = s.context.settings.inner_loop.reviewer.enabled;
     let reviewer = reviewer_of(&mut tx, s).await?.filter(|_| enabled);
@@ -173,7 +173,7 @@ async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<E
         if let Some(deadline) = next_deadline(&race) {
             core::workers::kick_at(engine, &s.task.id, deadline);
         }
-        let message = format!("{over} of {} entries are over", race.entries.len());
+        let message = format!("{over} of {} entries finished", race.entries.len());
         return Ok(End::wait(WaitReason::RaceRunning, message));
     }
     elect(engine, s, race).await
@@ -190,7 +190,7 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
     let (kind, body) = match (&race.elected, race.status) {
         (Some(_), RaceStatus::AwaitingCrown) => (EventType::RaceElected, choice_of(&race)),
         (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
-        (None, _) => (EventType::RaceFailed, "No entry of the race passed.".to_owned()),
+        (None, _) => (EventType::RaceFailed, "No entry passed the race.".to_owned()),
     };
     race.finished_at = race.elected.is_none().then(|| engine.now());
     let planned = match race.elected {
@@ -247,7 +247,7 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
         conn.races().last(&s.task.id).await?
     };
     let Some(mut race) = race.filter(|race| race.status == RaceStatus::Decided) else {
-        return Ok(End::skipped("no race is decided"));
+        return Ok(End::skipped("no race has a winner"));
     };
     let winner = race.winner.as_deref().and_then(|name| race.entry(name)).cloned();
     let Some((winner, commit)) = winner.and_then(|entry| Some((entry.clone(), entry.commit?))) else {
@@ -267,11 +267,8 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
                 Landing::Landed => None,
                 Landing::Moved { now } => Some(now.unwrap_or_default()),
                 Landing::CheckoutInTheWay { worktree, files } => {
-                    let what = format!(
-                        "{} has changes that are not committed: {}",
-                        worktree.display(),
-                        files.join(", ")
-                    );
+                    let what =
+                        format!("{} has uncommitted changes: {}", worktree.display(), files.join(", "));
                     return not_promoted(engine, s, race, what).await;
                 }
                 Landing::IndexLocked { path, .. } => {
@@ -282,7 +279,7 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
         }
     };
     if let Some(now) = moved {
-        let what = format!("the branch {branch} was moved to {} meanwhile", now.get(..10).unwrap_or(&now));
+        let what = format!("the branch {branch} moved to {} meanwhile", now.get(..10).unwrap_or(&now));
         return not_promoted(engine, s, race, what).await;
     }
     engine.point("race.landed");
@@ -303,7 +300,7 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     engine.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
     tx.commit().await?;
     engine.point("race.promoted");
-    Ok(End::Ok(Some(format!("{} is the task's work", winner.strategy))))
+    Ok(End::Ok(Some(format!("{} is the winner", winner.strategy))))
 }
 
 async fn not_promoted(engine: &Engine, s: &Stepping, mut race: Race, what: String) -> Result<End> {
@@ -337,12 +334,12 @@ pub(crate) async fn end_race(engine: &Engine, s: &Stepping, cancel: &Cancellatio
 async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
     let race = engine.store().read().await?.races().last(&s.task.id).await?;
     let Some(race) = race.filter(|race| race.status == RaceStatus::Promoted) else {
-        return Ok(End::skipped("no entry's work is the task's"));
+        return Ok(End::skipped("no entry is the winner"));
     };
     let winner = race.winner.as_deref().and_then(|name| race.entry(name));
     let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
     let (Some(winner), Some(accept)) = (winner, accept) else {
-        return Ok(End::Ok(Some("the state declares no accept".to_owned())));
+        return Ok(End::Ok(Some("the state has no accept transition".to_owned())));
     };
     let redirect = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => None,
@@ -403,10 +400,10 @@ fn waits_for_choice(race: &Race) -> End {
 /// What a person is asked to choose from, in a sentence.
 fn choice_of(race: &Race) -> String {
     match &race.winner {
-        Some(winner) => format!("Choose the winner: the rules elect {winner}."),
+        Some(winner) => format!("Choose the winner. Suggested: {winner}."),
         None => {
             let names = race.told_apart_by_name().join(", ");
-            format!("Choose the winner: no check, score or cost tells {names} apart.")
+            format!("Choose the winner. {names} are equal in checks, score and cost.")
         }
     }
 }

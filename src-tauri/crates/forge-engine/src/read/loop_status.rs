@@ -190,16 +190,18 @@ fn outcome(race: &Race) -> String {
     let over = race.entries.iter().filter(|entry| entry.status.is_over()).count();
     let winner = race.winner.as_deref().unwrap_or("nobody");
     match (race.status, &race.error) {
-        (RaceStatus::Running, _) => format!("{over} of {all} entries are over"),
-        (RaceStatus::AwaitingCrown, _) => format!("{winner} is elected and waits for the crown"),
+        (RaceStatus::Running, _) => format!("{over} of {all} entries finished"),
+        (RaceStatus::AwaitingCrown, _) => format!("suggested winner: {winner}, waiting for your choice"),
         (RaceStatus::Decided, Some(error)) => {
-            format!("{winner} won, but its work is not the task's: {error}")
+            format!("{winner} won, but its work could not be taken over: {error}")
         }
         (RaceStatus::Decided, None) => format!("{winner} won"),
-        (RaceStatus::Promoted, _) if race.crowned_by.is_some() => format!("{winner} was crowned among {all}"),
-        (RaceStatus::Promoted, _) => format!("{winner} won among {all}"),
+        (RaceStatus::Promoted, _) if race.crowned_by.is_some() => {
+            format!("{winner} picked as winner of {all}")
+        }
+        (RaceStatus::Promoted, _) => format!("{winner} won against {}", all.saturating_sub(1)),
         (RaceStatus::NoWinner, _) => format!("none of {all} passed"),
-        (RaceStatus::Cancelled, _) => "given up".to_owned(),
+        (RaceStatus::Cancelled, _) => "cancelled".to_owned(),
     }
 }
 

@@ -338,5 +338,5 @@ fn parse_cursor(cursor: &str) -> Result<(f64, String)> {
     cursor
         .split_once(':')
         .and_then(|(position, id)| Some((position.parse().ok()?, id.to_owned())))
-        .ok_or_else(|| EngineError::invalid("cursor", "is not one that a list gave"))
+        .ok_or_else(|| EngineError::invalid("cursor", "is not a cursor of this list"))
 }

@@ -125,12 +125,12 @@ pub(crate) async fn settle_audit(
 /// Follows what the auditor said.
 async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
     let Some((state, mut review)) = review::decision::running_review(tx, s).await? else {
-        return Ok(End::skipped("nothing waits for the auditor"));
+        return Ok(End::skipped("no review waits for the reviewer"));
     };
     let Audited { execution, heard, anchors, evidence, instead } = audited;
     let cause = match heard {
         Heard::Lost => "Forge was restarted",
-        Heard::Limited => "the limit is over",
+        Heard::Limited => "the rate limit ended",
         Heard::Report(report) => {
             keep_findings(engine, tx, s, &review, &report, anchors).await?;
             review.audits.push((*report).clone());
@@ -260,7 +260,7 @@ async fn follow_verdict(
             let gate = state.gate_config.as_ref();
             if gate.is_some_and(|gate| gate.requires_user_approval.required()) {
                 super::decision::await_person(engine, tx, s, state, review).await?;
-                return Ok(End::Ok(Some("the auditor passes it; a person decides".to_owned())));
+                return Ok(End::Ok(Some("the reviewer passed the work; ready for your review".to_owned())));
             }
             if let Some(instead) = instead {
                 return Ok(*instead);
@@ -278,16 +278,16 @@ async fn follow_verdict(
             .await?;
             Ok(match state.triggers.get("accept") {
                 Some(accept) => End::go(Move::by(&accept.to, "accept", auditor)),
-                None => End::Ok(Some("passed; the state declares no accept".to_owned())),
+                None => End::Ok(Some("passed; the state has no accept transition".to_owned())),
             })
         }
         Some(AuditVerdict::Fail) | None => {
-            let reason = reason.unwrap_or_else(|| "the auditor does not pass the work".to_owned());
+            let reason = reason.unwrap_or_else(|| "the reviewer rejected the work".to_owned());
             super::decision::fail_review(engine, tx, &s.task, review, auditor.clone(), &reason).await?;
             let target = state.gate_config.as_ref().and_then(|gate| gate.reject_target.clone());
             let to = target.or_else(|| context.workflow.work_state().map(|work| work.name.clone()));
             let Some(to) = to else {
-                return Ok(End::Ok(Some("failed; the gate declares nowhere to send it".to_owned())));
+                return Ok(End::Ok(Some("failed; the gate has no reject transition".to_owned())));
             };
             let limit = retry_budget::budget(tx, &context, &s.task).await?.review.limit;
             let correction = Correction::AuditFailed {
@@ -327,12 +327,12 @@ async fn without_verdict(
             ..EntryInput::default()
         };
         ask_auditor(tx, &s.task, &s.transition, input).await?;
-        return Ok(End::Ok(Some("no verdict: the auditor is asked once more".to_owned())));
+        return Ok(End::Ok(Some("no verdict: the reviewer is asked again".to_owned())));
     }
     let message = match &execution.error {
-        Some(error) => format!("the auditor could not judge: {}", error.message),
-        None if stopped => "you stopped the auditor".to_owned(),
-        None => "the auditor gave no verdict".to_owned(),
+        Some(error) => format!("the reviewer failed: {}", error.message),
+        None if stopped => "you stopped the reviewer".to_owned(),
+        None => "the reviewer gave no verdict".to_owned(),
     };
     review.note = Some(message.clone());
     let mut trouble = BlockReason::new(AnnotationType::ReviewerUnusable, message.clone());

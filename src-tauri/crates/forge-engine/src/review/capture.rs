@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// The remark on a review that a person's move to the merge stands for.
-const SENT_BY_HAND: &str = "sent to the merge without a review";
+const SENT_BY_HAND: &str = "merged without a review";
 
 /// For how long nobody's work can be told from work that came right after a look.
 const FRESH: Duration = Duration::from_millis(250);
@@ -111,7 +111,7 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
     let reviewed = commit.map(|commit| format!("the review is about {}", short(&commit)));
     let remarks: Vec<String> = remark.into_iter().chain(reviewed).collect();
     Ok(match remarks.is_empty() {
-        true => End::skipped("no work was begun"),
+        true => End::skipped("no work was started"),
         false => End::Ok(Some(remarks.join(", "))),
     })
 }
@@ -147,7 +147,7 @@ async fn capture_work(
     let Some(repo) = core::repository::present_repo(engine, &s.context).await? else {
         let place = &s.context.project.repo_path;
         let message = format!(
-            "Could not begin the review: there is no repository at {place}.\nMove it back, then try again."
+            "Could not start the review: there is no repository at {place}.\nMove it back, then try again."
         );
         return Ok(Captured::blocked(missing("repository", place, None, message)));
     };
@@ -165,7 +165,7 @@ async fn capture_work(
             None if plans => Captured::Nothing,
             None if workspace.is_none() => {
                 match lacks_winner(&mut *engine.store().read().await?, &s.task).await? {
-                    true => Captured::blocked(no_winner("begin the review")),
+                    true => Captured::blocked(no_winner("start the review")),
                     false => Captured::Nothing,
                 }
             }
@@ -263,7 +263,7 @@ async fn no_branch(engine: &Engine, s: &Stepping, repo: &Repo, branch: &str) -> 
     let place = &s.context.project.repo_path;
     let restorable = workspace::reviewed::known_commit(engine, repo, &s.task).await?;
     let message = format!(
-        "Could not begin the review: the branch {branch} is missing in {place}.\nRestore the branch, or reset \
+        "Could not start the review: the branch {branch} is missing in {place}.\nRestore the branch, or reset \
          the worktree."
     );
     Ok(Captured::blocked(missing("branch", branch, restorable.as_deref(), message)))
@@ -365,7 +365,7 @@ pub(crate) async fn keep_the_rest(
     {
         return Err(EngineError::Conflict {
             code: crate::ConflictCode::CommitRefused,
-            message: format!("Could not keep what was left out of the review: {}.", trouble.message),
+            message: format!("Could not keep the changes left out of the review: {}.", trouble.message),
             details: trouble.details,
         });
     }
@@ -421,13 +421,13 @@ fn not_committed(error: GitError) -> BlockReason {
         GitError::CommitRefused { output } => (
             "the repository's hooks refused the commit".to_owned(),
             output,
-            "Change what the hook names, then try again.",
+            "Fix what the hook reports, then try again.",
         ),
         // A signing program, a hook that never ends and a changed repository are told apart.
         told if told.remedy().is_some() => {
             return block_reason_of(&EngineError::Git(told), AnnotationType::CommitRefused);
         }
-        other => (whole(&other), whole(&other), "Do what git says, then try again."),
+        other => (whole(&other), whole(&other), "Follow git's message, then try again."),
     };
     let mut trouble = BlockReason::new(
         AnnotationType::CommitRefused,

@@ -45,16 +45,16 @@ pub(crate) async fn take_checks(engine: &Engine, id: &ProjectId, commands: &[Str
     let offered = offered_checks(engine, id).await?;
     let is_offered = |command: &&String| offered.iter().any(|offer| offer.command == **command);
     if let Some(unknown) = commands.iter().find(|command| !is_offered(command)) {
-        return Err(EngineError::invalid("commands", format!("`{unknown}` is not offered")));
+        return Err(EngineError::invalid("commands", format!("`{unknown}` is not a suggested check")));
     }
     if commands.is_empty() {
-        return Err(EngineError::invalid("commands", "names no check"));
+        return Err(EngineError::invalid("commands", "must name at least one check"));
     }
     project::command::patch_settings(engine, id, &json!({ "review_config": { "ci_steps": commands } }))
         .await?;
     let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
     let mut tx = engine.store().write().await?;
-    let effect = format!("checks were taken: {}", commands.join(", "));
+    let effect = format!("added checks: {}", commands.join(", "));
     core::effects::record_effect(engine, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
     core::context::project_changed(engine, &mut tx, &context.project, "settings").await?;
     Ok(tx.commit().await?)
@@ -71,7 +71,7 @@ pub(crate) async fn offers_for(engine: &Engine, context: &ProjectContext) -> Res
 
 async fn offers_of(repo: &Repo, branch: &str) -> Result<Vec<CheckOffer>> {
     let Some(commit) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
-        return Err(EngineError::invalid("default_branch", format!("no branch is called `{branch}`")));
+        return Err(EngineError::invalid("default_branch", format!("no branch `{branch}`")));
     };
     let mut files = RootFiles::new();
     for (name, oid) in repo.root_files(&commit).await? {

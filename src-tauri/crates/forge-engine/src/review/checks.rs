@@ -40,11 +40,11 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
         let review = conn.reviews().of_transition(&s.task.id, s.transition.seq).await?;
         (review, conn.workspaces().last(&s.task.id).await?.is_some())
     };
-    let Some(mut review) = review else { return Ok(End::skipped("no review belongs to this move")) };
+    let Some(mut review) = review else { return Ok(End::skipped("this move has no review")) };
     s.context.require_checks(&s.task)?;
     // The review of a plan gets its commit here, from the worktree that the planner left.
     if review.reviewed_commit.is_none() && !was_begun {
-        return Ok(End::skipped("no work was begun"));
+        return Ok(End::skipped("no work was started"));
     }
     let repo = core::repository::repo(engine, &s.context).await?;
     let (workspace, _lock) = match workspace::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
@@ -286,7 +286,7 @@ async fn open_review(
     review.base_commit = repo.merge_base(&target, &commit).await?;
     review.reviewed_commit = Some(commit);
     if !strayed.is_empty() {
-        review.note = Some(format!("the fix changes more than was reviewed: {}", strayed.join(", ")));
+        review.note = Some(format!("the fix also changed: {}", strayed.join(", ")));
     } else if no_checks && review.note.is_none() {
         review.note = Some(NO_CHECKS.to_owned());
     }

@@ -112,7 +112,10 @@ pub(crate) async fn cancel_review(engine: &Engine, actor: Actor, id: &TaskId) ->
     let running =
         running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
     let Some(mut review) = running else {
-        return Err(EngineError::conflict(ConflictCode::NothingRunning, "no review runs for this task"));
+        return Err(EngineError::conflict(
+            ConflictCode::NothingRunning,
+            "no review is running for this task",
+        ));
     };
     let now = engine.now();
     review.status = ReviewStatus::Cancelled;
@@ -137,7 +140,7 @@ async fn awaited_review(tx: &mut ReadConnection, task: &TaskRow, gate: Option<&s
     if running.iter().any(|row| audits(row.execution.role)) {
         return Err(EngineError::conflict(
             ConflictCode::ReviewerRunning,
-            "the auditor is at work: wait for its verdict, or stop it first",
+            "the reviewer is running: wait for its verdict, or stop it first",
         ));
     }
     let last = tx.reviews().last(&task.id).await?;
@@ -146,7 +149,7 @@ async fn awaited_review(tx: &mut ReadConnection, task: &TaskRow, gate: Option<&s
     here.filter(|review| gate.is_none_or(|gate| gate == review.state)).ok_or_else(|| {
         EngineError::conflict(
             ConflictCode::NotAwaiting,
-            format!("nothing waits for your decision while the task is in {}", task.status),
+            format!("no review is ready for you while the task is in {}", task.status),
         )
     })
 }
@@ -198,7 +201,7 @@ async fn reject_by_hand(
         .and_then(|gate| gate.reject_target)
         .or_else(|| context.workflow.work_state().map(|state| state.name.clone()));
     let to = target.ok_or_else(|| {
-        EngineError::conflict(ConflictCode::NotAwaiting, "the gate declares nowhere to send a rejection")
+        EngineError::conflict(ConflictCode::NotAwaiting, "the gate has no reject transition")
     })?;
     let last = tx
         .transitions()

@@ -217,12 +217,12 @@ async fn draft(
     let mut anchor = Anchor::default();
     if let Some((first, last)) = new.range() {
         if last < first || last - first >= MAX_LINES {
-            let limit = format!("must be {first} or up to {MAX_LINES} lines more");
+            let limit = format!("must be from {first} to {MAX_LINES} lines further");
             return Err(EngineError::invalid(&field("last_line"), limit));
         }
         let file = versions.lines(new.side, &new.path).await?;
         let Some(file) = file else {
-            let message = format!("{} has no such file, or none of text", new.side);
+            let message = format!("{} has no such text file", new.side);
             return Err(EngineError::invalid(&field("path"), message));
         };
         let lines: Vec<&str> = file.iter().map(String::as_str).collect();
@@ -233,7 +233,7 @@ async fn draft(
             )
         })?;
     } else if new.last_line.is_some() {
-        return Err(EngineError::invalid(&field("line"), "name the first line, too"));
+        return Err(EngineError::invalid(&field("line"), "also needs the first line"));
     }
     let now = engine.now();
     Ok(CommentRow {
@@ -388,7 +388,7 @@ fn require_draft(row: &CommentRow) -> Result<()> {
     if row.status == CommentStatus::Draft {
         return Ok(());
     }
-    Err(EngineError::conflict(ConflictCode::AlreadySent, "the agent was told it already: write another one"))
+    Err(EngineError::conflict(ConflictCode::AlreadySent, "already sent to the agent: write a new comment"))
 }
 
 fn checked_text(text: &str, at: &str) -> Result<String> {

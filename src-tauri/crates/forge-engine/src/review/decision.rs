@@ -32,10 +32,10 @@ use crate::{
 /// Passes the review, or lets it wait for a person.
 pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
     let Some(mut review) = tx.reviews().of_transition(&s.task.id, s.transition.seq).await? else {
-        return Ok(End::skipped("no review belongs to this move"));
+        return Ok(End::skipped("this move has no review"));
     };
     if review.status != ReviewStatus::Running {
-        return Ok(End::skipped(format!("the review is {} already", review.status)));
+        return Ok(End::skipped(format!("the review is already {}", review.status)));
     }
     let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
         return Ok(End::skipped("no such state"));
@@ -46,18 +46,18 @@ pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping
         if !was_done(tx, s, Action::DispatchRoleAgent).await? {
             // Nobody else will say anything about it.
             await_person(engine, tx, s, &state, &mut review).await?;
-            return Ok(End::skipped("no agent was started: a person decides"));
+            return Ok(End::skipped("no agent started; ready for your review"));
         }
-        let what = if state.plans() { "the plan is written" } else { "the auditor has spoken" };
-        return Ok(End::skipped(format!("decided once {what}")));
+        let what = if state.plans() { "the plan is written" } else { "the reviewer gives a verdict" };
+        return Ok(End::skipped(format!("waiting until {what}")));
     }
     let accepted = decide_running(engine, tx, s, &state, &mut review).await?;
     match (accepted, state.triggers.get("accept")) {
-        (false, _) => Ok(End::Ok(Some("waits for a person".to_owned()))),
+        (false, _) => Ok(End::Ok(Some("ready for your review".to_owned()))),
         (true, Some(accept)) => {
             Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Review, &s.transition)))
         }
-        (true, None) => Ok(End::Ok(Some("passed; the state declares no accept".to_owned()))),
+        (true, None) => Ok(End::Ok(Some("passed; the state has no accept transition".to_owned()))),
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn await_person(
     review: &mut Review,
 ) -> Result<()> {
     hand_over(engine, tx, &s.task, review).await?;
-    let body = format!("{} waits for your decision.", state.display_name);
+    let body = format!("{} is ready for your review.", state.display_name);
     let cause = format!("awaiting:{}", review.id);
     core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause)
         .await
@@ -210,7 +210,7 @@ pub(crate) async fn reject(
     if counted && !budget.allows() {
         let message = match budget.limit {
             0 => rejection.reason.clone(),
-            limit => format!("{} ({} of {limit} retries are used)", rejection.reason, budget.used),
+            limit => format!("{} ({} of {limit} retries used)", rejection.reason, budget.used),
         };
         let mut trouble = BlockReason::new(AnnotationType::ReviewBudgetExhausted, message);
         trouble.details = json!({ "budget": budget });
@@ -243,7 +243,7 @@ pub(crate) async fn reject(
     Ok(End::go(mv))
 }
 
-/// Sends the task on by how its merge ended.
+/// Moves the task on, depending on the result of its merge.
 pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
     let merged = tx.steps().of_transition(s.transition.seq).await?;
     // The entry may have been made more than once.
@@ -253,7 +253,7 @@ pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping)
         return Ok(End::skipped("the merge did not run"));
     }
     let Some(merge) = tx.merges().last(&s.task.id).await? else {
-        return Ok(End::skipped("nothing was merged"));
+        return Ok(End::skipped("nothing merged"));
     };
     let Some(state) = s.context.workflow.state(&s.task.status).cloned() else {
         return Ok(End::skipped("no such state"));
@@ -261,7 +261,7 @@ pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping)
     match merge.status {
         MergeStatus::Landed | MergeStatus::Nothing => match state.triggers.get("accept") {
             Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Merge, &s.transition))),
-            None => Ok(End::Ok(Some("merged; the state declares no accept".to_owned()))),
+            None => Ok(End::Ok(Some("merged; the state has no accept transition".to_owned()))),
         },
         MergeStatus::Conflict => conflicted(engine, tx, s, &state).await,
         MergeStatus::Intended | MergeStatus::Failed => Ok(End::skipped("the merge has no outcome")),
@@ -323,18 +323,18 @@ pub(crate) async fn pass_unassigned(tx: &mut Tx, s: &Stepping) -> Result<End> {
     };
     let Some(role) = &state.role else { return Ok(End::skipped("the state has no role")) };
     if tx.roles().holder(&s.task.id, role).await?.is_some() {
-        return Ok(End::skipped("the role is held"));
+        return Ok(End::skipped("the role is assigned"));
     }
     match state.triggers.get("accept") {
         Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Workflow, &s.transition))),
-        None => Ok(End::skipped("the state declares no accept")),
+        None => Ok(End::skipped("the state has no accept transition")),
     }
 }
 
 /// Tells the person why the task needs them, unless they just blocked it themselves.
 pub(crate) async fn publish_blocked(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Result<End> {
     if s.transition.actor.is_user() {
-        return Ok(End::skipped("the person knows"));
+        return Ok(End::skipped("notified before"));
     }
     let body = s
         .task

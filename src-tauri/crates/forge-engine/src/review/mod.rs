@@ -302,7 +302,7 @@ pub(crate) async fn lacks_winner(conn: &mut ReadConnection, task: &TaskRow) -> R
 /// Why a task whose race has no winner cannot go on.
 pub(crate) fn no_winner(what: &str) -> BlockReason {
     let message = format!(
-        "Could not {what}: entries of the task's race worked on it, and none is the winner.\nMove the task back to \
+        "Could not {what}: the task was raced, and no entry is the winner.\nMove the task back to \
          work to race again or to choose a winner."
     );
     let mut trouble = BlockReason::new(AnnotationType::WorkMissing, message);

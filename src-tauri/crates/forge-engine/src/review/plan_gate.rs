@@ -58,10 +58,11 @@ async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> R
             Some(said) => write_plan(&workspace, said).await?,
             None if read_plan(&workspace).await?.is_some() => {}
             None => {
-                let reason = "no plan has been written".to_owned();
+                let reason = "there is no plan".to_owned();
                 let correction = Correction::GuardRefused { reason: reason.clone() };
                 let trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
-                return send_back_in_place(engine, s, correction, "asked for the plan", trouble).await;
+                return send_back_in_place(engine, s, correction, "asked the agent for the plan", trouble)
+                    .await;
             }
         }
     }
@@ -107,12 +108,12 @@ impl AtGate for PlanWritten {
 /// Passes a plan that is written, or lets it wait for a person.
 async fn decide_plan(engine: &Engine, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
     let Some((state, mut review)) = running_review(tx, s).await? else {
-        return Ok(End::skipped("nothing waits for the plan"));
+        return Ok(End::skipped("no review waits for the plan"));
     };
     let accepted = review::decision::decide_running(engine, tx, s, &state, &mut review).await?;
     Ok(match (accepted, state.triggers.get("accept")) {
         (true, Some(accept)) => End::go(Move::by(&accept.to, "accept", Actor::Agent { id: planner })),
-        (true, None) => End::Ok(Some("passed; the state declares no accept".to_owned())),
-        (false, _) => End::Ok(Some("the plan waits for a person".to_owned())),
+        (true, None) => End::Ok(Some("passed; the state has no accept transition".to_owned())),
+        (false, _) => End::Ok(Some("the plan is ready for your review".to_owned())),
     })
 }

@@ -42,7 +42,7 @@ pub(crate) async fn answer_approval(
     if approval.status != ApprovalStatus::Pending {
         return Err(EngineError::conflict(
             ConflictCode::NotAwaiting,
-            format!("the question is {} already", approval.status),
+            format!("the approval is already {}", approval.status),
         ));
     }
     approval.status = ApprovalStatus::Answered;
@@ -56,7 +56,7 @@ pub(crate) async fn answer_approval(
     if !super::events::pass_on(engine, &approval) {
         return Err(EngineError::conflict(
             ConflictCode::NotAwaiting,
-            "the run that asked is over: it asks again when it is resumed",
+            "the run that asked has ended; it asks again when it is resumed",
         ));
     }
     Ok(approval)

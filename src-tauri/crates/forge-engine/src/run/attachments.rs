@@ -55,11 +55,11 @@ pub(crate) async fn attach(
     };
     let path = path_of(engine, &row, &attachment);
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).await.map_err(EngineError::io("keep a file"))?;
+        fs::create_dir_all(folder).await.map_err(EngineError::io("store a file"))?;
     }
     let kept = match private_data::write(&path, &content).await {
         Ok(()) => keep_attachment(engine, &attachment).await,
-        Err(error) => Err(EngineError::io("keep a file")(error)),
+        Err(error) => Err(EngineError::io("store a file")(error)),
     };
     if kept.is_err() {
         remove_folder(path.parent().unwrap_or(&path)).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn detach(engine: &Engine, id: &AttachmentId) -> Result<()> {
     let found = tx.attachments().get(id).await?;
     let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
     if attachment.sent_at.is_some() {
-        return Err(EngineError::conflict(ConflictCode::AlreadySent, "the agent was told of the file"));
+        return Err(EngineError::conflict(ConflictCode::AlreadySent, "the file was sent to the agent"));
     }
     let (row, _) = core::load::load_own(engine, &mut tx, &attachment.task_id, None).await?;
     tx.attachments_mut().delete(id).await?;
@@ -114,7 +114,7 @@ pub(crate) async fn send_files(
         if !tx.attachments_mut().send(id, engine.now()).await? {
             return Err(EngineError::conflict(
                 ConflictCode::AlreadySent,
-                format!("{} went with an earlier message", attachment.name),
+                format!("{} was sent with an earlier message", attachment.name),
             ));
         }
         let path = path_of(engine, task, &attachment).to_string_lossy().into_owned();
@@ -148,7 +148,7 @@ fn refuse_too_many(waiting: usize) -> Result<()> {
     if waiting < MAX_WAITING_ATTACHMENTS {
         return Ok(());
     }
-    let message = format!("{waiting} files wait for their message already: send or remove some first");
+    let message = format!("{waiting} files are already attached: send or remove some first");
     Err(EngineError::invalid("task_id", message))
 }
 
@@ -160,7 +160,7 @@ async fn content_of(source: FileSource) -> Result<Vec<u8>> {
     let refused = |why: String| EngineError::invalid("path", format!("{}: {why}", path.display()));
     let about = fs::metadata(&path).await.map_err(|error| refused(error.to_string()))?;
     if !about.is_file() {
-        return Err(refused("only files can go with a message".to_owned()));
+        return Err(refused("only files can be attached".to_owned()));
     }
     size_of(about.len())?;
     let file = fs::File::open(&path).await.map_err(|error| refused(error.to_string()))?;
@@ -177,7 +177,7 @@ fn size_of(bytes: u64) -> Result<u32> {
         let mib = 1024.0 * 1024.0;
         #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
         let message = format!(
-            "the file has {:.1} MiB; at most {} MiB can go with a message",
+            "the file has {:.1} MiB; at most {} MiB can be attached",
             bytes as f64 / mib,
             MAX_ATTACHMENT_BYTES / (1024 * 1024)
         );

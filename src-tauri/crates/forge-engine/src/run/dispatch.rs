@@ -45,10 +45,10 @@ pub(crate) async fn admit(
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
     let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
-        return Ok(End::skipped("no agent holds the role"));
+        return Ok(End::skipped("the role has no agent"));
     };
     if earlier_pass_stands(s) {
-        return Ok(End::skipped("the earlier pass stands"));
+        return Ok(End::skipped("the earlier result still applies"));
     }
     let end = core::scheduler::take_place(engine, tx, s, &agent).await?;
     if matches!(end, End::Ok(_)) {
@@ -70,7 +70,7 @@ pub(crate) async fn dispatch(
     };
     let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
         return Ok(End::skipped(format!(
-            "no agent holds the role {}",
+            "the role {} has no agent",
             state.role.as_deref().unwrap_or("of this state")
         )));
     };
@@ -78,12 +78,12 @@ pub(crate) async fn dispatch(
         StateKind::Active => ExecutionRole::Coder,
         StateKind::Gate if state.plans() => ExecutionRole::Planner,
         StateKind::Gate if earlier_pass_stands(s) => {
-            return Ok(End::skipped("the earlier pass stands"));
+            return Ok(End::skipped("the earlier result still applies"));
         }
         StateKind::Gate => ExecutionRole::Reviewer,
         kind => {
             return Ok(End::skipped(format!(
-                "agents are started to work, to plan or to judge; {} is a {kind}",
+                "agents start in states for work, plan or review; {} is a {kind}",
                 state.name
             )));
         }
@@ -95,7 +95,7 @@ pub(crate) async fn dispatch(
         return Ok(End::skipped("no workspace"));
     }
     if let Some(open) = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?.first() {
-        return Ok(End::Ok(Some(format!("execution {} runs already", open.execution.id))));
+        return Ok(End::Ok(Some(format!("run {} is already active", open.execution.id))));
     }
     if tx.slots().holder(&s.task.id).await?.is_none() {
         // It was on hold since it had one.
@@ -113,7 +113,7 @@ pub(crate) async fn dispatch(
         .map_err(corrupt_step)?
         .unwrap_or_default();
     if let Some((_, limit, None)) = cost::meter::cost_reached(engine, tx, &s.context, &s.task).await? {
-        let message = format!("its runs have cost the {} that this task may cost", dollars(limit));
+        let message = format!("its runs have reached the task's limit of {}", dollars(limit));
         return Ok(End::Block(BlockReason::new(AnnotationType::ExecutorFailed, message)));
     }
     let previous = match role {
@@ -220,7 +220,7 @@ async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
         .unwrap_or_default();
     let retry = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("retry"));
     let Some(retry) = retry.filter(|_| input.fix_conflict) else {
-        return Ok(End::skipped("the merge-fix budget is spent"));
+        return Ok(End::skipped("the merge-fix budget is used up"));
     };
     if work_agent(tx, s).await?.is_none() {
         return Ok(End::skipped("no agent to resolve the conflict"));
@@ -253,7 +253,7 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
     let error = last.execution.error.clone();
     let retryable = lost || error.as_ref().is_some_and(|error| RETRYABLE.contains(&error.code.as_str()));
     let what =
-        error.as_ref().map_or_else(|| "Forge ended while it ran".to_owned(), |error| error.message.clone());
+        error.as_ref().map_or_else(|| "Forge stopped while it ran".to_owned(), |error| error.message.clone());
     if error.as_ref().is_some_and(|error| error.code == "rate_limited") {
         return run_after_the_limit(engine, tx, s, &last, effects).await;
     }
@@ -292,16 +292,16 @@ async fn run_after_the_limit(
     last: &ExecutionRow,
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
-    let what = "the model's provider asked to wait".to_owned();
+    let what = "rate limited by the provider".to_owned();
     let input = EntryInput {
-        cause: Some("the limit is over".to_owned()),
+        cause: Some("the rate limit ended".to_owned()),
         corrections: vec![Correction::Interrupted { what }],
         subtask_turn: Engine::is_failed_turn(Some(last)),
         goes_on: true,
         ..EntryInput::default()
     };
     re_enter(engine, tx, s, input, effects).await?;
-    Ok(End::Ok(Some("goes on when the limit is over".to_owned())))
+    Ok(End::Ok(Some("resumes when the rate limit ends".to_owned())))
 }
 
 /// The end of a run's output, for people to see why it failed.

@@ -101,7 +101,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     execution.error = Some(ExecutionError {
         code: "environment".to_owned(),
         message: error.to_string(),
-        remedy: "Mend what the message names, then try again.".to_owned(),
+        remedy: "Fix the reported problem, then try again.".to_owned(),
     });
     tx.executions_mut().update(&execution).await?;
     tx.processes_mut().delete(&marker_of(id.as_str()).0).await?;

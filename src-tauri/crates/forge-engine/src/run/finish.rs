@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// The cause of the one follow-up that asks an agent which changed nothing.
-const ASKED_ABOUT_NO_CHANGE: &str = "asked about no change";
+const ASKED_ABOUT_NO_CHANGE: &str = "asked why nothing changed";
 
 /// Commits what the agent left, with the user's own hooks and filters.
 pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
@@ -61,7 +61,7 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
         Err(GitError::CommitRefused { output }) => {
             let correction = Correction::CommitRefused { output: output.clone() };
             let mut trouble =
-                BlockReason::new(AnnotationType::CommitRefused, "the repository's hooks refuse the commit");
+                BlockReason::new(AnnotationType::CommitRefused, "the repository's hooks refused the commit");
             trouble.details = json!({ "output": output });
             return send_back_in_place(engine, s, correction, "the commit was refused", trouble).await;
         }
@@ -116,7 +116,7 @@ pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execu
         let mut tx = engine.store().write().await?;
         hook::queue_work_stop(&mut tx, &s.context, &s.task, &s.transition).await?;
         tx.commit().await?;
-        return Ok(End::Ok(Some("the state declares no accept".to_owned())));
+        return Ok(End::Ok(Some("the state has no accept transition".to_owned())));
     };
     let redirect = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
         Leave::Freely => None,

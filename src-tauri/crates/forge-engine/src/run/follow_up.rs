@@ -43,7 +43,7 @@ pub(crate) async fn follow_up_now(
 ) -> Result<End> {
     let running = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?;
     if !running.is_empty() {
-        let message = "your message goes to the agent once its run is over";
+        let message = "your message is sent to the agent after its run";
         return Ok(End::wait(WaitReason::WorkspaceLocked, message.to_owned()));
     }
     let mut input = EntryInput { cause: Some("your message".to_owned()), ..EntryInput::default() };

@@ -16,7 +16,7 @@ const AGENT: &str = "execution-";
 pub(crate) async fn runs(engine: &Engine) -> Result<Vec<RunInfo>> {
     let seen = tokio::task::spawn_blocking(look).await;
     let mut seen =
-        seen.map_err(|error| EngineError::io("look at the processes")(std::io::Error::other(error)))?;
+        seen.map_err(|error| EngineError::io("read the processes")(std::io::Error::other(error)))?;
     let mut conn = engine.store().read().await?;
     let mut runs = Vec::new();
     for row in conn.processes().list().await? {

@@ -123,7 +123,7 @@ pub(crate) async fn put_plan(engine: &Engine, id: &TaskId, text: &str) -> Result
     if !Path::new(&workspace.path).is_dir() {
         return Err(EngineError::conflict(
             ConflictCode::WorkspaceMissing,
-            "the task has no worktree: start it first",
+            "the task has no worktree: start the task first",
         ));
     }
     write_plan(&workspace, text).await?;
@@ -235,7 +235,7 @@ pub(crate) async fn missing_plan(engine: &Engine, task: &TaskRow) -> Result<Opti
         let mut conn = engine.store().read().await?;
         conn.workspaces().last(&task.id).await?
     };
-    let none = || Some(("no plan has been written".to_owned(), json!({ "written_at": null })));
+    let none = || Some(("there is no plan".to_owned(), json!({ "written_at": null })));
     let Some(workspace) = last else { return Ok(none()) };
     if read_plan(&workspace).await?.is_none() {
         return Ok(none());

@@ -62,7 +62,7 @@ pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
     let uses = tx.agents().uses(id).await?;
     if uses > 0 {
         let message = format!(
-            "{} is named by {}: pause it instead",
+            "{} is used by {}: pause it instead",
             agent.name,
             counted(uses.into(), "task or run", "tasks and runs")
         );
@@ -125,7 +125,7 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
     {
         return Err(EngineError::conflict(
             ConflictCode::NameTaken,
-            format!("an agent is called `{}` already", agent.name),
+            format!("an agent named `{}` already exists", agent.name),
         ));
     }
     tx.agents_mut().put(&agent).await?;
@@ -168,9 +168,7 @@ fn validate(agent: &Agent) -> Result<()> {
     }
     match empty {
         (_, false) => Ok(()),
-        ("command", true) => {
-            Err(EngineError::invalid("config.command", "must name a program or hold a shell line"))
-        }
+        ("command", true) => Err(EngineError::invalid("config.command", "must be a program or a shell line")),
         (field, true) => Err(EngineError::invalid(&format!("config.{field}"), "must name a program")),
     }
 }

@@ -108,7 +108,7 @@ pub(crate) async fn models_of(
     if let Err(error) = refreshed_login(engine).await {
         return Ok(Err(error));
     }
-    Ok(match core::environment::probe_place(engine, kind, config).await {
+    Ok(match core::environment::probe_folder(engine, kind, config).await {
         Ok(place) => adapter(kind).models(config, &place).await,
         Err(error) => Err(error),
     })
@@ -122,7 +122,7 @@ pub(crate) async fn try_agent(engine: &Engine, id: &AgentId) -> Result<Trial> {
     let trial = format!("trial-{}", engine.inner.config.ids.new_id());
     let folder = engine.data_dir().join(TRIALS).join(&trial);
     let made = tokio::fs::create_dir_all(&folder).await;
-    made.map_err(EngineError::io("make a folder for the trial"))?;
+    made.map_err(EngineError::io("create a folder for the trial"))?;
     let tried = try_in(engine, &agent, &trial, &folder).await;
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
         tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a trial");
@@ -136,14 +136,14 @@ pub(crate) async fn detect_program(
     kind: AdapterKind,
     config: &Value,
 ) -> std::result::Result<Detected, AgentError> {
-    let place = core::environment::probe_place(engine, kind, config).await?;
+    let place = core::environment::probe_folder(engine, kind, config).await?;
     adapter(kind).detect(config, &place).await
 }
 
 async fn try_in(engine: &Engine, agent: &Agent, trial: &str, folder: &std::path::Path) -> Result<Trial> {
     let (logs, tree) = (folder.join("log"), folder.join("tree"));
     let prompt_file = folder.join("prompt.md");
-    tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("make a folder for the trial"))?;
+    tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("create a folder for the trial"))?;
     private_data::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
     let environment = core::environment::agent_environment(engine, None, agent).await?;
     let redactor = std::sync::Arc::clone(environment.redactor());

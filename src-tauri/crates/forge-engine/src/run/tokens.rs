@@ -106,7 +106,7 @@ pub(crate) fn mcp_url(engine: &Engine) -> Option<String> {
 pub(crate) async fn give_token(engine: &Engine, run: &ExecutionId) -> Result<String> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)
-        .map_err(|error| EngineError::io("make a token")(std::io::Error::other(error)))?;
+        .map_err(|error| EngineError::io("create a token")(std::io::Error::other(error)))?;
     let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
     let mut tx = engine.store().write().await?;
     tx.executions_mut().set_token_hash(run, &hash(&token)).await?;

@@ -48,7 +48,7 @@ pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(
         let stopping = engine.inner.shutdown.clone();
         let looked = tokio::task::spawn_blocking(move || look(&folder, &closed, bounds, &stopping));
         let looked = looked.await.map_err(io::Error::other).and_then(|looked| looked);
-        let Some((found, more)) = looked.map_err(EngineError::io("look for old logs"))? else {
+        let Some((found, more)) = looked.map_err(EngineError::io("find old logs"))? else {
             return Ok(None);
         };
         old.extend(found);

@@ -69,7 +69,7 @@ pub(crate) async fn new_part(
     let mut wrong = |path: &str, message: String| findings.push(Finding { path: path.to_owned(), message });
     let Some(id) = &new.parent_id else {
         if new.execution_mode == Some(ExecutionMode::OrderedTurn) {
-            wrong("execution_mode", "only a subtask can be worked on in turns: name its parent".to_owned());
+            wrong("execution_mode", "only a subtask can be ordered: set its parent".to_owned());
         }
         if new.subtask_order.is_some() {
             wrong("subtask_order", "only ordered subtasks have an order".to_owned());
@@ -82,7 +82,7 @@ pub(crate) async fn new_part(
         return Ok(Part::default());
     };
     if parent.parent_id.is_some() {
-        wrong("parent_id", format!("#{} is a subtask itself; subtasks have none", parent.number));
+        wrong("parent_id", format!("#{} is a subtask, and subtasks cannot have subtasks", parent.number));
     }
     if is_closed(context, &parent) {
         wrong("parent_id", format!("#{} is closed", parent.number));
@@ -96,18 +96,21 @@ pub(crate) async fn new_part(
             }
         }
         ExecutionMode::RaceEntry => {
-            wrong("execution_mode", "entries of races are made by their race".to_owned());
+            wrong("execution_mode", "only a race can create its entries".to_owned());
         }
         ExecutionMode::OrderedTurn => {
             let kind = context.workflow.state(&parent.status).map(|state| state.kind);
             let before_review =
                 matches!(kind, Some(StateKind::Backlog | StateKind::Initial | StateKind::Active));
             if context.workflow.work_state().is_none() {
-                wrong("execution_mode", "the workflow has no state in which somebody works".to_owned());
+                wrong("execution_mode", "the workflow has no working state".to_owned());
             } else if !before_review && !is_closed(context, &parent) {
                 wrong(
                     "execution_mode",
-                    format!("#{} is in {}: its turns are over", parent.number, parent.status),
+                    format!(
+                        "#{} is in {}: it no longer takes ordered subtasks",
+                        parent.number, parent.status
+                    ),
                 );
             }
             let last = tx.tasks().children(id).await?.iter().filter_map(|part| part.subtask_order).max();
@@ -131,7 +134,10 @@ pub(crate) async fn require_no_cycle(tx: &mut Tx, project: &ProjectId, changed: 
     let first = names.last().cloned().unwrap_or_default();
     Err(EngineError::Conflict {
         code: ConflictCode::DependencyCycle,
-        message: format!("that would be a cycle: {first} waits for {}", names.join(", which waits for ")),
+        message: format!(
+            "the dependency would form a cycle: {first} waits for {}",
+            names.join(", which waits for ")
+        ),
         details: json!({ "cycle": cycle }),
     })
 }
@@ -149,12 +155,12 @@ pub(crate) async fn check_part_move(
     let works = context.workflow.work_state().is_some_and(|work| work.name == to);
     if !works && !target.is_some_and(|state| state.is_terminal() || state.kind == StateKind::Initial) {
         return Err(managed(format!(
-            "an ordered subtask is open, at work or closed; {to} is its parent's business"
+            "an ordered subtask is open, in progress or closed; {to} applies to its parent"
         )));
     }
     let Some(parent) = conn.tasks().get(parent).await? else { return Ok(()) };
     if is_closed(context, task) && is_closed(context, &parent) {
-        return Err(managed(format!("its parent #{} is closed: open that again first", parent.number)));
+        return Err(managed(format!("its parent #{} is closed: reopen the parent first", parent.number)));
     }
     if works && let Some(why) = turn_obstacle(conn, context, &parent).await? {
         return Err(EngineError::conflict(ConflictCode::ParentWorkspaceRequired, why));
@@ -172,11 +178,11 @@ pub(crate) async fn turn_obstacle(
     let Some(role) = context.work_role() else { return Ok(None) };
     let holder = conn.roles().holder(&parent.id, role).await?;
     if holder.is_none_or(|holder| holder.kind != HolderKind::Agent) {
-        return Ok(Some(format!("no agent holds the role {role} of its parent #{}", parent.number)));
+        return Ok(Some(format!("the role {role} of its parent #{} has no agent", parent.number)));
     }
     let workspace = conn.workspaces().last(&parent.id).await?;
     let present = workspace.is_some_and(|w| w.status == WorkspaceStatus::Active);
-    Ok((!present).then(|| format!("its parent #{} has no worktree: start that first", parent.number)))
+    Ok((!present).then(|| format!("its parent #{} has no worktree: start the parent first", parent.number)))
 }
 
 /// Before an ordered part is moved by hand: keeps its parent still, and ends the turn that is the part's.
@@ -293,7 +299,7 @@ pub(crate) async fn open_ordered_children(
     Ok((!open.is_empty()).then(|| {
         let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();
         (
-            format!("ordered subtasks are open: {}", named(&open)),
+            format!("ordered subtasks are still open: {}", named(&open)),
             json!({ "code": "SUBTASK_SEQUENCE_NOT_COMPLETE", "open": ids }),
         )
     }))

@@ -52,7 +52,7 @@ pub(crate) async fn satisfy_dependents(
         }
     }
     effects.push(Effect::WakeWaiting);
-    Ok(End::Ok(Some(format!("{free} of {} dependents are free", dependents.len()))))
+    Ok(End::Ok(Some(format!("{free} of {} dependents can start", dependents.len()))))
 }
 
 /// Closes the open ordered parts of a task: done with it, or cancelled with it.

@@ -64,7 +64,7 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
     let name = named(std::slice::from_ref(&next));
     if let Some(why) = super::turn_obstacle(&mut conn, &s.context, &s.task).await? {
         let mut trouble =
-            BlockReason::new(AnnotationType::SubtaskPaused, format!("{name} cannot begin: {why}"));
+            BlockReason::new(AnnotationType::SubtaskPaused, format!("{name} could not start: {why}"));
         trouble.details = json!({ "code": "PARENT_WORKSPACE_REQUIRED", "subtask_id": next.id });
         return Ok(Some(End::Block(trouble)));
     }
@@ -130,7 +130,7 @@ pub(crate) async fn commit_turn(
     part: &TaskId,
 ) -> Result<End> {
     let Some(part) = engine.store().read().await?.tasks().get(part).await? else {
-        return Ok(End::skipped("the subtask is gone"));
+        return Ok(End::skipped("the subtask was deleted"));
     };
     if part.commit_result.is_some() && is_closed(&s.context, &part) {
         return Ok(End::Ok(Some("committed before".to_owned())));
@@ -163,7 +163,7 @@ pub(crate) async fn commit_turn(
     let prefix = backup_prefix(&s.task);
     match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
         Err(GitError::CommitRefused { output }) => {
-            let message = "the repository's hooks refuse the commit";
+            let message = "the repository's hooks refused the commit";
             return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));
         }
         other => drop(other?),
@@ -268,7 +268,7 @@ fn done_state(context: &ProjectContext) -> Option<String> {
 fn paused(part: &TaskRow, execution: &Execution, why: &str, details: &serde_json::Value) -> BlockReason {
     let mut trouble = BlockReason::new(
         AnnotationType::SubtaskPaused,
-        format!("the turn of #{} {} cannot be committed: {why}", part.number, part.title),
+        format!("could not commit the work of #{} {}: {why}", part.number, part.title),
     );
     trouble.details =
         json!({ "subtask_id": part.id, "number": part.number, "title": part.title, "why": details });

@@ -190,7 +190,7 @@ pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<
     };
     let task_id = row.execution.task_id.clone();
     if row.execution.status.is_over() {
-        return Err(EngineError::conflict(ConflictCode::NothingRunning, "the execution is over"));
+        return Err(EngineError::conflict(ConflictCode::NothingRunning, "the run has ended"));
     }
     let _hold = core::workers::hold(engine, &task_id).await;
     run::running::stop_run(engine, &task_id).await;
@@ -234,7 +234,7 @@ pub(crate) async fn follow_up(
         Vec::new()
     };
     if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
-        return Err(EngineError::invalid("message", "must not be empty: nothing else is sent either"));
+        return Err(EngineError::invalid("message", "must not be empty, because nothing else is sent"));
     }
     let _hold = core::workers::hold(engine, &task_id).await;
     let running = run::running::is_running(engine, &task_id);
@@ -422,5 +422,5 @@ async fn require_agent_to_tell(tx: &mut Tx, context: &ProjectContext, task: &Tas
     if has_agent && !terminal {
         return Ok(());
     }
-    Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent works on this task now"))
+    Err(EngineError::conflict(ConflictCode::NothingToContinue, "no agent is working on this task"))
 }

@@ -30,7 +30,7 @@ pub(crate) async fn adopt_orphan(
     let of_project = facts.registered
         && orphan.context.is_some_and(|of| of.project.repo_path == context.project.repo_path);
     let (true, Some(branch), Some(head)) = (of_project, facts.branch, facts.head) else {
-        let message = format!("{path} is no worktree of this project's repository with a branch");
+        let message = format!("{path} is not a worktree of this project's repository on a branch");
         return Err(not_an_orphan(message));
     };
     let title = title.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| branch.clone());

@@ -77,7 +77,7 @@ pub(crate) async fn require_same_agent(
     match tx.roles().holder(&task.id, role).await? {
         Some(present) if present != *holder => Err(EngineError::Conflict {
             code: ConflictCode::RoleConflict,
-            message: format!("the role {role} is held by another, who works on the task"),
+            message: format!("the role {role} has another holder who is working on the task"),
             details: json!({ "role": role, "holder": present }),
         }),
         _ => Ok(()),
@@ -95,7 +95,7 @@ pub(crate) fn require_free_role(
             Err(EngineError::Conflict {
                 code: ConflictCode::RoleConflict,
                 message: format!(
-                    "the role {role} is held by another: claim the task for its holder, or assign the role first"
+                    "the role {role} has another holder: claim the task for that holder, or assign the role first"
                 ),
                 details: json!({ "role": role, "holder": present }),
             })
@@ -110,7 +110,7 @@ pub(crate) fn not_claimable(context: &ProjectContext, task: &TaskRow) -> String 
     let name = state.map_or(task.status.as_str(), |state| state.display_name.as_str());
     let initial = context.workflow.initial().map_or("", |initial| initial.display_name.as_str());
     match state.map(|state| state.kind) {
-        Some(StateKind::Backlog) => format!("a task in {name} cannot be claimed: move it to {initial} first"),
-        _ => format!("a task in {name} cannot be claimed"),
+        Some(StateKind::Backlog) => format!("could not claim a task in {name}: move it to {initial} first"),
+        _ => format!("could not claim a task in {name}"),
     }
 }

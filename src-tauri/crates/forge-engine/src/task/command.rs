@@ -210,7 +210,7 @@ pub(crate) async fn assign(
         if run::running::is_running(engine, id) && context.work_role() == Some(role) {
             return Err(EngineError::conflict(
                 ConflictCode::TaskOpen,
-                "its agent is running: stop it before you give the work to another",
+                "its agent is running: stop it before you reassign the role",
             ));
         }
         tx.roles_mut().put(id, role, holder.as_ref()).await?;
@@ -288,7 +288,10 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
         && let Err(reason) =
             workspace::removal::remove_workspace(engine, &context, &row, workspace, Goes::Away).await?
     {
-        return Err(EngineError::conflict(ConflictCode::InUse, format!("its worktree cannot go: {reason}")));
+        return Err(EngineError::conflict(
+            ConflictCode::InUse,
+            format!("could not remove its worktree: {reason}"),
+        ));
     }
     if let Err(error) = workspace::reviewed::turn_reviewed_into_backups(engine, &context, &row).await {
         tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
@@ -338,7 +341,7 @@ async fn role_finding(
         let known: Vec<&str> = context.workflow.roles.iter().map(|role| role.name.as_str()).collect();
         return Ok(Some(finding(
             &path,
-            format!("the workflow has no such role; it has {}", known.join(", ")),
+            format!("the workflow has no such role; its roles are {}", known.join(", ")),
         )));
     }
     let Some(RoleHolder { kind: HolderKind::Agent, id }) = holder else { return Ok(None) };
@@ -346,7 +349,7 @@ async fn role_finding(
     if !started {
         return Ok(Some(finding(
             &path,
-            "the workflow starts no agent in this role: give it to \"user\", or let a state of the role run dispatch_role_agent",
+            "the workflow starts no agent in this role: assign it to \"user\", or add dispatch_role_agent to a state of the role",
         )));
     }
     let known = match id {
@@ -413,7 +416,7 @@ async fn prerequisite_finding(
     };
     let is_cancelled = context.is_cancelled(&other);
     let message =
-        || format!("#{} {} is cancelled: reopen it, or name another task", other.number, other.title);
+        || format!("#{} {} is cancelled: reopen it, or choose another task", other.number, other.title);
     Ok(is_cancelled.then(|| finding("depends_on", message())))
 }
 

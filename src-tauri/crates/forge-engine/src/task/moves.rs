@@ -155,12 +155,12 @@ pub(crate) async fn undo_move(engine: &Engine, actor: Actor, id: &TaskId) -> Res
     let next = tx.steps().open(id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
     let last = tx.transitions().last(id).await?;
     let (Some(step), Some(last)) = (next, last) else {
-        return Err(EngineError::conflict(ConflictCode::NothingToUndo, "there is no move to take back"));
+        return Err(EngineError::conflict(ConflictCode::NothingToUndo, "there is no move to undo"));
     };
     if step.kind != StepKind::UndoWindow {
         return Err(EngineError::conflict(
             ConflictCode::NothingToUndo,
-            "its agent has been started: move the card back instead",
+            "its agent has already started: move the card back instead",
         ));
     }
     let mut mv = Move::by(&last.from, "undo", actor);
@@ -182,7 +182,7 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
     if is_ordered(&task) {
         return Err(conflict(
             ConflictCode::SubtaskManagedByParent,
-            "its parent's agent works on it when its turn comes: start the parent".to_owned(),
+            "its parent's agent works on it in order: start the parent".to_owned(),
         ));
     }
     require_same_agent(&mut tx, &context, &task, &holder).await?;
@@ -213,7 +213,7 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
             let limited = tx.limits().of(agent_id).await?.is_some_and(|until| until > engine.now());
             let full = of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent;
             if full || limited {
-                let message = format!("{} has no free place", agent.name);
+                let message = format!("{} is busy", agent.name);
                 return Err(conflict(ConflictCode::AgentBusy, message));
             }
         }
@@ -261,7 +261,7 @@ async fn has_agent(tx: &mut Tx, role: Option<&str>, task: &TaskRow) -> Result<bo
 
 async fn reorder(engine: &Engine, id: &TaskId, request: MoveRequest) -> Result<()> {
     let Some(place) = request.place else {
-        return Err(EngineError::invalid("to", format!("the task is in {} already", request.to)));
+        return Err(EngineError::invalid("to", format!("the task is already in {}", request.to)));
     };
     let mut tx = engine.store().write().await?;
     let (mut task, context) = core::load::load_own(engine, &mut tx, id, request.version).await?;
@@ -321,10 +321,10 @@ async fn require_prerequisites(tx: &mut Tx, context: &ProjectContext, task: &Tas
     }
     let message = match open.iter().find(|task| context.is_cancelled(task)) {
         Some(gone) => format!(
-            "it depends on #{} {}, which was cancelled: remove the dependency, or move the card by hand to start all the same",
+            "it depends on #{} {}, which was cancelled: remove the dependency, or move the card by hand to start anyway",
             gone.number, gone.title,
         ),
-        None => format!("it waits for {}: move the card by hand to start all the same", named(&open)),
+        None => format!("it waits for {}: move the card by hand to start anyway", named(&open)),
     };
     Err(EngineError::Conflict {
         code: ConflictCode::DependencyOpen,

@@ -141,7 +141,10 @@ pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, 
         (task, context, workspace)
     };
     let workspace = workspace.filter(|it| Path::new(&it.path).is_dir()).ok_or_else(|| {
-        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
+        EngineError::conflict(
+            ConflictCode::WorkspaceMissing,
+            "the task has no worktree: start the task first",
+        )
     })?;
     let repo = core::repository::repo(engine, &context).await?;
     let lock = core::worktree_lock::lock_workspace_now(

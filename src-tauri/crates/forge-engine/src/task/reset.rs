@@ -112,7 +112,10 @@ pub(crate) async fn restore_backup(engine: &Engine, id: &TaskId, commit: &str) -
     };
     let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
     let workspace = workspace.ok_or_else(|| {
-        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree: start it first")
+        EngineError::conflict(
+            ConflictCode::WorkspaceMissing,
+            "the task has no worktree: start the task first",
+        )
     })?;
     let _lock = core::worktree_lock::lock_workspace_now(
         engine,
@@ -148,7 +151,7 @@ pub(crate) async fn set_work_aside(
     {
         return Err(EngineError::conflict(
             ConflictCode::InUse,
-            format!("the old worktree cannot go: {reason}"),
+            format!("could not remove the old worktree: {reason}"),
         ));
     }
     engine.point("reset.removed");

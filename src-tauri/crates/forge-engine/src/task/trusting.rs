@@ -202,14 +202,14 @@ fn require_person(actor: &Actor) -> Result<()> {
     if matches!(actor, Actor::User { via: Via::Board | Via::Api | Via::Cli }) {
         return Ok(());
     }
-    let message = "only a person can trust files: do it in Forge's window or by `forge project trust`";
+    let message = "only a person can trust files: use Forge's window or `forge project trust`";
     Err(EngineError::conflict(ConflictCode::PersonRequired, message))
 }
 
 fn changed(paths: &[String]) -> EngineError {
     EngineError::Conflict {
         code: ConflictCode::TrustChanged,
-        message: format!("Could not trust the files: {} changed since you looked.", paths.join(", ")),
+        message: format!("Could not trust the files: {} changed since they were shown.", paths.join(", ")),
         details: json!({ "paths": paths }),
     }
 }

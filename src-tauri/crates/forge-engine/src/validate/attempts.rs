@@ -88,7 +88,7 @@ impl Module {
                     let name = aside.strip_prefix(&module.root).unwrap_or(&aside).display();
                     tracing::warn!(file = %name, why, "attempts that cannot be read are kept aside");
                     let notice =
-                        format!("the earlier attempts could not be read ({why}); they are kept in {name}");
+                        format!("could not read the earlier attempts ({why}); they are kept in {name}");
                     (module.nothing(), Some(notice))
                 }
             };
@@ -141,7 +141,7 @@ impl Module {
     fn kept(&self, file: &Path) -> Kept {
         let read = match std::fs::symlink_metadata(file) {
             // Whatever else stands there: a link is not followed, and a pipe is not waited for.
-            Ok(found) if !found.is_file() => return Kept::Unreadable("it is no plain file".to_owned()),
+            Ok(found) if !found.is_file() => return Kept::Unreadable("it is not a regular file".to_owned()),
             Ok(_) => std::fs::read(file),
             Err(error) => Err(error),
         };
@@ -314,8 +314,8 @@ mod tests {
         count(&run, "a", &[]).await;
         let of_a_run = std::fs::read_to_string(run.path()).unwrap();
         let cases: [(&str, Make); 4] = [
-            ("it is no plain file", |place, _| std::fs::create_dir(place).unwrap()),
-            ("it is no plain file", |place, _| std::os::unix::fs::symlink("/dev/zero", place).unwrap()),
+            ("it is not a regular file", |place, _| std::fs::create_dir(place).unwrap()),
+            ("it is not a regular file", |place, _| std::os::unix::fs::symlink("/dev/zero", place).unwrap()),
             ("it is about the module m1 in the run r", |place, text| std::fs::write(place, text).unwrap()),
             ("it is about the module m2", |place, _| {
                 std::fs::write(place, r#"{ "moduleId": "m2", "attempts": [] }"#).unwrap();

@@ -145,9 +145,9 @@ async fn run_validation_command(
 async fn check_file(cwd: &Path, file: &str) -> FileCheck {
     let error = match tokio::fs::metadata(cwd.join(file)).await {
         Ok(found) if found.is_file() => None,
-        Ok(_) => Some("it is no file".to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("it is not there".to_owned()),
-        Err(error) => Some(format!("it cannot be read: {error}")),
+        Ok(_) => Some("it is not a file".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("it does not exist".to_owned()),
+        Err(error) => Some(format!("could not read it: {error}")),
     };
     FileCheck { passed: error.is_none(), file: file.to_owned(), error }
 }
@@ -164,7 +164,7 @@ async fn check_form(root: &Arc<Folder>, cwd: &Path, file: &str, limit: Duration)
     // What is not read here may be as sound as anything else: it counts neither way.
     let not_checked = |why: &dyn std::fmt::Display| SyntaxCheck {
         passed: None,
-        error: Some(format!("it was not checked: {why}")),
+        error: Some(format!("not checked: {why}")),
         ..sound.clone()
     };
     Some(match read.await {
@@ -177,7 +177,7 @@ async fn check_form(root: &Arc<Folder>, cwd: &Path, file: &str, limit: Duration)
         Ok(Ok(Some(Syntax::Refused { reason }))) => not_checked(&reason),
         Ok(Err(error)) if error.kind() == std::io::ErrorKind::FileTooLarge => not_checked(&error),
         Ok(Err(error)) => {
-            SyntaxCheck { passed: Some(false), error: Some(format!("it cannot be read: {error}")), ..sound }
+            SyntaxCheck { passed: Some(false), error: Some(format!("could not read it: {error}")), ..sound }
         }
         Err(gave_up) => not_checked(&gave_up),
     })
@@ -205,7 +205,7 @@ async fn check_contract(
         reason: None,
     };
     match judged {
-        Err(gave_up) => ContractCheck { reason: Some(format!("it was not judged: {gave_up}")), ..unknown },
+        Err(gave_up) => ContractCheck { reason: Some(format!("result unknown: {gave_up}")), ..unknown },
         Ok(found) => {
             let (passed, result) = match found.result {
                 Outcome::Pass => (Some(true), ContractOutcome::Pass),

@@ -53,7 +53,7 @@ pub(crate) async fn validate(engine: &Engine, input: ValidateInput) -> Result<Va
         if engine.inner.shutdown.is_cancelled() {
             EngineError::conflict(ConflictCode::Stopping, "Forge is stopping")
         } else {
-            EngineError::conflict(ConflictCode::Cancelled, "it was ended before it was done")
+            EngineError::conflict(ConflictCode::Cancelled, "stopped before it finished")
         }
     })
 }
@@ -120,7 +120,8 @@ pub(crate) async fn run_validation(
     }
     let mut notes = Notes::default();
     // What git would see is not written.
-    notes.keeps = notes.tried("it is not counted", export::keep_out_of_git(engine, &context).await).is_some();
+    notes.keeps =
+        notes.tried("the attempt is not counted", export::keep_out_of_git(engine, &context).await).is_some();
     let called = json!({ "tool": "validate", "input": call.input });
     note_validation(engine, call, LogEventKind::ToolCall, called, &mut notes).await;
     let begun = engine.now();
@@ -140,7 +141,7 @@ pub(crate) async fn run_validation(
     data["durationMs"] = json!(took);
     note_validation(engine, call, LogEventKind::Validate, data, &mut notes).await;
     if report.is_some() {
-        notes.tried("nobody is told", tell_validated(engine, call, verdict).await);
+        notes.tried("the event is not sent", tell_validated(engine, call, verdict).await);
     }
     Ok(report.map(|report| ValidateReport { notice: notes.into_notice(), ..report }))
 }
@@ -179,7 +180,10 @@ async fn count(
     let counted = if notes.keeps {
         let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
         let engine = engine.clone();
-        notes.tried("it is not counted", module.count(counted, move |point| engine.point(point)).await)
+        notes.tried(
+            "the attempt is not counted",
+            module.count(counted, move |point| engine.point(point)).await,
+        )
     } else {
         None
     };
@@ -202,7 +206,7 @@ async fn note_validation(
     notes: &mut Notes,
 ) {
     if notes.keeps {
-        notes.tried("it is not logged", events::log_validation(engine, call, kind, data).await);
+        notes.tried("the call is not logged", events::log_validation(engine, call, kind, data).await);
     }
 }
 

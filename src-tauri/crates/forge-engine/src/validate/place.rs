@@ -66,7 +66,7 @@ pub(crate) async fn validated_at(
     // Where this program runs says nothing about a project that was named.
     let root = || asked.as_ref().map(|context| context.project.repo_path.clone());
     let named = input.cwd.take().or_else(root).or_else(own).ok_or_else(|| {
-        EngineError::invalid("cwd", "is needed: this program has no folder of its own to check")
+        EngineError::invalid("cwd", "is required: this program has no current folder to check")
     })?;
     input.cwd = Some(named.clone());
     let findings = input.findings();
@@ -76,11 +76,11 @@ pub(crate) async fn validated_at(
     let cwd = PathBuf::from(&named);
     let missing = match tokio::fs::metadata(&cwd).await {
         Ok(found) if found.is_dir() => None,
-        Ok(_) => Some("it is no folder".to_owned()),
+        Ok(_) => Some("it is not a folder".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Some("there is no such folder".to_owned())
+            Some("the folder does not exist".to_owned())
         }
-        Err(error) => Some(format!("it cannot be read: {error}")),
+        Err(error) => Some(format!("could not read it: {error}")),
     };
     let (found, task) = holder_of_folder(engine, &cwd).await?;
     let context = match (asked, found) {
@@ -106,7 +106,7 @@ pub(super) async fn project_at(engine: &Engine, which: &WhichProject) -> Result<
         (None, cwd) => {
             let own = || engine.inner.config.cwd.clone();
             let cwd = cwd.as_ref().map(PathBuf::from).or_else(own);
-            let cwd = cwd.ok_or_else(|| EngineError::invalid("project_id", "is needed"))?;
+            let cwd = cwd.ok_or_else(|| EngineError::invalid("project_id", "is required"))?;
             let (found, _) = holder_of_folder(engine, &cwd).await?;
             found.ok_or_else(|| no_project(&cwd.to_string_lossy()))?
         }
@@ -159,7 +159,7 @@ async fn holder_of_folder(
 }
 
 fn no_project(cwd: &str) -> EngineError {
-    let message = format!("no project has the folder {cwd}: name one, or add its repository");
+    let message = format!("no project contains the folder {cwd}: choose a project, or add the repository");
     EngineError::invalid("project_id", message)
 }
 

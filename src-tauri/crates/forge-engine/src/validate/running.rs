@@ -67,7 +67,7 @@ pub(crate) async fn cancel_validation(
         }
     }
     if ended == 0 {
-        let message = format!("nothing is checked for {module} now");
+        let message = format!("no validation of {module} is running");
         return Err(EngineError::conflict(ConflictCode::NothingRunning, message));
     }
     Ok(())

@@ -50,7 +50,7 @@ pub(crate) async fn remove_workspace_now(engine: &Engine, id: &TaskId) -> Result
     if let Err(reason) =
         workspace::removal::remove_workspace(engine, &context, &task, workspace, Goes::ForReuse).await?
     {
-        let message = format!("the worktree cannot go: {reason}");
+        let message = format!("could not remove the worktree: {reason}");
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
     workspace_of(engine, id).await
@@ -98,7 +98,7 @@ async fn closed_workspace(
     let workspace = conn.workspaces().last(id).await?;
     let present = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned);
     let present = present.ok_or_else(|| {
-        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree any more")
+        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task no longer has a worktree")
     })?;
     Ok((context, task, present))
 }
@@ -114,12 +114,12 @@ fn offer(root: &Root, file: &str) -> Option<ImportOffer> {
     };
     let content = match root.read(Path::new(file), IMPORT_BYTES) {
         Ok(Some(Entry::File { content, .. })) => content,
-        Ok(Some(Entry::Large { .. })) => return Some(unread("it is too large to be one".to_owned())),
+        Ok(Some(Entry::Large { .. })) => return Some(unread("it is too large".to_owned())),
         Ok(Some(Entry::Link(_) | Entry::Directory | Entry::Special)) => {
-            return Some(unread("it is not a plain file".to_owned()));
+            return Some(unread("it is not a regular file".to_owned()));
         }
         Ok(None) => return None,
-        Err(error) => return Some(unread(format!("failed to {}", whole(&error)))),
+        Err(error) => return Some(unread(format!("Could not {}", whole(&error)))),
     };
     Some(match import(file, &String::from_utf8_lossy(&content)) {
         Ok(found) => ImportOffer {
@@ -129,6 +129,6 @@ fn offer(root: &Root, file: &str) -> Option<ImportOffer> {
             notes: found.notes,
             error: None,
         },
-        Err(error) => unread(format!("failed to {}", whole(&error))),
+        Err(error) => unread(format!("Could not {}", whole(&error))),
     })
 }

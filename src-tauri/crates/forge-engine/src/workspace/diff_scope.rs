@@ -101,8 +101,8 @@ async fn branch_tip(
     }
     tip.ok_or_else(|| {
         let message = match entry {
-            Some(entry) => format!("what {} did is no longer kept", entry.strategy),
-            None => format!("the branch {} is gone", workspace.branch),
+            Some(entry) => format!("the changes of {} are no longer kept", entry.strategy),
+            None => format!("the branch {} is missing", workspace.branch),
         };
         EngineError::conflict(ConflictCode::WorkspaceMissing, message)
     })

@@ -182,7 +182,7 @@ async fn assess_disk(
     };
     let Some(task) = latest else { return Ok(()) };
     let body = format!(
-        "Worktrees of {} take {} MiB, {} MiB are allowed.",
+        "Worktrees of {} use {} MiB; {} MiB are allowed.",
         context.project.name,
         total.div_ceil(MEBIBYTE),
         cap / MEBIBYTE

@@ -23,7 +23,7 @@ pub(crate) async fn uncommitted(
     let status = core::repository::repo(engine, context).await?.status(Path::new(&workspace.path)).await?;
     Ok((!status.is_empty()).then(|| {
         let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
-        let said = counted(paths.len() as u64, "file is not committed", "files are not committed");
+        let said = counted(paths.len() as u64, "uncommitted file", "uncommitted files");
         (said, json!({ "files": paths }))
     }))
 }

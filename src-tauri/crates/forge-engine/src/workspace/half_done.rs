@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Why the agent gets another turn.
-const CAUSE: &str = "git was left half-done";
+const CAUSE: &str = "an unfinished git operation was found";
 
 /// A worktree that is on its branch, or what keeps it from there.
 pub(crate) enum Settled {
@@ -56,7 +56,7 @@ pub(crate) async fn settle_worktree_of(
     Ok(match repo.settle_half_done(tree, branch, &backup_prefix(task), author).await? {
         Standing::Ready { finished, taken } => {
             let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
-            let taken = taken.then(|| "took the commits that were made beside the branch".to_owned());
+            let taken = taken.then(|| "moved the branch to the commits made beside it".to_owned());
             let done: Vec<String> = mended.into_iter().chain(finished).chain(taken).collect();
             Settled::Ready((!done.is_empty()).then(|| done.join(", ")))
         }
@@ -91,22 +91,22 @@ fn told(half_done: &HalfDone, branch: &str) -> String {
         Some(operation) => {
             let name = name_of(operation);
             let stands = match half_done.files.as_slice() {
-                [] => format!("the {name} in the worktree stands still"),
-                files => format!("the {name} in the worktree has conflicts left in {}", files.join(", ")),
+                [] => format!("the {name} in the worktree is unfinished"),
+                files => format!("the {name} in the worktree has conflicts in {}", files.join(", ")),
             };
-            format!("{stands}: finish it (`git {name} --continue`) or give it up (`git {name} --abort`)")
+            format!("{stands}: finish it (`git {name} --continue`) or abort it (`git {name} --abort`)")
         }
         None if half_done.kept.is_some() => format!(
-            "the worktree is not on its branch `{branch}`, and the commits it is on do not follow from it: \
-             bring what belongs to the task onto that branch, and check it out"
+            "the worktree is not on its branch `{branch}`, and its commits do not descend from that branch: \
+             move the task's commits to the branch, and check it out"
         ),
         None => format!("the worktree is not on its branch `{branch}`: check it out"),
     };
     if let Some(kept) = &half_done.kept {
-        text.push_str(&format!(". What it is on is kept at {kept}"));
+        text.push_str(&format!(". Its commits are kept at {kept}"));
     }
     if let Some(why) = &half_done.refused {
-        text.push_str(&format!(". Forge does not finish it: {why}"));
+        text.push_str(&format!(". Forge cannot finish it: {why}"));
     }
     if !half_done.said.is_empty() && half_done.files.is_empty() {
         text.push_str(&format!(". git says: {}", half_done.said));

@@ -117,10 +117,7 @@ pub(crate) async fn new_record(
     let base = match found {
         Some(commit) => commit,
         None => {
-            return Err(EngineError::invalid(
-                "merge_config.target_branch",
-                format!("no branch is called `{target}`"),
-            ));
+            return Err(EngineError::invalid("merge_config.target_branch", format!("no branch `{target}`")));
         }
     };
     forge_git::spread(&engine.inner.config.workspace_root.join(project_folder(context)));

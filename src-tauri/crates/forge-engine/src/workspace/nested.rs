@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The cause of the one follow-up that tells an agent of a repository inside its worktree.
-const TOLD_OF_EMBEDDED: &str = "told of an embedded repository";
+const TOLD_OF_EMBEDDED: &str = "reported an embedded repository";
 
 /// Writes a worktree's `.git` again when it does not lead to the repository; says what was done.
 pub(crate) async fn mend_dot_git(
@@ -40,8 +40,8 @@ pub(crate) async fn mend_dot_git(
     };
     let kept = done.kept.map(|kept| kept.display().to_string());
     let said = match &kept {
-        Some(kept) => format!("wrote the worktree's .git again; what replaced it is kept at {kept}"),
-        None => "wrote the worktree's .git again: it was missing".to_owned(),
+        Some(kept) => format!("restored the worktree's .git; the replacement is kept at {kept}"),
+        None => "restored the missing .git of the worktree".to_owned(),
     };
     tracing::warn!(task = %task.id, path = %workspace.path, ?kept, "the worktree's .git was not its own");
     let facts = json!({ "path": workspace.path, "dot_git": true, "kept": kept, "message": said });
@@ -66,7 +66,7 @@ pub(crate) async fn mend_worktree(
     {
         return Ok(mended);
     }
-    let said = format!("put the worktree back on its branch {branch}: it was on one without a commit");
+    let said = format!("put the worktree back on its branch {branch}; it was on a branch without commits");
     tracing::warn!(task = %task.id, path = %workspace.path, %branch, "the worktree was on a branch without a commit");
     let facts = json!({ "path": workspace.path, "branch": branch, "message": said });
     let mut tx = engine.store().write().await?;
@@ -92,7 +92,7 @@ pub(crate) async fn refuse_embedded(
     }
     let paths: Vec<&str> = found.iter().map(|nested| nested.path.as_str()).collect();
     let reason = format!(
-        "a git repository of its own lies in {}. Its files would be missing from the commit: remove its `.git`, \
+        "{} contains a separate git repository. Its files would be missing from the commit: remove its `.git`, \
          move the folder out of the worktree, or make it a submodule",
         named(&paths)
     );
@@ -104,7 +104,7 @@ pub(crate) async fn refuse_embedded(
         };
         return core::again::run_once_more(engine, s, input).await.map(Some);
     }
-    let message = format!("a git repository of its own lies in {}", named(&paths));
+    let message = format!("{} contains a separate git repository", named(&paths));
     let mut trouble = BlockReason::new(AnnotationType::EmbeddedRepository, message);
     trouble.details = json!({ "paths": paths });
     Ok(Some(End::Block(trouble)))
@@ -140,8 +140,8 @@ pub(crate) async fn unpushed(
     }
     let which = unpushed.iter().map(shown).collect::<Vec<_>>().join(", ");
     let reason = format!(
-        "no branch of its remote holds the commit of the submodule {which}: push the submodule's commit, or \
-         go back to one that is pushed"
+        "the commit of the submodule {which} is on no branch of its remote: push it, or use a commit that is \
+         pushed"
     );
     let mut trouble = BlockReason::new(AnnotationType::SubmoduleNotPushed, reason);
     let facts = |it: &NestedRepository| json!({ "path": it.path, "commit": it.commit });

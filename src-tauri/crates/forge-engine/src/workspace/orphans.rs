@@ -64,8 +64,8 @@ pub(crate) async fn orphans(engine: &Engine) -> Result<Vec<OrphanFolder>> {
 pub(crate) async fn reclaim_orphan(engine: &Engine, path: &str) -> Result<()> {
     let orphan = orphan(engine, path).await?;
     let Some(context) = orphan.context.as_ref().filter(|_| orphan.facts.registered) else {
-        let why = if orphan.facts.foreign { "belongs to another repository" } else { "is no worktree" };
-        let message = format!("{path} {why}, so nothing of it can be kept in a backup: remove it by hand");
+        let why = if orphan.facts.foreign { "belongs to another repository" } else { "is not a worktree" };
+        let message = format!("{path} {why}, so it cannot be backed up: remove it by hand");
         return Err(not_an_orphan(message));
     };
     let repo = core::repository::repo(engine, context).await?;
@@ -92,7 +92,7 @@ pub(crate) fn log_orphans(engine: &Engine) {
                     tracing::warn!(
                         path = %folder.display(), branch = ?facts.branch,
                         unmerged = facts.unmerged_commits, uncommitted = facts.uncommitted,
-                        "this folder belongs to no task; it is listed with the workspaces and stays until you decide"
+                        "this folder belongs to no task; it is listed under workspaces until you remove or adopt it"
                     );
                 }
             }
@@ -162,9 +162,9 @@ pub(crate) async fn orphan(engine: &Engine, path: &str) -> Result<Orphan> {
     let root = real_root(engine)?;
     let real = real_path_inside(&root, path)?;
     let found = find_orphans(engine).await?.into_iter().find(|orphan| orphan.folder == real);
-    let orphan = found.ok_or_else(|| not_an_orphan(format!("{path} belongs to a task, or is none")))?;
+    let orphan = found.ok_or_else(|| not_an_orphan(format!("{path} is not an orphaned folder")))?;
     if let Some(lock) = live_lock_in(&orphan.folder) {
-        let message = format!("{} works in it (process {})", lock.execution_id, lock.pid);
+        let message = format!("{} is using it (process {})", lock.execution_id, lock.pid);
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
     require_nobody_in(&orphan.folder).await?;
@@ -234,7 +234,7 @@ pub(crate) async fn move_in(
 
 fn real_root(engine: &Engine) -> Result<PathBuf> {
     let root = &engine.inner.config.workspace_root;
-    root.canonicalize().map_err(EngineError::io(format!("look into {}", root.display())))
+    root.canonicalize().map_err(EngineError::io(format!("read {}", root.display())))
 }
 
 async fn places_changed(engine: &Engine, project: &ProjectId, what: &str) -> Result<()> {
@@ -260,14 +260,14 @@ fn real_path_inside(root: &Path, path: &str) -> Result<PathBuf> {
         return Err(escape("contains a NUL"));
     }
     if !given.is_absolute() {
-        return Err(escape("is not the whole path, as listed"));
+        return Err(escape("must be the full path, as listed"));
     }
     if given.components().any(|part| part == Component::ParentDir) {
         return Err(escape("contains `..`"));
     }
     let real = given.canonicalize().map_err(|error| not_an_orphan(format!("{path}: {error}")))?;
     if !real.starts_with(root) || real == root {
-        return Err(escape("leads out"));
+        return Err(escape("leads out of the folder"));
     }
     if given.is_symlink() {
         return Err(escape("is a symbolic link"));

@@ -41,7 +41,7 @@ pub(crate) async fn prepare_workspace(
     cancel: &CancellationToken,
 ) -> Result<End> {
     if !somebody_works(engine, s).await? {
-        return Ok(End::skipped("nobody holds the role"));
+        return Ok(End::skipped("the role is not assigned"));
     }
     workspace::watch::unwatch(engine, &s.task.id);
     let repo = core::repository::repo(engine, &s.context).await?;
@@ -74,7 +74,7 @@ pub(crate) async fn workspace_to_judge(
         end => return Ok(Err(end)),
     }
     let Some(workspace) = present().await? else {
-        let message = "Could not check the work: its worktree is gone again.\nTry again.";
+        let message = "Could not check the work: its worktree was removed meanwhile.\nTry again.";
         return Ok(Err(End::Block(BlockReason::new(AnnotationType::EnvironmentNotReady, message))));
     };
     let holder = format!("judge-{}", s.step.id);
@@ -101,7 +101,7 @@ async fn have_workspace(
     let (workspace, recovered) = match found {
         Found::Ready(workspace) => {
             super::keep_workspace(engine, workspace).await?;
-            return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already there".to_owned()))));
+            return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already exists".to_owned()))));
         }
         Found::Gone(workspace) => return gone(engine, s, repo, workspace).await,
         // From here on it is made to the end, whatever happens in between.
@@ -239,7 +239,7 @@ async fn start_later(
     }
     workspace::unmerged::count_unmerged(engine, &s.task.id).await;
     let target = s.context.target_branch(&s.task);
-    Ok(format!("starts from {target}; the earlier commits are kept as a backup"))
+    Ok(format!("started from {target}; the earlier commits are kept as a backup"))
 }
 
 async fn somebody_works(engine: &Engine, s: &Stepping) -> Result<bool> {
@@ -255,7 +255,7 @@ async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) 
     let mut tx = engine.store().write().await?;
     tx.workspaces_mut().delete(&workspace.id).await?;
     tx.commit().await?;
-    let message = format!("the worktree {} and its branch {} are gone", workspace.path, workspace.branch);
+    let message = format!("the worktree {} and its branch {} are missing", workspace.path, workspace.branch);
     let mut trouble = BlockReason::new(AnnotationType::WorkspaceResetRequired, message);
     trouble.details = json!({ RESTORABLE: restorable });
     Ok(End::Block(trouble))
@@ -283,7 +283,7 @@ async fn ready(
     engine.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
     tx.commit().await?;
     super::disk::measure_later(engine, &s.task.id);
-    Ok(End::Ok(restarted.or_else(|| recovered.then(|| "made again from its branch".to_owned()))))
+    Ok(End::Ok(restarted.or_else(|| recovered.then(|| "recreated from its branch".to_owned()))))
 }
 
 /// The three phases. An end is given when one of them fails, waits or is stopped.

@@ -141,7 +141,7 @@ async fn back_up_and_remove(
     // looked into and written to.
     let mut withdrawn = repo.withdraw_worktree(path).await?;
     engine.point("cleanup.withdrawn");
-    let message = format!("Backup of task #{} before its worktree went", task.number);
+    let message = format!("Backup of task #{} before its worktree was removed", task.number);
     back_up_withdrawn(&repo, &withdrawn, &backup_prefix(task), &message).await?;
     engine.point("cleanup.backed_up");
     let pooled = match (goes, slots_of(&context.settings)) {
@@ -181,7 +181,7 @@ pub(crate) async fn back_up_withdrawn(
     if unsaved.is_empty() {
         return Ok(());
     }
-    let message = format!("these could not be backed up, move them away first: {}", unsaved.join(", "));
+    let message = format!("could not back up these files, move them first: {}", unsaved.join(", "));
     Err(EngineError::conflict(ConflictCode::InUse, message))
 }
 
@@ -216,7 +216,7 @@ pub(crate) async fn require_nobody_in(folder: &Path) -> Result<()> {
     let found = tokio::task::spawn_blocking(move || forge_exec::working_in(&folder)).await;
     match found.map_err(|error| EngineError::io("look for running programs")(std::io::Error::other(error)))? {
         Some(process) => {
-            let message = format!("{process} works in it: end it first");
+            let message = format!("{process} is using it: stop it first");
             Err(EngineError::conflict(ConflictCode::InUse, message))
         }
         None => Ok(()),

@@ -122,12 +122,12 @@ pub(crate) async fn set_up(
     let message = match finished {
         Ok(finished) if finished.is_success() => return Ok(None),
         Ok(finished) if finished.cancelled => return Ok(Some(End::Interrupted)),
-        Ok(finished) if finished.timed_out => format!("set-up `{script}` ran out of time"),
+        Ok(finished) if finished.timed_out => format!("setup command `{script}` timed out"),
         Ok(finished) => match finished.exit {
-            Exit::Code(code) => format!("set-up `{script}` exited with {code}"),
-            Exit::Signal(signal) => format!("set-up `{script}` was ended by signal {signal}"),
+            Exit::Code(code) => format!("setup command `{script}` exited with {code}"),
+            Exit::Signal(signal) => format!("setup command `{script}` was killed by signal {signal}"),
         },
-        Err(error) => format!("set-up `{script}` could not be run: {error}"),
+        Err(error) => format!("could not run setup command `{script}`: {error}"),
     };
     let kept = output.kept.into_strings();
     let text = [kept.stdout.trim_end(), kept.stderr.trim_end()].join("\n").trim().to_owned();

@@ -48,7 +48,7 @@ pub(crate) async fn remove_traces(
         tx.executions_mut().set_traces(&execution.id, None).await?;
         if !kept.is_empty() {
             let message = format!(
-                "what changed in the worktree while the {} ran is kept at {}",
+                "worktree changes made during the {} are kept at {}",
                 execution.role,
                 kept.join(", ")
             );

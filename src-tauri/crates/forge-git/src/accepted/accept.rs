@@ -88,7 +88,7 @@ fn put_back(place: &Place, accepted: &Fingerprint, name: &str, aside: &Path) -> 
     let Some(content) = &file.content else {
         return Err(GitError::Unexpected {
             args: name.to_owned(),
-            what: "the file is too large for Forge to have kept it".to_owned(),
+            what: "the file was too large to keep a copy".to_owned(),
         });
     };
     let folder = path.parent().unwrap_or(&place.common_dir);

@@ -64,7 +64,7 @@ impl Place {
                 }
                 count += 1;
                 if count > MOST_FILES {
-                    let what = format!("the folder of hooks holds more than {MOST_FILES} files");
+                    let what = format!("the hooks folder has more than {MOST_FILES} files");
                     return Err(GitError::Unexpected { args: folder.display().to_string(), what });
                 }
                 let kind = entry.file_type().map_err(GitError::io("look at", entry.path()))?;
@@ -161,7 +161,7 @@ impl Taken {
     }
 }
 
-/// What git brings along and nobody runs.
+/// Sample hooks that git installs and never runs.
 fn is_idle(name: &str) -> bool {
     name.ends_with(".sample") || name == ".git"
 }

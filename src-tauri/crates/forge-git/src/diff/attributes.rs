@@ -76,7 +76,7 @@ impl Repo {
             .collect())
     }
 
-    /// How one file's contents are to be compared.
+    /// How the contents of one file are compared.
     pub(super) async fn treatment(
         &self,
         scope: &DiffScope,

@@ -217,10 +217,8 @@ impl Repo {
             .args(paths);
         let args = command.shown();
         let output = command.ok().await?;
-        parse(&output).ok_or_else(|| GitError::Unexpected {
-            args,
-            what: "a list of changes that does not add up".to_owned(),
-        })
+        parse(&output)
+            .ok_or_else(|| GitError::Unexpected { args, what: "an inconsistent list of changes".to_owned() })
     }
 
     async fn list_untracked(&self, worktree: &Path) -> Result<Vec<RawChange>, GitError> {

@@ -100,7 +100,7 @@ impl Walk {
     }
 }
 
-/// What stands after the second `@@`.
+/// The text after the second `@@`.
 fn section(header: &[u8]) -> String {
     let header = String::from_utf8_lossy(header);
     header.splitn(3, "@@").nth(2).unwrap_or_default().trim().to_owned()

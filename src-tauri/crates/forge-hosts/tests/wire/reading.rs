@@ -246,7 +246,7 @@ async fn what_the_token_may_not_see_does_not_hide_the_rest() {
     let found = first_look(GITHUB.connect(&server.address).as_ref()).await.unwrap();
     let [unread] = found.unread.as_slice() else { panic!("{:?}", found.unread) };
     assert_eq!(unread.what, "check runs");
-    assert_eq!(unread.why, "the host forbids it: the token needs the permission checks=read");
+    assert_eq!(unread.why, "the host denied access: the token needs the permission checks=read");
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ pub(super) fn pem(rest: &[u8]) -> Option<usize> {
     Some(head + key_content(rest.get(head..)?))
 }
 
-/// How long the rest of the line is that begins a private key.
+/// Length of the rest of a line that begins a private key.
 fn head(rest: &[u8]) -> Option<usize> {
     let label = length_of(rest, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ');
     let is_key = memmem::find(rest.get(..label)?, b"PRIVATE KEY").is_some();
@@ -83,7 +83,7 @@ fn behind_end(line: &[u8], end: usize) -> usize {
     label.map_or(line.len(), |label| after + label + PEM_DASHES.len())
 }
 
-/// How much of a line is the content of a key that began before it.
+/// Length of the part of a line that belongs to a key from an earlier line.
 pub(super) fn key_content(line: &[u8]) -> usize {
     if let Some(end) = key_end(line) {
         return end;

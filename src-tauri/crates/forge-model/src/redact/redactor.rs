@@ -103,9 +103,9 @@ impl Pattern {
             .size_limit(PATTERN_BYTES)
             .dfa_size_limit(PATTERN_BYTES)
             .build()
-            .map_err(|error| format!("is no regular expression: {}", last_line(&error.to_string())))?;
+            .map_err(|error| format!("is not a regular expression: {}", last_line(&error.to_string())))?;
         if regex.is_match(b"") {
-            return Err("matches a text without content, so it would match everywhere".to_owned());
+            return Err("matches the empty text, so it would match everywhere".to_owned());
         }
         let named =
             regex.capture_names().enumerate().find_map(|(group, name)| Some((group, name?.to_owned())));

@@ -343,7 +343,7 @@ fn findings_name_what_is_no_pattern() {
         findings_of_patterns(&patterns, "redact").into_iter().map(|it| (it.path, it.message)).collect();
     let paths: Vec<_> = found.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["redact[1]", "redact[2]", "redact[3]"]);
-    assert_eq!(found[0].1, "is no regular expression: unclosed group");
+    assert_eq!(found[0].1, "is not a regular expression: unclosed group");
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub fn findings_of_id(path: &str, id: &str) -> Option<Finding> {
 #[must_use]
 pub fn findings_of_run(path: &str, run: &str) -> Option<Finding> {
     let looks_like_state = || {
-        let message = "must not end with `.json`: the files that keep attempts do";
+        let message = "must not end with `.json`, which names the files of attempts";
         run.ends_with(STATE_ENDING).then(|| finding(path, message))
     };
     findings_of_id(path, run).or_else(looks_like_state)
@@ -64,7 +64,8 @@ impl ValidateInput {
         };
         checks.find(&mut findings);
         if self.commands.is_empty() && self.files.is_empty() && self.contract_checks.is_empty() {
-            findings.push(finding("commands", "name at least one check: a command, a file or a contract"));
+            findings
+                .push(finding("commands", "at least one check is required: a command, a file or a contract"));
         }
         findings
     }
@@ -110,7 +111,7 @@ impl Checks<'_> {
         }
         let mut file = |field: String, path: &str| {
             if inside(self.cwd, path).is_none() {
-                findings.push(finding(&at(field), "must be the path of a file inside `cwd`"));
+                findings.push(finding(&at(field), "must be the path of a file in `cwd`"));
             }
         };
         for (index, path) in self.files.iter().enumerate() {
@@ -122,7 +123,7 @@ impl Checks<'_> {
         }
         let count = self.commands.len() + self.files.len() + self.contracts.len();
         if count > MAX_CHECKS {
-            findings.push(finding(&at("commands".to_owned()), "are too many checks: at most 1000 in all"));
+            findings.push(finding(&at("commands".to_owned()), "are too many checks: at most 1000 in total"));
         }
     }
 }

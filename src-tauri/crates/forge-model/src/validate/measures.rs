@@ -63,9 +63,9 @@ impl Measures {
     pub fn why_stagnant(&self) -> Option<&'static str> {
         match (self.stagnant, self.same_as_prev, self.oscillating) {
             (false, ..) => None,
-            (true, true, _) => Some("the same checks fail in the same way as before"),
-            (true, false, true) => Some("an earlier failure is back"),
-            (true, false, false) => Some("the score does not rise"),
+            (true, true, _) => Some("the same checks fail as before"),
+            (true, false, true) => Some("an earlier failure reappeared"),
+            (true, false, false) => Some("the score does not improve"),
         }
     }
 

@@ -215,33 +215,35 @@ impl Action {
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
-            Self::DependencyGate => "Refuses to let the task go while a prerequisite is open.",
+            Self::DependencyGate => "Keeps the task in the state while a dependency is open.",
             Self::RequireCleanWorktree => {
-                "Refuses to let the task go while its worktree has uncommitted changes."
+                "Keeps the task in the state while its worktree has uncommitted changes."
             }
-            Self::RequirePlanComplete => "Refuses to let the task go while its plan is missing or empty.",
+            Self::RequirePlanComplete => "Keeps the task in the state while its plan is missing or empty.",
             Self::RequireNoConflictMarkers => {
-                "Refuses to let the task go while conflict markers are left in changed files."
+                "Keeps the task in the state while changed files contain conflict markers."
             }
-            Self::SubtaskSequenceComplete => "Refuses to let the task go while an ordered subtask is open.",
-            Self::RunBeforeWorkHooks => "Runs the project's before_work hooks behind the barrier.",
+            Self::SubtaskSequenceComplete => "Keeps the task in the state while an ordered subtask is open.",
+            Self::RunBeforeWorkHooks => "Runs the project's before_work hooks before work starts.",
             Self::RunCiSteps => "Runs the configured checks.",
-            Self::DispatchRoleAgent => "Starts the agent that holds the state's role.",
+            Self::DispatchRoleAgent => "Starts the agent assigned to the state's role.",
             Self::RunMerge => "Merges the task's branch into its target.",
-            Self::CheckRetryBudget => "Shows in the timeline what is left of the budget.",
-            Self::AutoCascadeOnReviewPass => "Sends the task on when its review passed.",
-            Self::AutoCascadeOnUnassignedRole => "Sends the task on when nobody holds the state's role.",
-            Self::AutoCascadeOnMergeResult => "Sends the task on by how its merge ended.",
-            Self::CleanupWorkspaceNow => "Removes the worktree at once; what is not committed is backed up.",
-            Self::ScheduleWorkspaceCleanup => {
-                "Removes the worktree after the state's delay; what is not committed is backed up."
+            Self::CheckRetryBudget => "Shows the remaining retry budget in the timeline.",
+            Self::AutoCascadeOnReviewPass => "Moves the task on when its review passes.",
+            Self::AutoCascadeOnUnassignedRole => "Moves the task on when the state's role is not assigned.",
+            Self::AutoCascadeOnMergeResult => "Moves the task on, depending on the result of its merge.",
+            Self::CleanupWorkspaceNow => {
+                "Removes the worktree at once, after a backup of uncommitted changes."
             }
-            Self::SatisfyDependents => "Tells dependent tasks that this prerequisite is met.",
+            Self::ScheduleWorkspaceCleanup => {
+                "Removes the worktree after the state's delay, after a backup of uncommitted changes."
+            }
+            Self::SatisfyDependents => "Releases tasks that depend on this one.",
             Self::PropagateDoneToSubtasks => "Closes the ordered subtasks with their parent.",
             Self::CancelPendingSubtasks => "Cancels the open ordered subtasks with their parent.",
-            Self::PublishTaskBlocked => "Tells the person why the task is blocked.",
-            Self::KnowledgeInject => "Gives the agent what the project has learned that fits the task.",
-            Self::KnowledgeCapture => "Keeps what the finished task taught for later ones.",
+            Self::PublishTaskBlocked => "Notifies the user why the task is blocked.",
+            Self::KnowledgeInject => "Gives the agent the project's lessons that match the task.",
+            Self::KnowledgeCapture => "Proposes lessons from the finished task.",
         }
     }
 }

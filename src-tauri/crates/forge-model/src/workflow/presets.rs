@@ -35,7 +35,7 @@ contract! {
 static DEFAULT_PRESET: Preset = Preset {
     name: "default",
     title: "Code, review, merge",
-    about: "An agent works, checks run, a reviewer or a person decides, Forge merges. One agent is enough.",
+    about: "An agent works, checks run, a reviewer or a person decides, and Forge merges. Needs one agent.",
     json: include_str!("default.json"),
 };
 
@@ -44,14 +44,14 @@ static PRESETS: &[Preset] = &[
     Preset {
         name: "planned",
         title: "Plan first",
-        about: "As the default, but a planner writes a plan that a person approves before work begins. \
-                Tasks without a planner go straight to work.",
+        about: "Like the default, but a planner writes a plan that a person approves before work starts. \
+                Tasks without a planner start work directly.",
         json: include_str!("planned.json"),
     },
     Preset {
         name: "manual",
         title: "Plain board",
-        about: "Columns and cards that people move. No agent is started, nothing is checked or merged.",
+        about: "Columns and cards that people move. No agents, checks or merges.",
         json: include_str!("manual.json"),
     },
 ];

@@ -39,7 +39,7 @@ pub(super) fn gate_findings(value: &Value) -> Vec<Finding> {
         // A rejection from a terminal state is a finding of its own.
         (kind != StateKind::Terminal || state.reject_target().is_none()).then(|| {
             let message = format!(
-                "only a state of kind `gate` decides, and this one is of kind `{kind}`: remove it, or change the kind"
+                "only a state of kind `gate` can have it, and this one is of kind `{kind}`: remove it, or change the kind"
             );
             Finding::new(format!("{}.gate_config", state.path), message)
         })
@@ -167,13 +167,13 @@ impl<'v> Rules<'v> {
         let with_roles = states.iter().any(|state| state.text("role").is_some());
         // A kind that could not be read may be the one that is missing.
         if initial > 1 || (initial == 0 && !unread) {
-            self.add("states", format!("exactly one state of kind `initial` is needed, found {initial}"));
+            self.add("states", format!("exactly one state of kind `initial` is required, found {initial}"));
         }
         if terminal == 0 && !unread {
-            self.add("states", "at least one state of kind `terminal` is needed");
+            self.add("states", "at least one state of kind `terminal` is required");
         }
         if blocked > 1 || (blocked == 0 && !unread) {
-            self.add("states", format!("exactly one state of kind `blocked` is needed, found {blocked}"));
+            self.add("states", format!("exactly one state of kind `blocked` is required, found {blocked}"));
         }
         if active == 0 && with_roles && !unread {
             self.add("states", "a workflow with roles needs at least one state of kind `active`");
@@ -223,7 +223,7 @@ impl<'v> Rules<'v> {
         match kind {
             None => self.check_target(path, name),
             Some(Some(kind)) if kind != StateKind::Terminal => {
-                self.add(path, format!("`{name}` must be of kind `terminal`, it is of kind `{kind}`"));
+                self.add(path, format!("`{name}` must be of kind `terminal`, not `{kind}`"));
             }
             Some(_) => {}
         }
@@ -234,7 +234,7 @@ impl<'v> Rules<'v> {
         if !names.contains(&target) && !self.draft.has_nameless() {
             let help =
                 if names.is_empty() { String::new() } else { format!("; {}", proposal(target, &names)) };
-            self.add(path, format!("no state is called `{target}`{help}"));
+            self.add(path, format!("no state `{target}`{help}"));
         }
     }
 
@@ -280,7 +280,7 @@ impl<'v> Rules<'v> {
                 self.add(format!("{path}.triggers"), "a terminal state has no automatic triggers");
             }
             if reject_target.is_some() {
-                let message = "a terminal state is not left by itself, so nothing can be rejected from it";
+                let message = "no automatic move leaves a terminal state, so nothing can be rejected from it";
                 self.add(format!("{path}.gate_config.reject_target"), message);
             }
         }
@@ -297,7 +297,7 @@ impl<'v> Rules<'v> {
         if name.is_empty() {
             self.add(path, "must not be empty");
         } else if !plain {
-            self.add(path, format!("`{name}` may only have letters, digits, `_` and `-`"));
+            self.add(path, format!("`{name}` may contain only letters, digits, `_` and `-`"));
         } else if name.len() > MAX_NAME {
             self.add(path, format!("must have at most {MAX_NAME} characters"));
         }
@@ -325,24 +325,27 @@ impl<'v> Rules<'v> {
         if let Some(action) = action {
             if !action.phases().contains(&phase) {
                 let may: Vec<_> = action.phases().iter().map(|phase| phase.as_str()).collect();
-                self.add(format!("{path}.action"), format!("`{action}` stands in {} only", may.join(" or ")));
+                self.add(
+                    format!("{path}.action"),
+                    format!("`{action}` is allowed only in {}", may.join(" or ")),
+                );
             }
             self.check_params(action, &format!("{path}.params"), hook.get("params"));
         }
         let Some(policy) = hook.get("on_failure") else { return };
         let guards = matches!(phase, Phase::BeforeExit | Phase::BeforeEnter);
         if policy.as_str() == Some("block") && !guards {
-            self.add(format!("{path}.on_failure"), "`block` is for before_exit and before_enter only");
+            self.add(format!("{path}.on_failure"), "`block` is allowed only in before_exit and before_enter");
         }
         let Some(cascade) = policy.get("cascade") else { return };
         if kind == Some(StateKind::Terminal) {
-            self.add(format!("{path}.on_failure"), "a terminal state is not left by itself");
+            self.add(format!("{path}.on_failure"), "no automatic move leaves a terminal state");
         }
         let Some(target) = cascade.as_str() else { return };
         let below = format!("{path}.on_failure.cascade");
         // A guard keeps the task where it is, entering puts it there.
         if phase != Phase::OnExit && state == Some(target) {
-            self.add(below, format!("`{target}` is the state itself: it would be entered again and again"));
+            self.add(below, format!("`{target}` is the state itself: the task would enter it in a loop"));
         } else {
             self.check_target(below, target);
         }

@@ -52,7 +52,7 @@ pub fn shape_findings<T: JsonSchema>(value: &Value, prefix: &str) -> Vec<Finding
 pub fn nul_findings(value: &Value, prefix: &str) -> Vec<Finding> {
     match value {
         Value::String(text) if text.contains('\0') => {
-            vec![Finding::new(prefix, "must not hold a NUL character")]
+            vec![Finding::new(prefix, "must not contain a NUL character")]
         }
         Value::Array(list) => {
             let each = list.iter().enumerate();
@@ -92,12 +92,15 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 pub(super) fn proposal(given: &str, known: &[&str]) -> String {
     match (nearest(given, known.iter().copied()), known) {
         (Some(name), _) => format!("did you mean `{name}`?"),
-        (None, []) => "nothing is known here".to_owned(),
-        (None, [only]) => format!("only `{only}` is known here"),
+        (None, []) => "no value is allowed here".to_owned(),
+        (None, [only]) => format!("the only allowed value is `{only}`"),
         (None, _) if known.len() > MAX_LISTED => {
-            format!("known are {}, …", known.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", "))
+            format!(
+                "allowed values: {}, …",
+                known.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ")
+            )
         }
-        (None, _) => format!("known are {}", known.join(", ")),
+        (None, _) => format!("allowed values: {}", known.join(", ")),
     }
 }
 

@@ -86,7 +86,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         while let Some(key) = access.next_key::<String>()? {
             let path = key_path(&self.path, &key);
             if map.contains_key(&key) {
-                self.twice.push(Finding::new(path.clone(), format!("`{key}` is written twice")));
+                self.twice.push(Finding::new(path.clone(), format!("duplicate key `{key}`")));
             }
             let value = access.next_value_seed(Strict { path, twice: &mut *self.twice })?;
             map.insert(key, value);

@@ -42,10 +42,10 @@ fn cursor_commands_are_taken_and_the_unix_ones_go_first() {
     );
     assert_eq!(imported.setup, ["npm ci", "cp \"$FORGE_REPO_PATH/.env\" .env", "echo ${FORGE_REPO_PATH}x"]);
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
-    `ROOT_WORKTREE_PATH` became `FORGE_REPO_PATH`
-    `setup-worktree` was left out: `setup-worktree-unix` goes before it
-    `setup-worktree-windows` (copy .env) was left out: it is for Windows alone
-    `scripts` was left out: Cursor has no such key
+    replaced `ROOT_WORKTREE_PATH` with `FORGE_REPO_PATH`
+    skipped `setup-worktree`: `setup-worktree-unix` takes precedence
+    skipped `setup-worktree-windows` (copy .env): it is for Windows only
+    skipped `scripts`: Cursor has no such key
     ");
 }
 
@@ -77,12 +77,12 @@ fn conductor_scripts() {
     );
     assert!(imported.copy_files.is_empty());
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
-    `CONDUCTOR_ROOT_PATH` became `FORGE_REPO_PATH`
-    `CONDUCTOR_DEFAULT_BRANCH` is not set by Forge; `npm install; cp $CONDUCTOR_ROOT_PATH/.env .env; echo $CONDUCTOR_DEFAULT_BRANCH $MY_CONDUCTOR_PORT` reads it
-    `scripts.run` (npm run dev --port $CONDUCTOR_PORT) was left out: Forge starts no server of the project's by itself
-    `scripts.archive` (./script/archive.sh) was left out: Forge runs nothing when a worktree goes; a lifecycle hook on on_task_done and on_task_cancel runs before
-    `runScriptMode` (concurrent) was left out: Forge starts no server of the project's by itself
-    `enterpriseDataPrivacy` (true) was left out: Forge sends nothing to services of its own
+    replaced `CONDUCTOR_ROOT_PATH` with `FORGE_REPO_PATH`
+    `npm install; cp $CONDUCTOR_ROOT_PATH/.env .env; echo $CONDUCTOR_DEFAULT_BRANCH $MY_CONDUCTOR_PORT` reads `CONDUCTOR_DEFAULT_BRANCH`, which Forge does not set
+    skipped `scripts.run` (npm run dev --port $CONDUCTOR_PORT): Forge does not start servers of the project
+    skipped `scripts.archive` (./script/archive.sh): Forge runs nothing when it removes a worktree; use lifecycle hooks on on_task_done and on_task_cancel
+    skipped `runScriptMode` (concurrent): Forge does not start servers of the project
+    skipped `enterpriseDataPrivacy` (true): Forge has no services to send data to
     Conductor runs scripts with zsh, Forge with the project's shell
     ");
 }
@@ -102,9 +102,9 @@ fn superset_commands_and_their_scripts() {
         ]
     );
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
-    Superset's own variables are set for the scripts that are run
-    `run` (./run.sh) was left out: Forge starts no server of the project's by itself
-    `cwd` was left out: Superset has no such key
+    variables of Superset are set for its scripts
+    skipped `run` (./run.sh): Forge does not start servers of the project
+    skipped `cwd`: Superset has no such key
     ");
 }
 
@@ -119,10 +119,10 @@ fn emdash_patterns_and_scripts() {
     assert_eq!(patterns(&imported), [".env", ".claude/**"]);
     assert_eq!(imported.setup, ["ln -sfn \"$FORGE_REPO_PATH/node_modules\" node_modules"]);
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
-    preservePatterns[3]: the exception `!x` was left out; the list of files to copy has none, so make the other patterns narrower
-    `scripts.prepare` (make) was left out: it prepares the repository, which Forge leaves to you
-    `EMDASH_ROOT_PATH` became `FORGE_REPO_PATH`
-    `shellSetup` (nvm use) was left out: it begins every shell; set the project's shell instead
+    preservePatterns[3]: skipped the exception `!x`; the list of files to copy has no exceptions. Make the other patterns narrower
+    skipped `scripts.prepare` (make): it prepares the repository, which is up to you
+    replaced `EMDASH_ROOT_PATH` with `FORGE_REPO_PATH`
+    skipped `shellSetup` (nvm use): it applies to every shell; set the project's shell instead
     ");
 }
 

@@ -69,8 +69,8 @@ fn what_is_not_in_the_form_is_refused_with_a_reason() {
     for (text, wanted) in [
         (block("title:\n\nx"), "lesson 1: title is missing"),
         (block("title: A"), "\"A\": body is missing"),
-        (block("Just text."), "lesson 1: its header is followed by an empty line, then the text"),
-        (block("title: A\ncolour: red\n\nx"), "\"A\": its header knows `title` and `paths`, not `colour`"),
+        (block("Just text."), "lesson 1: an empty line must follow its header"),
+        (block("title: A\ncolour: red\n\nx"), "\"A\": its header allows `title` and `paths`, not `colour`"),
         (block("title: A\npaths: ../x\n\nx"), "\"A\": paths[0] `../x` leads out of the repository"),
         (
             block("title: A\npaths: a, /etc\n\nx"),
@@ -78,7 +78,7 @@ fn what_is_not_in_the_form_is_refused_with_a_reason() {
         ),
         (
             block("title: A\npaths: a/.GIT/config\n\nx"),
-            "\"A\": paths[0] `a/.GIT/config` leads into git's own folder",
+            "\"A\": paths[0] `a/.GIT/config` leads into git's folder",
         ),
         (block("title: A\npaths: a//b\n\nx"), "\"A\": paths[0] `a//b` has an empty part"),
         (block("title: A\n\n\u{1b}[1mx"), "\"A\": body contains control characters"),
@@ -94,11 +94,11 @@ fn limits_hold_to_the_last_character() {
     let block = |title: &str, body: &str| format!("```forge-lesson\ntitle: {title}\n\n{body}\n```\n");
     let (title, body) = ("ü".repeat(MAX_TITLE), "x".repeat(MAX_BODY));
     assert_eq!(titles(&block(&title, &body)), std::slice::from_ref(&title));
-    let long = format!("\"{}…\": title has 121 characters, at most 120 are allowed", "ü".repeat(SHOWN_CHARS));
+    let long = format!("\"{}…\": title has 121 characters; at most 120 are allowed", "ü".repeat(SHOWN_CHARS));
     assert_eq!(refusals(&block(&format!("{title}ü"), "x")), [long]);
     assert_eq!(
         refusals(&block("A", &format!("{body}x"))),
-        ["\"A\": body has 8193 bytes, at most 8192 are allowed"]
+        ["\"A\": body has 8193 bytes; at most 8192 are allowed"]
     );
     for huge in ["x".repeat(20 << 20), "line\n".repeat(1 << 20)] {
         assert_eq!(refusals(&block("A", &huge)), ["\"A\": it is longer than 8192 bytes"]);
@@ -110,7 +110,7 @@ fn limits_hold_to_the_last_character() {
 fn a_run_proposes_a_few() {
     let text: String = (1..=5).map(|n| format!("```forge-lesson\ntitle: L{n}\n\nx\n```\n")).collect();
     assert_eq!(titles(&text), ["L1", "L2", "L3"]);
-    let why = "at most 3 lessons are taken from one run";
+    let why = "a run can propose at most 3 lessons";
     assert_eq!(refusals(&text), [format!("\"L4\": {why}"), format!("\"L5\": {why}")]);
     // One that is left open does not swallow the next.
     let open = format!("```forge-lesson\ntitle: A\n\nx\n{GOOD}");

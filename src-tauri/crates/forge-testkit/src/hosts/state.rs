@@ -23,14 +23,14 @@ pub(super) const REPO: &str = "app";
 /// The first second of 2024.
 const BEGINNING: Timestamp = Timestamp(1_704_067_200_000);
 
-/// What is wrong with a host while it is up.
+/// A fault of a reachable host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
-    /// It fails inside: 500.
+pub enum HostFault {
+    /// Internal error: 500.
     Broken,
-    /// It asks to wait: 429, for that many seconds.
+    /// Rate limit: 429, for that many seconds.
     Busy(u32),
-    /// The token may not do this: 403.
+    /// Missing permission: 403.
     Forbidden,
 }
 
@@ -163,7 +163,7 @@ pub(super) struct State {
     pub pulls: Vec<Pull>,
     /// By commit and name.
     pub checks: BTreeMap<(String, String), (HostCheckStatus, String)>,
-    pub trouble: Option<Trouble>,
+    pub fault: Option<HostFault>,
     pub requests: usize,
     /// How many of them were answered by saying that nothing changed.
     pub unchanged: usize,
@@ -179,7 +179,7 @@ impl State {
             bare: bare.to_owned(),
             pulls: Vec::new(),
             checks: BTreeMap::new(),
-            trouble: None,
+            fault: None,
             requests: 0,
             unchanged: 0,
             now: BEGINNING,

@@ -18,12 +18,42 @@ const RETIRED: &[(&str, &str)] = &[
     (concat!("ro", "oms"), "crates or modules"),
 ];
 
+/// Names of types in crates that once stood for things with a name in the field. Only declarations are checked, as the
+/// words occur in sentences, too.
+const RETIRED_TYPES: &[(&str, &str)] = &[
+    ("Aside", "GuardRedirect"),
+    ("Carry", "EntryInput, or what is carried"),
+    ("Ears", "LineReader"),
+    ("Paper", "LogSink"),
+    ("Play", "Replay"),
+    ("Rehearsal", "FakeRun"),
+    ("Said", "what it is: a result, an answer, a check"),
+    ("Scene", "DialogueContext"),
+    ("Sheet", "LogSink"),
+    ("Stretch", "PageRange"),
+    ("Talk", "DialogueRun"),
+    ("Trouble", "BlockReason, or what it is: a fault, a failure"),
+];
+
+/// Names of modules of crates that say nothing of what is in them.
+const RETIRED_MODULES: &[(&str, &str)] = &[
+    ("ears", "line_reader"),
+    ("paper", "log_sink"),
+    ("play", "replay"),
+    ("rehearsal", "fake_run"),
+    ("scene", "dialogue"),
+    ("talk", "dialogue"),
+];
+
 /// Files that write out contract names in which a retired word stays.
 const CONTRACT: &[&str] = &[
     GENERATED,
     "src-tauri/crates/forge-api/src/operations.rs",
     "src-tauri/crates/forge-api/src/ops/access.rs",
 ];
+
+/// Where the names of types and modules are checked.
+const CRATE_SOURCES: &str = "src-tauri/crates/";
 
 /// The beginnings of paths that only one machine has.
 const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/")];
@@ -61,6 +91,11 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
                 add(format!("`{word}` is retired: say {better}"));
             }
         }
+        if is_source && path.starts_with(CRATE_SOURCES) {
+            for (name, better) in retired_declarations(line) {
+                add(format!("the name `{name}` is retired: say {better}"));
+            }
+        }
         for prefix in MACHINE_PATHS.iter().filter(|prefix| has_path(line, prefix)) {
             add(format!("a path below `{prefix}` exists on one machine only"));
         }
@@ -95,6 +130,20 @@ fn has_word(line: &str, word: &str) -> bool {
 /// Whether the word is there in small or capital letters. After a slash it is a route of the contract.
 fn has_retired(line: &str, word: &str) -> bool {
     has_word(&line.to_lowercase().replace(&format!("/{word}"), "/"), word)
+}
+
+/// The retired names that a line of Rust declares, each with a better one.
+fn retired_declarations(line: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let mut words =
+        line.trim_start().split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|it| !it.is_empty());
+    let kind = words.by_ref().find(|word| !matches!(*word, "pub" | "crate" | "super" | "self"));
+    let retired: &[_] = match kind {
+        Some("struct" | "enum" | "trait" | "type" | "union") => RETIRED_TYPES,
+        Some("mod") => RETIRED_MODULES,
+        _ => &[],
+    };
+    let declared = words.next();
+    retired.iter().filter(move |(name, _)| declared == Some(*name))
 }
 
 /// Whether a path starts there: a longer path that has the same words inside is another one.
@@ -143,6 +192,30 @@ mod tests {
             }
         }
         assert!(messages("a.rs", "there is room for one more").is_empty());
+    }
+
+    #[test]
+    fn retired_names_are_refused_where_crates_declare_them() {
+        let path = "src-tauri/crates/forge-agents/src/lib.rs";
+        for (name, better) in RETIRED_TYPES {
+            let found = [format!("{path}:1: the name `{name}` is retired: say {better}")];
+            for line in [
+                format!("struct {name};"),
+                format!("    pub(crate) enum {name}<'r> {{"),
+                format!("type {name} = u8;"),
+            ] {
+                assert_eq!(messages(path, &line), found, "{line}");
+            }
+            for fine in [format!("/// {name} it."), format!("struct {name}Range;"), format!("use x::{name};")]
+            {
+                assert!(messages(path, &fine).is_empty(), "{fine}");
+            }
+            assert!(messages("tests/api/main.rs", &format!("struct {name};")).is_empty());
+        }
+        for (name, _) in RETIRED_MODULES {
+            assert_eq!(messages(path, &format!("pub mod {name};")).len(), 1, "{name}");
+            assert!(messages(path, &format!("fn {name}() {{}}")).is_empty(), "{name}");
+        }
     }
 
     #[test]

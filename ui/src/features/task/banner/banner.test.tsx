@@ -37,8 +37,8 @@ const hookFailed: Partial<Task> = {
     },
   }),
   offers: [
-    { verb: "retry_hook", label: "Run the hook again", fields: [], why: "Runs it again." },
-    { verb: "skip_hook_once", label: "Skip it once", fields: ["reason"], why: "This once." },
+    { verb: "retry_hook", label: "Rerun hook", fields: [], why: "Runs it again." },
+    { verb: "skip_hook_once", label: "Skip hook once", fields: ["reason"], why: "This once." },
     { verb: "restart", label: "Start over", fields: [], why: "From the first column." },
   ],
 };
@@ -73,9 +73,9 @@ describe("a hook that stopped the work before it began", () => {
       expect(sent("task_log")[0]).toMatchObject({ task_id: "t1", log_id: "hook-before_work-1" }),
     );
     await user.keyboard("{Escape}");
-    await user.click(await screen.findByRole("button", { name: "Run the hook again" }));
-    await user.click(await screen.findByRole("button", { name: "Skip it once" }));
-    const send = screen.getByRole("button", { name: /^Skip it once/ });
+    await user.click(await screen.findByRole("button", { name: "Rerun hook" }));
+    await user.click(await screen.findByRole("button", { name: "Skip hook once" }));
+    const send = screen.getByRole("button", { name: /^Skip hook once/ });
     expect(send.hasAttribute("disabled")).toBe(true);
     await user.type(screen.getByRole("textbox", { name: "Reason" }), "The server is down.");
     await user.click(send);

@@ -56,7 +56,7 @@ const someDraft = (change: Partial<FixDraft> = {}): FixDraft => ({
   strategy: null,
   gate,
   status: "dropped",
-  reason: "the answer holds no unified diff",
+  reason: "the answer contains no unified diff",
   fixId: null,
   startedAt: "2030-01-01T13:00:00Z",
   finishedAt: null,
@@ -130,7 +130,7 @@ describe("the tab", () => {
     expect(within(fix).getByText("three", { exact: false })).toBeTruthy();
     expect(within(fix).getByText("cost unknown")).toBeTruthy();
     expect(
-      screen.getByText(/did not draft a fix for src\/other.rs: the answer holds/),
+      screen.getByText(/did not draft a fix for src\/other.rs: the answer contains/),
     ).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     await user.click(within(fix).getByRole("button", { name: "Apply the fix for src/total.rs" }));

@@ -152,7 +152,7 @@ describe("a race that nobody won", () => {
       within(banner)
         .getAllByRole("button")
         .map((each) => each.textContent),
-    ).toEqual(["Race again", "Go on with one agent", "Pick as winner"]);
+    ).toEqual(["Race again", "Use one agent", "Pick as winner"]);
     // Who changed nothing has nothing that could be taken.
     expect(within(await lane("b")).queryByRole("button", { name: "Pick as winner: b" })).toBeNull();
     expect(within(await lane("a")).getByRole("button", { name: "Pick as winner: a" })).toBeTruthy();

@@ -101,7 +101,7 @@ describe("a pull request", () => {
     const { user, sent } = await open(
       sampleTaskPullRequest({
         trouble: "the name could not be resolved",
-        remedy: "nothing, it is asked again by itself",
+        remedy: "Forge asks again automatically",
       }),
       { pull_request_refresh: refuse("host_unreachable", "failed to ask: no answer") },
     );
@@ -110,7 +110,7 @@ describe("a pull request", () => {
       name: "The last check of the code host failed",
     });
     expect(trouble.textContent).toContain("the name could not be resolved");
-    expect(trouble.textContent).toContain("What to do: nothing, it is asked again by itself");
+    expect(trouble.textContent).toContain("What to do: Forge asks again automatically");
     expect(
       within(trouble).getByRole("link", { name: "Code host settings" }).getAttribute("href"),
     ).toBe("#/settings/project/p1?tab=pullRequests");

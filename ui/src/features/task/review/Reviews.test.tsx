@@ -163,7 +163,7 @@ describe("an attempt", () => {
           status: "awaiting_human",
           verdict: null,
           audits: [unusableAudit({ agent_id: "gone" })],
-          note: "the auditor gave no verdict",
+          note: "the reviewer gave no verdict",
         }),
       ],
     );
@@ -174,7 +174,7 @@ describe("an attempt", () => {
     expect(within(audit).getByText(/says nothing about the quality of the work/)).toBeTruthy();
     expect(within(audit).queryByText(/asked a second time/)).toBeNull();
     expect(within(audit).queryByText("Changes requested")).toBeNull();
-    expect(screen.getByText("the auditor gave no verdict")).toBeTruthy();
+    expect(screen.getByText("the reviewer gave no verdict")).toBeTruthy();
   });
 
   it("counts no more than there was to spend", async () => {

@@ -1,7 +1,7 @@
 /** What an auditor's report says. Pure. */
 import type { AuditFinding, AuditReport, Review, Severity, Task } from "#ui/api/generated.ts";
 
-/** `unusable`: the auditor gave no verdict, which says nothing about the work. */
+/** `unusable`: the reviewer gave no verdict, which says nothing about the work. */
 export type AuditOutcome = "passed" | "rejected" | "unusable";
 
 export function outcomeOfAudit({ verdict }: Pick<AuditReport, "verdict">): AuditOutcome {

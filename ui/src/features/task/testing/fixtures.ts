@@ -35,7 +35,7 @@ export function someTask(changes: Partial<Task> = {}): Task {
     version: 7,
     roles: { coder: { type: "agent", id: "a1" }, reviewer: null },
     offers: [
-      { verb: "hold", label: "Hold", fields: [], why: "Nothing new is started for the task." },
+      { verb: "hold", label: "Hold", fields: [], why: "Starts nothing new for the task." },
       { verb: "cancel", label: "Cancel task", fields: [], why: "Closes the task." },
     ],
     budgets: {

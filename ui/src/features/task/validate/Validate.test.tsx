@@ -170,7 +170,7 @@ describe("the Validate tab", () => {
     const { user, sent } = await open(kept(), {
       validate: () => promise,
       validate_cancel: () => {
-        reject({ code: "cancelled", message: "it was ended before it was done" });
+        reject({ code: "cancelled", message: "stopped before it finished" });
         return { done: true };
       },
     });

@@ -15,12 +15,12 @@ impl CodexDialogue {
         params: &Value,
         done: bool,
         raw_offset: u64,
-        scene: &mut Scene<'_>,
+        cx: &mut DialogueContext<'_>,
     ) -> bool {
         let Some(item) = params.get("item") else { return false };
         let kind = text(item, "type").unwrap_or_default();
         let is_ours = self.is_ours(params);
-        if is_ours && !done && kind != "userMessage" && self.is_too_much(scene) {
+        if is_ours && !done && kind != "userMessage" && self.is_too_much(cx) {
             return true;
         }
         if kind == "userMessage" && !self.prompt_seen && entries::words_of(item) == self.plan.prompt {
@@ -29,7 +29,7 @@ impl CodexDialogue {
         }
         let Some(told) = entries::told(item, done, &self.plan.worktree) else { return !done };
         if let Some(line) = &told.doing {
-            scene.doing(line);
+            cx.doing(line);
         }
         let id = text(item, "id").unwrap_or_default();
         for helper in item.get("receiverThreadIds").and_then(Value::as_array).into_iter().flatten() {
@@ -53,7 +53,7 @@ impl CodexDialogue {
             logged.iter_mut().for_each(|entry| as_helper(entry, parent));
         }
         self.follow(id, &logged);
-        logged.into_iter().for_each(|entry| scene.log_at(entry, raw_offset));
+        logged.into_iter().for_each(|entry| cx.log_at(entry, raw_offset));
         true
     }
 
@@ -75,17 +75,17 @@ impl CodexDialogue {
     }
 
     /// Whether the model goes on although it was called as often as it may be. Then the run is stopped.
-    pub(super) fn is_too_much(&mut self, scene: &mut Scene<'_>) -> bool {
+    pub(super) fn is_too_much(&mut self, cx: &mut DialogueContext<'_>) -> bool {
         match self.plan.turns {
             Some(most) if self.calls >= most && !self.stopping => {
-                scene.stop_at(LimitKind::Turns(most));
+                cx.stop_at(LimitKind::Turns(most));
                 true
             }
             Some(_) | None => false,
         }
     }
 
-    pub(super) fn writes(&mut self, params: &Value, scene: &mut Scene<'_>) {
+    pub(super) fn writes(&mut self, params: &Value, cx: &mut DialogueContext<'_>) {
         let (item, delta) =
             (text(params, "itemId").unwrap_or_default(), text(params, "delta").unwrap_or_default());
         if self.tail.item != item {
@@ -97,8 +97,8 @@ impl CodexDialogue {
                 let whole = before.rsplit('\n').find(|line| !line.trim().is_empty());
                 if last.trim().is_empty() {
                     match whole {
-                        Some(line) if before.contains('\n') => scene.doing(line),
-                        Some(line) => scene.doing(&format!("{}{line}", self.tail.line)),
+                        Some(line) if before.contains('\n') => cx.doing(line),
+                        Some(line) => cx.doing(&format!("{}{line}", self.tail.line)),
                         None => {}
                     }
                 }
@@ -110,10 +110,10 @@ impl CodexDialogue {
         if self.tail.line.len() < TAIL_BYTES {
             self.tail.line.push_str(new);
         }
-        scene.doing(&self.tail.line);
+        cx.doing(&self.tail.line);
     }
 
-    pub(super) fn used(&mut self, params: &Value, raw_offset: u64, scene: &mut Scene<'_>) {
+    pub(super) fn used(&mut self, params: &Value, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         let is_ours = self.is_ours(params);
         let Some(usage) = params.get("tokenUsage") else { return };
         let Some(thread) = text(params, "threadId").or(self.thread.as_deref()) else { return };
@@ -121,20 +121,20 @@ impl CodexDialogue {
         let is_new = !is_ours || self.turn.as_ref().is_some_and(|turn| turn.id.is_some());
         let Some(sample) = self.counter.count(thread, usage, is_new, &self.model) else { return };
         if let Some(thread) = &self.thread {
-            scene.carry(self.counter.carry(thread));
+            cx.carry(self.counter.carry(thread));
         }
-        scene.used(sample, raw_offset);
+        cx.used(sample, raw_offset);
         if let Some(turn) = self.turn.as_mut().filter(|_| is_ours) {
             turn.calls += 1;
             self.calls += 1;
         }
     }
 
-    pub(super) fn error(&mut self, params: &Value, raw_offset: u64, scene: &mut Scene<'_>) {
+    pub(super) fn error(&mut self, params: &Value, raw_offset: u64, cx: &mut DialogueContext<'_>) {
         let Some(error) = params.get("error") else { return };
         let retries = params.get("willRetry").and_then(Value::as_bool).unwrap_or_default();
         let code = if retries { "retrying" } else { "error" };
-        notice_at(code, &detail(error), raw_offset, scene);
+        notice_at(code, &detail(error), raw_offset, cx);
         if !retries && self.is_ours(params) {
             self.last_error = Some(error.clone());
         }

@@ -9,7 +9,7 @@ impl CodexDialogue {
         rpc: &Value,
         method: &str,
         params: &Value,
-        scene: &mut Scene<'_>,
+        cx: &mut DialogueContext<'_>,
     ) -> bool {
         let item = text(params, "itemId").and_then(|item| self.open.get(item));
         let mut context = Context {
@@ -18,63 +18,69 @@ impl CodexDialogue {
             next: &mut self.last_ask,
         };
         let Some(form) = asks::form(rpc, method, params, &mut context) else {
-            scene.send(&wire::not_served(rpc, method));
+            cx.send(&wire::not_served(rpc, method));
             return false;
         };
         let why = if self.stopping {
             Some("The run is being stopped.")
         } else if self.asks_nobody() {
-            Some("Nobody is asked in this mode.")
+            Some("This mode asks no user.")
         } else {
             form.unaskable
         };
         match why {
             Some(why) => {
                 if let Some(ask) = form.open() {
-                    scene.decline(ask.clone(), why);
+                    cx.decline(ask.clone(), why);
                 }
-                scene.send(&wire::answer(&form.rpc, &form.declined));
+                cx.send(&wire::answer(&form.rpc, &form.declined));
             }
-            None => self.put(form, scene),
+            None => self.put(form, cx),
         }
         true
     }
 
-    /// A request of the server is settled, by our answer or by itself.
-    pub(super) fn resolved(&mut self, rpc: &Value, scene: &mut Scene<'_>) {
+    /// A request of the server is resolved, by our answer or by the server.
+    pub(super) fn resolved(&mut self, rpc: &Value, cx: &mut DialogueContext<'_>) {
         let asked = self.forms.iter().find(|(_, form)| form.rpc == *rpc).map(|(ask, _)| ask.clone());
         if let Some(ask) = asked {
             self.forms.remove(&ask);
-            scene.settle(&ask, None, EntryStatus::Cancelled);
+            cx.resolve(&ask, None, EntryStatus::Cancelled);
         }
     }
 
-    pub(super) fn answer(&mut self, ask: &str, option: &str, note: Option<&str>, scene: &mut Scene<'_>) {
+    pub(super) fn answer(
+        &mut self,
+        ask: &str,
+        option: &str,
+        note: Option<&str>,
+        cx: &mut DialogueContext<'_>,
+    ) {
         let Some(mut form) = self.forms.remove(ask) else { return };
         let Some((taken, status, used_note)) = form.answer(option, note) else {
-            let text = format!("`{option}` is no answer to this question: it stays open.");
-            scene.notice("no_such_answer", &text);
+            let text = format!("`{option}` is not an answer to this question; it stays open.");
+            cx.notice("no_such_answer", &text);
             self.forms.insert(ask.to_owned(), form);
             return;
         };
-        scene.settle(ask, Some(option), status);
+        cx.resolve(ask, Some(option), status);
         match taken {
-            Taken::Reply(result) => scene.send(&wire::answer(&form.rpc, &result)),
-            Taken::More => self.put(form, scene),
+            Taken::Reply(result) => cx.send(&wire::answer(&form.rpc, &result)),
+            Taken::More => self.put(form, cx),
         }
         let words = note.map(str::trim).filter(|note| !note.is_empty() && !used_note);
         if let Some(words) = words {
             self.says.push_back((None, words.to_owned()));
-            self.steer(scene);
+            self.steer(cx);
         }
     }
 
     /// Asks a form's next question.
-    pub(super) fn put(&mut self, form: Form, scene: &mut Scene<'_>) {
+    pub(super) fn put(&mut self, form: Form, cx: &mut DialogueContext<'_>) {
         if let Some(ask) = form.open() {
             let ask = ask.clone();
             self.forms.insert(ask.id.clone(), form);
-            scene.ask(ask);
+            cx.ask(ask);
         }
     }
 }

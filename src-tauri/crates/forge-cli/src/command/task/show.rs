@@ -23,7 +23,7 @@ pub(super) fn list(page: &Page<Task>) -> String {
     let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
     let mut text = table(&["#", "STATE", "TITLE", ""], &rows);
     if let Some(cursor) = &page.next_cursor {
-        text.push_str(&format!("\nThere are more: --cursor {cursor}"));
+        text.push_str(&format!("\nNext page: --cursor {cursor}"));
     }
     text
 }
@@ -38,7 +38,7 @@ fn note(task: &Task) -> String {
         return format!("needs you: {}", trouble.kind);
     }
     if awaits_decision(task) {
-        return "waits for your decision".to_owned();
+        return "ready for your review".to_owned();
     }
     if let Some(waiting) = &task.waiting {
         return format!("waits: {}", waiting.reason);
@@ -47,7 +47,7 @@ fn note(task: &Task) -> String {
         return stays;
     }
     match task.live.as_ref().map(|live| live.activity.as_str()) {
-        Some("") => "an agent is at work".to_owned(),
+        Some("") => "agent running".to_owned(),
         Some(activity) => activity.to_owned(),
         None => String::new(),
     }
@@ -68,7 +68,7 @@ fn stays_behind(task: &Task) -> Option<String> {
 fn race(raced: &RaceBadge) -> String {
     let end = match &raced.winner {
         Some(winner) => format!("{winner} won"),
-        None => format!("{} of {} entries are over", raced.over, raced.entries),
+        None => format!("{} of {} entries finished", raced.over, raced.entries),
     };
     format!("{}: {}, {end}", raced.number, raced.status)
 }
@@ -82,7 +82,7 @@ fn cost(usage: &Usage) -> Option<String> {
         (0, 0) => None,
         (_, 0) => Some(dollars(known)),
         (0, _) => Some(format!("unknown, of {}", runs())),
-        _ => Some(format!("{} and the unknown cost of {}", dollars(known), runs())),
+        _ => Some(format!("{} plus {} of unknown cost", dollars(known), runs())),
     }
 }
 
@@ -116,7 +116,7 @@ pub(super) fn task(task: &Task, review: Option<&Review>, fixes: &[FixProposal]) 
     lines.extend(why.into_iter().flatten().map(|message| format!("why       {message}")));
     if let Some(changed) = &task.work_changed {
         lines.push(format!(
-            "changed   not part of the review: {} commits, {} uncommitted files",
+            "changed   since the review: {} commits, {} uncommitted files",
             changed.commits,
             changed.uncommitted.len()
         ));
@@ -213,8 +213,8 @@ mod tests {
         let noted = |changes: Value| note(&sample::task(changes));
         let blocked = json!({ "error_annotation": sample::trouble("manual"), "review": awaited });
         assert_eq!(noted(blocked), "needs you: manual");
-        assert_eq!(noted(json!({ "review": awaited })), "waits for your decision");
-        assert_eq!(noted(json!({ "live": sample::live("") })), "an agent is at work");
+        assert_eq!(noted(json!({ "review": awaited })), "ready for your review");
+        assert_eq!(noted(json!({ "live": sample::live("") })), "agent running");
         assert_eq!(noted(json!({ "unmerged_commits": 2 })), "");
     }
 
@@ -222,7 +222,7 @@ mod tests {
     fn race_says_who_won_or_how_many_entries_are_over() {
         let of = |raced: Value| race(&serde_json::from_value(raced).unwrap());
         let raced = json!({ "number": 1, "status": "running", "entries": 3, "over": 2, "winner": null });
-        assert_eq!(of(raced), "1: running, 2 of 3 entries are over");
+        assert_eq!(of(raced), "1: running, 2 of 3 entries finished");
         let raced = json!({ "number": 2, "status": "promoted", "entries": 3, "over": 3, "winner": "cheap" });
         assert_eq!(of(raced), "2: promoted, cheap won");
     }
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(of(0, 0), "");
         assert_eq!(of(1_250_000, 0), "$1.25");
         assert_eq!(of(0, 1), "unknown, of 1 run");
-        assert_eq!(of(1_250_000, 2), "$1.25 and the unknown cost of 2 runs");
+        assert_eq!(of(1_250_000, 2), "$1.25 plus 2 runs of unknown cost");
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn every_rule_of_shape() {
         (
             ("/states/4/hooks/on_enter/0/applies_to", json!("humans")),
             "states[4].hooks.on_enter[0].applies_to",
-            "not a known `applies_to`; known are all, agent_only, user_only",
+            "not a known `applies_to`; allowed values: all, agent_only, user_only",
         ),
         (
             ("/states/3/hooks/before_enter/0/on_failure", json!("blok")),
@@ -87,7 +87,7 @@ fn every_rule_of_shape() {
         (
             ("/states/3/triggers/reject/session", json!("fresh")),
             "states[3].triggers.reject.session",
-            "not a known `session`; known are new, resume, fork",
+            "not a known `session`; allowed values: new, resume, fork",
         ),
         (("/states/3/triggers/a b", json!({})), "states[3].triggers[\"a b\"].to", "is missing"),
         (
@@ -139,17 +139,17 @@ fn every_rule_of_meaning() {
         (
             ("/states/0/kind", json!("initial")),
             "states",
-            "exactly one state of kind `initial` is needed, found 2",
+            "exactly one state of kind `initial` is required, found 2",
         ),
         (
             ("/states/1/kind", json!("custom")),
             "states",
-            "exactly one state of kind `initial` is needed, found 0",
+            "exactly one state of kind `initial` is required, found 0",
         ),
         (
             ("/states/0/kind", json!("blocked")),
             "states",
-            "exactly one state of kind `blocked` is needed, found 2",
+            "exactly one state of kind `blocked` is required, found 2",
         ),
         (("/states/2/kind", json!("custom")), "states", "at least one state of kind `active`"),
         (("/states/1/name", json!("backlog")), "states[1].name", "used twice; states[0].name is the first"),
@@ -160,7 +160,7 @@ fn every_rule_of_meaning() {
         (
             ("/cancellation_state", json!("todo")),
             "cancellation_state",
-            "must be of kind `terminal`, it is of kind `initial`",
+            "must be of kind `terminal`, not `initial`",
         ),
         (("/states/2/name", json!("in progress")), "states[2].name", "letters, digits, `_` and `-`"),
         (("/states/2/name", json!("")), "states[2].name", "must not be empty"),
@@ -175,13 +175,9 @@ fn every_rule_of_meaning() {
         (
             ("/states/3/gate_config/reject_target", json!("progress")),
             "states[3].gate_config.reject_target",
-            "no state is called `progress`; did you mean `in_progress`?",
+            "no state `progress`; did you mean `in_progress`?",
         ),
-        (
-            ("/states/0/triggers/accept/to", json!("x")),
-            "states[0].triggers.accept.to",
-            "no state is called `x`",
-        ),
+        (("/states/0/triggers/accept/to", json!("x")), "states[0].triggers.accept.to", "no state `x`"),
         (("/states/0/triggers/", json!({ "to": "todo" })), "states[0].triggers[\"\"]", "needs a name"),
         (
             ("/states/8/triggers", json!({ "again": { "to": "todo" } })),
@@ -213,17 +209,17 @@ fn every_rule_of_meaning() {
         (
             ("/states/3/hooks/before_enter/0/on_failure", json!({ "cascade": "nowhere" })),
             "states[3].hooks.before_enter[0].on_failure.cascade",
-            "no state is called",
+            "no state",
         ),
         (
             ("/states/3/hooks/before_enter/0/on_failure", json!({ "cascade": "review" })),
             "states[3].hooks.before_enter[0].on_failure.cascade",
-            "entered again and again",
+            "enter it in a loop",
         ),
         (
             ("/states/1/hooks/before_exit/0/on_failure", json!({ "cascade": "todo" })),
             "states[1].hooks.before_exit[0].on_failure.cascade",
-            "entered again and again",
+            "enter it in a loop",
         ),
         (
             ("/states/4/hooks/on_enter/0/params", json!({ "fast": 1 })),
@@ -397,7 +393,7 @@ fn broken_text_is_refused_with_its_place() {
     assert!(findings[0].message.contains("line 2 column"), "{findings:?}");
     let twice =
         default_workflow_json().replacen("\"name\": \"todo\"", "\"name\": \"todo\", \"name\": \"x\"", 1);
-    assert_eq!(parse(&twice).unwrap_err(), [Finding::new("states[1].name", "`name` is written twice")]);
+    assert_eq!(parse(&twice).unwrap_err(), [Finding::new("states[1].name", "duplicate key `name`")]);
 }
 
 #[test]

@@ -89,7 +89,7 @@ impl Visitor<'_> for Uses<'_> {
                     self.visit_elif_else_clause(clause);
                 }
             }
-            // The annotations of a function's variables are never run, either.
+            // Annotations of local variables are not evaluated, either.
             Stmt::AnnAssign(assignment) if self.functions > 0 => {
                 self.optionally(|uses| uses.visit_expr(&assignment.annotation));
                 self.visit_expr(&assignment.target);

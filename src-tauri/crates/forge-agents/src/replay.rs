@@ -1,14 +1,17 @@
-//! For tests: a conversation with what a program printed once, and what came of it.
+//! For tests: replays recorded output of a program to its dialogue.
 
 use forge_model::log::EntryKind;
 use serde_json::{Value, json};
 
-use crate::{AgentError, Ask, Dialogue, NewEntry, RunCommand, RunEvent, Said, Scene, rehearsal::Rehearsal};
+use crate::{
+    AgentError, Ask, Dialogue, DialogueContext, DialogueEnd, NewEntry, RunCommand, RunEvent,
+    fake_run::FakeRun,
+};
 
-/// A run without a program.
-pub(crate) struct Play<D> {
+/// A dialogue, its fake run, and what came of the recorded lines.
+pub(crate) struct Replay<D> {
     pub(crate) dialogue: D,
-    pub(crate) rehearsal: Rehearsal,
+    pub(crate) fake_run: FakeRun,
     pub(crate) sent: Vec<Value>,
     pub(crate) entries: Vec<(u32, NewEntry)>,
     pub(crate) told: Vec<RunEvent>,
@@ -16,19 +19,19 @@ pub(crate) struct Play<D> {
     at: u64,
 }
 
-impl<D: Dialogue> Play<D> {
+impl<D: Dialogue> Replay<D> {
     pub(crate) fn begin(dialogue: D) -> Self {
-        let mut play = Self {
+        let mut replay = Self {
             dialogue,
-            rehearsal: Rehearsal::default(),
+            fake_run: FakeRun::default(),
             sent: Vec::new(),
             entries: Vec::new(),
             told: Vec::new(),
             stand_ins: |_| Vec::new(),
             at: 0,
         };
-        play.act(|dialogue, scene| dialogue.begin(scene));
-        play
+        replay.act(|dialogue, cx| dialogue.begin(cx));
+        replay
     }
 
     /// With what stands in lines for `{{0}}`, `{{1}}`, and so on, from what was sent.
@@ -37,11 +40,11 @@ impl<D: Dialogue> Play<D> {
     }
 
     /// Lets it act. Returns what it tells by that.
-    pub(crate) fn act(&mut self, act: impl FnOnce(&mut D, &mut Scene<'_>)) -> Vec<RunEvent> {
-        self.rehearsal.scene(|scene| act(&mut self.dialogue, scene));
-        self.sent.extend(self.rehearsal.sent());
-        self.entries.extend(self.rehearsal.entries());
-        let told = self.rehearsal.told();
+    pub(crate) fn act(&mut self, act: impl FnOnce(&mut D, &mut DialogueContext<'_>)) -> Vec<RunEvent> {
+        self.fake_run.with_context(|cx| act(&mut self.dialogue, cx));
+        self.sent.extend(self.fake_run.sent());
+        self.entries.extend(self.fake_run.entries());
+        let told = self.fake_run.told();
         self.told.extend(told.iter().cloned());
         told
     }
@@ -53,7 +56,7 @@ impl<D: Dialogue> Play<D> {
         }
         let offset = self.at;
         self.at += line.len() as u64 + 1;
-        self.act(|dialogue, scene| dialogue.hear(line.as_bytes(), offset, scene))
+        self.act(|dialogue, cx| dialogue.hear(line.as_bytes(), offset, cx))
     }
 
     pub(crate) fn hear(&mut self, message: &Value) {
@@ -76,36 +79,36 @@ impl<D: Dialogue> Play<D> {
         }
     }
 
-    /// The same for a play that is at its beginning.
-    pub(crate) fn play(mut self, lines: &str, choose: impl Fn(&Ask) -> &'static str) -> Self {
+    /// The same for a replay that is at its beginning.
+    pub(crate) fn replay(mut self, lines: &str, choose: impl Fn(&Ask) -> &'static str) -> Self {
         self.lines(lines, choose);
         self
     }
 
     pub(crate) fn answer(&mut self, ask: &str, option: &str, note: Option<&str>) {
         let (ask, option, note) = (ask.to_owned(), option.to_owned(), note.map(str::to_owned));
-        self.act(|dialogue, scene| dialogue.command(RunCommand::Answer { ask, option, note }, scene));
+        self.act(|dialogue, cx| dialogue.command(RunCommand::Answer { ask, option, note }, cx));
     }
 
     pub(crate) fn say(&mut self, id: &str, text: &str) {
         let say = RunCommand::Say { id: id.to_owned(), text: text.to_owned() };
-        self.act(|dialogue, scene| dialogue.command(say, scene));
+        self.act(|dialogue, cx| dialogue.command(say, cx));
     }
 
     pub(crate) fn interrupt(&mut self) {
-        self.act(|dialogue, scene| dialogue.interrupt(scene));
+        self.act(|dialogue, cx| dialogue.interrupt(cx));
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.rehearsal.is_over()
+        self.fake_run.is_over()
     }
 
-    pub(crate) fn said(&mut self) -> Said {
-        self.dialogue.said()
+    pub(crate) fn take_end(&mut self) -> DialogueEnd {
+        self.dialogue.take_end()
     }
 
     pub(crate) fn result(&mut self) -> Option<Result<(), AgentError>> {
-        self.said().result
+        self.take_end().result
     }
 
     pub(crate) fn error(&mut self) -> Option<AgentError> {

@@ -1,4 +1,4 @@
-//! A dialogue without a program: what it says, logs and tells is kept in memory. For tests and fuzzing.
+//! A run without a program, for tests and fuzzing: keeps in memory what the dialogue sends, logs and reports.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::page::Page;
+use crate::memory_log::MemoryLog;
 use crate::{
     Control, Handle, NewEntry, RunEvent,
-    dialogue::{Paper, Scene, State},
+    dialogue::{DialogueContext, LogSink, State},
 };
 
-/// One run that never has a process.
+/// A run without a process.
 #[derive(Debug)]
-pub struct Rehearsal {
-    page: Page,
+pub struct FakeRun {
+    log: MemoryLog,
     control: Control,
     handle: Handle,
     events: mpsc::UnboundedReceiver<RunEvent>,
@@ -23,24 +23,24 @@ pub struct Rehearsal {
     state: State,
 }
 
-impl Default for Rehearsal {
+impl Default for FakeRun {
     fn default() -> Self {
         let (control, handle, events) = Control::new(CancellationToken::new());
-        let page = Page { turn: 1, entries: Vec::new() };
-        Self { page, control, handle, events, out: VecDeque::new(), state: State::default() }
+        let log = MemoryLog { turn: 1, entries: Vec::new() };
+        Self { log, control, handle, events, out: VecDeque::new(), state: State::default() }
     }
 }
 
-impl Rehearsal {
+impl FakeRun {
     /// Lets a dialogue act.
-    pub fn scene(&mut self, act: impl FnOnce(&mut Scene<'_>)) {
-        let log = Paper::Memory(&mut self.page);
-        act(&mut Scene { log, control: &self.control, out: &mut self.out, state: &mut self.state });
+    pub fn with_context(&mut self, act: impl FnOnce(&mut DialogueContext<'_>)) {
+        let log = LogSink::Memory(&mut self.log);
+        act(&mut DialogueContext { log, control: &self.control, out: &mut self.out, state: &mut self.state });
     }
 
     /// What it logged since it was asked before, each with its turn.
     pub fn entries(&mut self) -> Vec<(u32, NewEntry)> {
-        std::mem::take(&mut self.page.entries)
+        std::mem::take(&mut self.log.entries)
     }
 
     /// What it sent since it was asked before.

@@ -1,11 +1,11 @@
-//! From what a program prints to what its dialogue hears: the whole lines of one read at a time.
+//! Splits a program's output into lines for its dialogue, all lines of one read at a time.
 //!
-//! Memory is bounded: at most [`READS_AHEAD`] reads wait, then the program does, and a line that is too long is
-//! given up. What is given up is in the raw log.
+//! Memory is bounded: at most [`READS_AHEAD`] reads are queued, then the program has to wait. A line that is too long is
+//! dropped; the raw log has it.
 //!
-//! The raw log gets the output without its secrets and with the texts of deltas masked (`deltas.rs`), the dialogue as it
-//! is: what a program must be told back unchanged, such as the input of a tool that is allowed to run, may hold a secret.
-//! What a dialogue logs is redacted by the log.
+//! The raw log gets the output without secrets and with masked deltas (`deltas.rs`). The dialogue gets the output
+//! unchanged, because the program must get some values back unchanged, such as the input of an approved tool call, and
+//! they may contain a secret. The log redacts what a dialogue writes.
 
 use std::{io, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     Control, LogWriter,
     deltas::MaskedDeltas,
     lines::{MAX_LINE_BYTES, lines},
-    output::{LastOutput, Output, Sheet},
+    output::{LastOutput, Output, RawLogSink},
 };
 
 /// How many reads of the pipe, each with the lines that it ends, wait for the dialogue before the program has to.
@@ -34,8 +34,8 @@ pub(crate) enum Read {
     TooLong { length: usize },
 }
 
-/// Takes what a program prints: lines for the dialogue, standard error for the log.
-pub(crate) struct Ears {
+/// Reads a program's output: standard output as lines for the dialogue, standard error for the log.
+pub(crate) struct LineReader {
     log: LogWriter,
     pub(crate) errors: Output,
     pub(crate) last: Arc<LastOutput>,
@@ -52,9 +52,9 @@ pub(crate) struct Ears {
     longest: usize,
 }
 
-impl Ears {
+impl LineReader {
     pub(crate) fn new(log: LogWriter, control: &Control, lines: mpsc::Sender<Read>) -> Self {
-        let errors = Output::new(Sheet::Log(log.clone()), control);
+        let errors = Output::new(RawLogSink::Log(log.clone()), control);
         let last = errors.last_output();
         Self {
             deltas: MaskedDeltas::new(),
@@ -147,7 +147,7 @@ impl Ears {
 }
 
 #[async_trait]
-impl OutputSink for Ears {
+impl OutputSink for LineReader {
     async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
         self.last.touch();
         self.errors.until_room().await;
@@ -166,12 +166,12 @@ mod tests {
 
     use super::*;
 
-    fn ears(dir: &TempDir, longest: usize) -> (Ears, mpsc::Receiver<Read>) {
+    fn reader(dir: &TempDir, longest: usize) -> (LineReader, mpsc::Receiver<Read>) {
         let log = LogWriter::open(dir.path(), "log", "e", u64::MAX, Default::default()).expect("a log");
         let (sender, lines) = mpsc::channel(READS_AHEAD);
-        let mut ears = Ears::new(log, &Control::new(CancellationToken::new()).0, sender);
-        ears.longest = longest;
-        (ears, lines)
+        let mut reader = LineReader::new(log, &Control::new(CancellationToken::new()).0, sender);
+        reader.longest = longest;
+        (reader, lines)
     }
 
     /// Each line and where it is in the raw log, or how long it was.
@@ -204,11 +204,11 @@ mod tests {
         // A read is never longer than the longest line.
         for length in 1..=20 {
             let dir = tempfile::tempdir().expect("a folder");
-            let (mut ears, mut lines) = ears(&dir, 20);
+            let (mut reader, mut lines) = reader(&dir, 20);
             let mut heard = Vec::new();
             for bytes in text.chunks(length) {
                 let mut taken = Vec::new();
-                let mut write = Box::pin(ears.write(Stream::Stdout, bytes));
+                let mut write = Box::pin(reader.write(Stream::Stdout, bytes));
                 loop {
                     tokio::select! {
                         biased;
@@ -222,7 +222,7 @@ mod tests {
             while let Ok(read) = lines.try_recv() {
                 lines_of(read, &mut heard);
             }
-            if let Some(last) = ears.finish() {
+            if let Some(last) = reader.finish() {
                 lines_of(last, &mut heard);
             }
             let heard: Vec<_> = heard.iter().map(|(line, at)| (line.as_str(), *at)).collect();
@@ -237,12 +237,12 @@ mod tests {
         let redactor = Arc::new(forge_model::redact::Redactor::new(&[], &[], &[]));
         let log = LogWriter::open(dir.path(), "log", "e", u64::MAX, redactor).expect("a log");
         let (sender, mut lines) = mpsc::channel(8);
-        let mut ears = Ears::new(log.clone(), &Control::new(CancellationToken::new()).0, sender);
+        let mut reader = LineReader::new(log.clone(), &Control::new(CancellationToken::new()).0, sender);
         let text = format!("one\n{{\"key\":\"{secret}\"}}\nthree\n{secret}");
         let (first, second) = text.as_bytes().split_at(20);
-        ears.write(Stream::Stdout, first).await.expect("written");
-        ears.write(Stream::Stdout, second).await.expect("written");
-        let last = ears.finish().expect("a last line");
+        reader.write(Stream::Stdout, first).await.expect("written");
+        reader.write(Stream::Stdout, second).await.expect("written");
+        let last = reader.finish().expect("a last line");
         let mut heard = Vec::new();
         while let Ok(read) = lines.try_recv() {
             lines_of(read, &mut heard);
@@ -266,17 +266,17 @@ mod tests {
     #[tokio::test]
     async fn secret_that_comes_in_deltas_is_in_no_line_of_the_raw_log() {
         let dir = tempfile::tempdir().expect("a folder");
-        let (mut ears, lines) = ears(&dir, MAX_LINE_BYTES);
+        let (mut reader, lines) = reader(&dir, MAX_LINE_BYTES);
         let delta = |text: &str| {
             format!("{{\"method\":\"item/agentMessage/delta\",\"params\":{{\"delta\":\"{text}\"}}}}\n")
         };
         let text = format!("one\n{}{}two", delta("ghp_aB3dE5"), delta("gH7jK9"));
         let (first, second) = text.as_bytes().split_at(30);
-        ears.write(Stream::Stdout, first).await.expect("written");
-        ears.write(Stream::Stdout, second).await.expect("written");
-        assert!(ears.finish().is_some());
+        reader.write(Stream::Stdout, first).await.expect("written");
+        reader.write(Stream::Stdout, second).await.expect("written");
+        assert!(reader.finish().is_some());
         drop(lines);
-        ears.log.flush();
+        reader.log.flush();
         let raw = crate::LogReader::raw(dir.path(), "log", 0, 1000).expect("raw bytes");
         let expected = format!("one\n{}{}two", delta("**********"), delta("******"));
         assert_eq!(String::from_utf8_lossy(&raw), expected);
@@ -285,11 +285,11 @@ mod tests {
     #[tokio::test]
     async fn a_program_waits_for_a_dialogue_that_does_not_listen() {
         let dir = tempfile::tempdir().expect("a folder");
-        let (mut ears, mut lines) = ears(&dir, MAX_LINE_BYTES);
+        let (mut reader, mut lines) = reader(&dir, MAX_LINE_BYTES);
         for _ in 0..READS_AHEAD {
-            ears.write(Stream::Stdout, &b"{}\n".repeat(20_000)).await.expect("written");
+            reader.write(Stream::Stdout, &b"{}\n".repeat(20_000)).await.expect("written");
         }
-        let mut write = Box::pin(ears.write(Stream::Stdout, b"{}\n"));
+        let mut write = Box::pin(reader.write(Stream::Stdout, b"{}\n"));
         let took = tokio::select! {
             biased;
             _ = &mut write => true,

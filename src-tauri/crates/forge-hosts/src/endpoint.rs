@@ -1,4 +1,4 @@
-//! Where a repository's programming interface is.
+//! The address of a repository in a code host's API.
 
 use forge_model::pull_request::{HostConfig, HostKind};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -11,7 +11,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// A repository at a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Endpoint {
     pub kind: HostKind,
     /// The host's name, with its port when it has one: what tokens are kept under.
     pub host: String,
@@ -21,21 +21,22 @@ pub(crate) struct Place {
     pub repo: String,
 }
 
-impl Place {
+impl Endpoint {
     pub(crate) fn of(config: &HostConfig) -> Result<Self, HostError> {
         let web = web_address(config);
-        let bad = |why: &str| HostError::Protocol { what: format!("`{web}` is not a host's address: {why}") };
+        let bad = |why: &str| HostError::Protocol {
+            what: format!("`{web}` is not the address of a code host: {why}"),
+        };
         let url = Url::parse(&web).map_err(|error| bad(&error.to_string()))?;
         if !matches!(url.scheme(), "https" | "http") {
             return Err(bad("it must start with https://"));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(HostError::Protocol {
-                what: "the host's address holds a name or password; tokens belong into the keychain"
-                    .to_owned(),
+                what: "the address contains a name or password; store tokens in the keychain".to_owned(),
             });
         }
-        let name = url.host_str().ok_or_else(|| bad("it names no host"))?;
+        let name = url.host_str().ok_or_else(|| bad("it has no host"))?;
         let host = url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
         Ok(Self {
             kind: config.kind,
@@ -52,7 +53,7 @@ impl Place {
 /// # Errors
 /// [`HostError::Protocol`] when the configured address is none.
 pub fn host_name(config: &HostConfig) -> Result<String, HostError> {
-    Ok(Place::of(config)?.host)
+    Ok(Endpoint::of(config)?.host)
 }
 
 /// The configured address, or that of the best known host of the kind.
@@ -101,7 +102,7 @@ mod tests {
             repo: "r".to_owned(),
             remote: "origin".to_owned(),
         };
-        Place::of(&config).map(|place| place.api).map_err(|error| error.to_string())
+        Endpoint::of(&config).map(|endpoint| endpoint.api).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -12,13 +12,13 @@ use uuid::Uuid;
 /// Where a program is asked about itself: an environment, and an empty folder that goes with this value. Programs read
 /// settings from the folder that they start in and from those above it, so nobody else may write there.
 #[derive(Debug)]
-pub struct ProbePlace {
+pub struct ProbeFolder {
     /// What the program inherits.
     pub variables: Arc<Variables>,
     folder: PathBuf,
 }
 
-impl ProbePlace {
+impl ProbeFolder {
     /// Makes a folder below `parent`, which is made, too.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl ProbePlace {
     }
 }
 
-impl Drop for ProbePlace {
+impl Drop for ProbeFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.folder) {
             tracing::warn!(%error, folder = %self.folder.display(), "failed to remove the folder of a probe");

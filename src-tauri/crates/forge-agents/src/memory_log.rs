@@ -1,15 +1,15 @@
-//! Entries that are kept in memory, each with its turn.
+//! A log in memory, for runs without a program.
 
 use crate::NewEntry;
 
-/// The entries of a rehearsal, each with its turn.
+/// The log entries of a fake run, each with its turn.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub(crate) struct MemoryLog {
     pub(crate) turn: u32,
     pub(crate) entries: Vec<(u32, NewEntry)>,
 }
 
-impl Page {
+impl MemoryLog {
     pub(crate) fn append(&mut self, entry: NewEntry) {
         self.entries.push((self.turn, entry));
     }
