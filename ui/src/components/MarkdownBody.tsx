@@ -53,6 +53,13 @@ function Link({ href, children }: { href?: string | undefined; children?: ReactN
   );
 }
 
+// Only task lists have inputs; the sanitiser lets no other through. Nothing else names their boxes.
+function TaskBox({ checked }: { checked?: boolean | undefined }) {
+  const { t } = useTranslation();
+  const label = checked ? t("markdown.taskDone") : t("markdown.taskOpen");
+  return <input type="checkbox" disabled checked={checked ?? false} readOnly aria-label={label} />;
+}
+
 function Block({ children }: { children?: ReactNode }) {
   return <CodeBlock code={textOf(children).replace(/\n$/, "")} />;
 }
@@ -65,7 +72,13 @@ function ScrollingTable({ children }: { children?: ReactNode }) {
   );
 }
 
-const components: Components = { a: Link, img: Image, pre: Block, table: ScrollingTable };
+const components: Components = {
+  a: Link,
+  img: Image,
+  input: TaskBox,
+  pre: Block,
+  table: ScrollingTable,
+};
 
 // The sanitiser decides on schemes; the library's own filter would drop forge: links first.
 const keepUrl = (url: string) => url;
