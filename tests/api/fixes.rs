@@ -338,7 +338,7 @@ async fn what_is_no_small_patch_of_the_file_is_never_proposed() -> Result<()> {
         (&two, "the patch changes more than one file"),
         (&stale, "the patch does not apply: error: patch failed: total.txt:1"),
         (&mode, "the patch does more than change lines: old mode 100644"),
-        (long.trim_end(), "the patch changes 5 lines, 4 are allowed"),
+        (long.trim_end(), "the patch changes 5 lines; at most 4 are allowed"),
         ("NONE", "the answer contains no unified diff"),
     ] {
         let fixing = Fixing::new(answer, json!({ "maxChangedLines": 4 })).await?;

@@ -105,7 +105,7 @@ async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()>
         server.post(&at, json!({ "name": format!("{index}.txt"), "data": "" })).await?;
     }
     let (status, body) = refuse(&server, &at, json!({ "name": "more.txt", "data": "" })).await?;
-    assert!(status == 400 && body.to_string().contains("10 files wait"), "{body}");
+    assert!(status == 400 && body.to_string().contains("10 files are already attached"), "{body}");
     Ok(())
 }
 

@@ -164,7 +164,7 @@ async fn work_reaches(kind: HostKind) -> Result<()> {
     let last = history.last().context("no move")?;
     ensure!(last["actor"] == "system:host" && last["trigger"] == "accept", "{last:#}");
     ensure!(
-        text(last, "reason").contains("merged at the host as pull request 1; main here is as it was"),
+        text(last, "reason").contains("merged at the host as pull request 1; the local main is unchanged"),
         "{last:#}"
     );
     let delivery = board.server.get(&format!("/tasks/{}/delivery", text(&task, "id"))).await?;

@@ -232,7 +232,7 @@ async fn lessons_are_kept_and_found_again_without_a_hook() -> Result<()> {
     );
     assert!(told.contains(&wanted) && !told.contains("Icons"), "{told}");
     let (_, effect, about, open) = part(&board, "knowledge").await?;
-    assert_eq!(effect, "run 1 was told docs/knowledge/tokens-expire.md");
+    assert_eq!(effect, "run 1 got the lessons docs/knowledge/tokens-expire.md");
     assert_eq!((about, open), (next["id"].clone(), 0));
 
     // What the branch keeps no more is found no more.

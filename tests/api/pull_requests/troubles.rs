@@ -131,7 +131,7 @@ async fn a_token_that_may_not_do_it_is_tried_again() -> Result<()> {
     let given = Given::new(HostKind::Gitea, CALM).await?;
     given.host.set_fault(Some(HostFault::Forbidden));
     let task = given.work().await?;
-    let now = given.fails(&task, "forbids", "token").await?;
+    let now = given.fails(&task, "denied access", "token").await?;
     ensure!(
         now["error_annotation"]["details"]["status"] == 403 && !now.to_string().contains(TOKEN),
         "{now:#}"

@@ -49,7 +49,7 @@ impl Repo {
         let files: Vec<&[u8]> = bytes::records(&output.stdout).collect();
         let named = |record: &[u8]| record.splitn(3, |b| *b == b'\t').nth(2).map(<[u8]>::to_owned);
         if files.len() != 1 || named(files[0]).as_deref() != Some(path.as_bytes()) {
-            return Err(refused(format!("git would change more than {path}")));
+            return Err(refused(format!("git would change files other than {path}")));
         }
         let tree = index.with(self.bare(Kind::Write)).arg("write-tree").text().await?;
         if self.tree_of(parent).await? == tree {
@@ -143,9 +143,9 @@ mod tests {
         let stale = patch("a", "other", "x");
         assert!(refusal(&repo, &parent, "a", &stale).await.contains("patch does not apply"));
         let of_two = patch("a", "a", "x") + &patch("b", "b", "x");
-        assert!(refusal(&repo, &parent, "a", &of_two).await.contains("something else than a alone"));
+        assert!(refusal(&repo, &parent, "a", &of_two).await.contains("files other than a"));
         let other = patch("b", "b", "x");
-        assert!(refusal(&repo, &parent, "a", &other).await.contains("something else"));
+        assert!(refusal(&repo, &parent, "a", &other).await.contains("files other than a"));
         assert_eq!(refusal(&repo, &parent, "gone", &patch("gone", "a", "b")).await, "gone does not exist");
         assert_eq!(
             refusal(&repo, &parent, "link", &patch("link", "a", "b")).await,

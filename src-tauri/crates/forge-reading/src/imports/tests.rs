@@ -28,8 +28,8 @@ fn worktreeinclude_lists_patterns_as_gitignore_does() {
     );
     assert_eq!(imported.setup, Vec::<String>::new());
     assert_eq!(imported.notes.len(), 2);
-    assert!(imported.notes[0].starts_with("line 9: the exception `!.env.example`"), "{imported:?}");
-    assert!(imported.notes[1].starts_with("line 10: `../outside`"), "{imported:?}");
+    assert!(imported.notes[0].starts_with("line 9: skipped the exception `!.env.example`"), "{imported:?}");
+    assert!(imported.notes[1].starts_with("line 10: skipped `../outside`"), "{imported:?}");
 }
 
 #[test]
