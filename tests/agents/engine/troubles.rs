@@ -116,7 +116,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
     let runs = floor.runs(&task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");
     assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("failed"), &json!("rate_limited")));
-    ensure!(text(&runs[0]["error"], "remedy").contains("by itself"), "{runs:#?}");
+    ensure!(text(&runs[0]["error"], "remedy").contains("automatically"), "{runs:#?}");
     assert_eq!(
         (&runs[1]["cause"], &runs[1]["session_mode"]),
         (&json!("the rate limit ended"), &json!("resume"))

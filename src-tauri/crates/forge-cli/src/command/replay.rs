@@ -249,7 +249,7 @@ fn verdict(input: VerdictInput) -> Result<Value, CliError> {
     match input {
         VerdictInput { text: Some(text), log: None } => reader.read(&text),
         VerdictInput { text: None, log: Some(log) } => {
-            log.into_iter().for_each(|entry| reader.hear(&entry.into()))
+            log.into_iter().for_each(|entry| reader.hear(&entry.into()));
         }
         VerdictInput { .. } => {
             return Err(CliError::Usage {
