@@ -20,10 +20,7 @@ it("tells a hook before work from an agent's failure, and offers what needs no w
   expect(await violationsIn(container)).toEqual([]);
 
   const offered = within(hook ?? list).getAllByRole("button");
-  expect(offered.map(({ textContent }) => textContent)).toEqual([
-    "Rerun hook",
-    "Start over",
-  ]);
+  expect(offered.map(({ textContent }) => textContent)).toEqual(["Rerun hook", "Start over"]);
   if (offered[0]) await userEvent.click(offered[0]);
   await waitFor(() =>
     expect(inputsOf(host, "task_action")).toMatchObject([{ task_id: "x1", verb: "retry_hook" }]),
