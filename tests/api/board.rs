@@ -18,15 +18,15 @@ use forge_model::{
     task::Task,
 };
 use forge_testkit::Repository;
-use forge_tests::patience::until_within;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{PATIENCE, Sandbox, Server, good, refused, script, text};
+use crate::forge::{PATIENCE, Sandbox, Served, good, refused, script, text};
 
 pub struct Board {
+    // Ends before its folder goes.
+    pub server: Served,
     pub sandbox: Sandbox,
-    pub server: Server,
     pub project: String,
     pub agent: String,
 }
@@ -48,7 +48,7 @@ impl Board {
         let sandbox = Sandbox::new()?;
         let server = sandbox.serve()?;
         let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
-        let (project, agent) = server.project(&sandbox, all).await?;
+        let (project, agent) = server.project(&sandbox.repo, all).await?;
         Ok(Self { sandbox, server, project, agent })
     }
 
@@ -119,7 +119,8 @@ impl Board {
 
     /// Waits until a task is as wanted.
     pub async fn until(&self, task: &TaskId, what: &str, wanted: impl Fn(&Task) -> bool) -> Result<Task> {
-        until_within(PATIENCE, what, async || Ok(Some(self.see(task).await?).filter(&wanted))).await
+        let found = self.server.watch(async || Ok(Some(self.see(task).await?).filter(&wanted))).await?;
+        found.with_context(|| format!("waited in vain for {what}"))
     }
 
     pub async fn get(&self, task: &Value) -> Result<Value> {
@@ -197,6 +198,12 @@ impl Board {
 
     /// All events since the beginning, through that many of a kind.
     pub async fn events_through(&self, kind: &str, count: usize) -> Result<Vec<Value>> {
+        let enough = |all: &[Value]| all.iter().filter(|event| event["type"] == kind).count() >= count;
+        self.events_until(enough, &format!("{count} {kind}")).await
+    }
+
+    /// All events since the beginning, until there are enough of them.
+    pub async fn events_until(&self, enough: impl Fn(&[Value]) -> bool, what: &str) -> Result<Vec<Value>> {
         let asked = self.server.request(Method::GET, "/events").header("Last-Event-ID", "0");
         let mut response = asked.send().await?;
         let mut all = String::new();
@@ -204,11 +211,11 @@ impl Board {
             let data = all.lines().filter_map(|line| line.strip_prefix("data:"));
             let events = data.filter_map(|data| serde_json::from_str::<Value>(data.trim()).ok());
             let found: Vec<Value> = events.collect();
-            if found.iter().filter(|event| event["type"] == kind).count() >= count {
+            if enough(&found) {
                 return Ok(found);
             }
             let next = tokio::time::timeout(PATIENCE, response.chunk()).await;
-            let chunk = next.with_context(|| format!("{count} {kind}, not {found:#?}"))??;
+            let chunk = next.with_context(|| format!("{what}, not {found:#?}"))??;
             all.push_str(&String::from_utf8_lossy(&chunk.context("the events end")?));
         }
     }

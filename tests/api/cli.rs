@@ -125,7 +125,7 @@ fn a_field_of_the_address_that_is_missing_is_named() -> Result<()> {
 async fn work_goes_on_in_the_engine_that_runs() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let go = sandbox.dir.path().join("go");
     let wait = format!("wait-for {}", go.display());
     let task =
@@ -142,7 +142,7 @@ async fn work_goes_on_in_the_engine_that_runs() -> Result<()> {
 async fn a_command_of_its_own_works_on_its_task_alone() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
-    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     server
         .request(reqwest::Method::PATCH, &format!("/agents/{agent}"))
         .json(&json!({ "max_concurrent": 2 }))
@@ -185,7 +185,7 @@ async fn a_command_of_its_own_works_on_its_task_alone() -> Result<()> {
 async fn a_port_that_is_taken_is_told_before_work_begins() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let began = sandbox.dir.path().join("began");
     let line = format!("run echo one >> {}", began.display());
     server.task(&project, json!({ "description": script(&[&line, "wait-for never"]) })).await?;

@@ -6,7 +6,7 @@ use forge_tests::patience::until;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::forge::{PATIENCE, Sandbox, Server, refused, script, text};
+use crate::forge::{PATIENCE, Sandbox, Served, refused, script, text};
 
 /// One event as it came.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub async fn open(server: &Server, last: Option<i64>) -> Result<Self> {
+    pub async fn open(server: &Served, last: Option<i64>) -> Result<Self> {
         let mut request = server.request(Method::GET, "/events");
         if let Some(last) = last {
             request = request.header("last-event-id", last.to_string());
@@ -84,7 +84,7 @@ impl Stream {
 async fn readers_get_all_or_the_rest_or_what_is_new() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     for title in ["One", "Two"] {
         server.task(&project, json!({ "title": title })).await?;
     }
@@ -113,7 +113,7 @@ async fn readers_get_all_or_the_rest_or_what_is_new() -> Result<()> {
 async fn a_number_that_was_never_given_is_told_to_read_again() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let mut stream = Stream::open(&server, Some(1_000_000)).await?;
     let resync = stream.next().await?.context("ended")?;
     assert_eq!(resync.kind(), "events.resync");
@@ -129,7 +129,7 @@ async fn a_number_that_was_never_given_is_told_to_read_again() -> Result<()> {
 async fn logs_that_grow_are_told_without_a_number() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let new = json!({ "description": script(&["say Hello", "edit a.txt <<< \"a\\n\"", "sleep 300"]) });
     let task = server.task(&project, new).await?;
     let mut stream = Stream::open(&server, None).await?;
@@ -151,7 +151,7 @@ async fn logs_that_grow_are_told_without_a_number() -> Result<()> {
 async fn a_number_that_is_no_longer_kept_is_told_to_read_again() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     for title in ["One", "Two", "Three"] {
         server.task(&project, json!({ "title": title })).await?;
     }

@@ -19,9 +19,9 @@ async fn nameless(settings: Value) -> Result<Board> {
     for variable in VARIABLES {
         command.env_remove(variable);
     }
-    let server = Sandbox::served(command)?;
+    let server = Served::start(command)?;
     let all = crate::board::with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
-    let (project, agent) = server.project(&sandbox, all).await?;
+    let (project, agent) = server.project(&sandbox.repo, all).await?;
     Ok(Board { sandbox, server, project, agent })
 }
 

@@ -5,15 +5,15 @@ use forge_tests::patience;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Server, refused};
+use crate::forge::{Sandbox, Served, refused};
 
 const FILE: &str = ".forge.json";
 
-async fn inner_loop(server: &Server, project: &str) -> Result<Value> {
+async fn inner_loop(server: &Served, project: &str) -> Result<Value> {
     server.get(&format!("/projects/{project}/inner-loop")).await
 }
 
-async fn until(server: &Server, project: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+async fn until(server: &Served, project: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
     patience::until("the configuration that is wanted", async || {
         let now = inner_loop(server, project).await?;
         Ok(wanted(&now).then_some(now))
@@ -33,7 +33,7 @@ async fn the_project_wins_over_the_repository_value_by_value() -> Result<()> {
     keep(&sandbox, &json!({ "innerLoop": ours, "somebody": "else" }), "a configuration")?;
     let server = sandbox.serve()?;
     let settings = json!({ "innerLoop": { "competitive": { "maxParallel": 4 } } });
-    let (project, _) = server.project(&sandbox, settings).await?;
+    let (project, _) = server.project(&sandbox.repo, settings).await?;
 
     // It is in force from the first moment.
     let now = inner_loop(&server, &project).await?;
@@ -83,7 +83,7 @@ async fn the_project_wins_over_the_repository_value_by_value() -> Result<()> {
 async fn what_is_wrong_is_refused_with_its_path_and_nothing_is_written() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let before = inner_loop(&server, &project).await?;
     let two = json!([{ "name": "a", "agent_id": "x" }, { "name": "a", "agent_id": "y" }]);
     for (patch, path) in [

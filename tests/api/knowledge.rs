@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{PATIENCE, Sandbox, Server, refused, text};
+use crate::forge::{PATIENCE, Sandbox, Served, refused, text};
 
 const SAID: &str = "\
 I am done.
@@ -36,8 +36,8 @@ enum By {
 }
 
 struct Stage {
+    server: Served,
     sandbox: Sandbox,
-    server: Server,
     project: String,
     agent: String,
 }
@@ -53,7 +53,7 @@ impl Stage {
         let settings = json!({
             "auto_approve": true, "lifecycle_hooks": { "before_work": inject, "on_task_done": done },
         });
-        let (project, _) = server.project(&sandbox, settings).await?;
+        let (project, _) = server.project(&sandbox.repo, settings).await?;
         if by == By::Action {
             let path = format!("/projects/{project}/workflow");
             let mut workflow = server.get(&path).await?["workflow"].take();
@@ -225,7 +225,7 @@ async fn a_project_that_keeps_none_does_not_ask_for_lessons() -> Result<()> {
     let server = sandbox.serve()?;
     let off = json!([{ "type": "plugin", "name": "knowledge-capture", "enabled": false }]);
     let (project, _) =
-        server.project(&sandbox, json!({ "lifecycle_hooks": { "on_task_done": off } })).await?;
+        server.project(&sandbox.repo, json!({ "lifecycle_hooks": { "on_task_done": off } })).await?;
     let task = server.task(&project, json!({})).await?;
     let prompt = server.get(&format!("/tasks/{}/prompt-preview", text(&task, "id"))).await?;
     assert!(!text(&prompt, "text").contains("forge-lesson"));

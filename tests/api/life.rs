@@ -32,7 +32,7 @@ async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
     let mut server = sandbox.serve()?;
     let go = sandbox.dir.path().join("go");
     let settings = json!({ "review_config": { "ci_steps": [until_exists(&go)] } });
-    let (project, agent) = server.project(&sandbox, settings).await?;
+    let (project, agent) = server.project(&sandbox.repo, settings).await?;
     // A check that goes on, a client that waits for it, an agent that does not listen, a reader of events.
     let checked = server.task(&project, json!({})).await?;
     let claim = json!({ "agent_id": "user", "version": checked["version"] });
@@ -70,7 +70,7 @@ async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
 async fn a_validation_that_the_end_cuts_off_is_said_to_have_ended() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
-    server.project(&sandbox, json!({})).await?;
+    server.project(&sandbox.repo, json!({})).await?;
     let begun = sandbox.dir.path().join("begun");
     let command = format!("touch {}; exec sleep 600", begun.display());
     let asked = json!({ "moduleId": "m", "commands": [command], "cwd": sandbox.repo.path() });
@@ -94,7 +94,7 @@ fn is_ready(task: &Value) -> bool {
 async fn a_client_that_hangs_up_changes_nothing() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let stubborn = script(&["ignore-sigterm", "say I am busy", "hang"]);
     let task = server.task(&project, json!({ "description": stubborn })).await?;
     let id = text(&task, "id");

@@ -4,10 +4,10 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Server, refused, script, text};
+use crate::forge::{Sandbox, Served, refused, script, text};
 
 /// The paths of the document that answer a list, with the ids of `task` and `project` in their places.
-async fn lists(server: &Server, project: &str, task: &str) -> Result<Vec<String>> {
+async fn lists(server: &Served, project: &str, task: &str) -> Result<Vec<String>> {
     let document = server.get("/openapi.json").await?;
     let schemas = &document["components"]["schemas"];
     let is_list = |schema: &Value| {
@@ -26,7 +26,7 @@ async fn lists(server: &Server, project: &str, task: &str) -> Result<Vec<String>
 async fn every_list_is_asked_for_in_pages() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = text(&server.task(&project, json!({})).await?, "id");
     let lists = lists(&server, &project, &task).await?;
     assert!(lists.len() > 30, "{lists:?}");
@@ -87,7 +87,7 @@ async fn pages_together_are_the_list() -> Result<()> {
 async fn a_diff_has_the_lines_of_each_file() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let work = script(&["edit a.txt <<< \"one\\ntwo\\n\"", "edit b.txt <<< \"b\\n\""]);
     let task = server.task(&project, json!({ "description": work })).await?;
     let id = text(&task, "id");

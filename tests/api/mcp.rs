@@ -16,7 +16,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use crate::forge::{Sandbox, Server};
+use crate::forge::{Sandbox, Served};
 
 /// A client and the tools that it was told of.
 pub struct Mcp {
@@ -28,12 +28,12 @@ pub struct Mcp {
 
 impl Mcp {
     /// A client over HTTP with the main token.
-    pub async fn over_http(server: &Server) -> Result<Self> {
+    pub async fn over_http(server: &Served) -> Result<Self> {
         Self::with_token(server, server.token.as_deref().context("no token")?).await
     }
 
     /// A client over HTTP with this token.
-    pub async fn with_token(server: &Server, token: &str) -> Result<Self> {
+    pub async fn with_token(server: &Served, token: &str) -> Result<Self> {
         let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", server.url));
         let transport = StreamableHttpClientTransport::from_config(config.auth_header(token));
         Self::know(().serve(transport).await?, None).await

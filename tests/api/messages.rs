@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    forge::{Sandbox, Server, refused, text},
+    forge::{Sandbox, Served, refused, text},
     workspaces::bench::Bench,
 };
 
@@ -83,7 +83,7 @@ async fn a_message_waits_with_its_words_and_files_and_the_agent_can_read_them() 
 async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = server.task(&project, json!({})).await?;
     let at = format!("/tasks/{}/attachments", text(&task, "id"));
     let large = BASE64_STANDARD.encode(vec![0_u8; 10 * 1024 * 1024 + 1]);
@@ -113,7 +113,7 @@ async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()>
 async fn files_that_come_at_once_are_counted_and_the_refused_leave_nothing() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = server.task(&project, json!({})).await?;
     let at = format!("/tasks/{}/attachments", text(&task, "id"));
     let all = (0..16).map(|index| {
@@ -140,6 +140,6 @@ async fn files_that_come_at_once_are_counted_and_the_refused_leave_nothing() -> 
     Ok(())
 }
 
-async fn refuse(server: &Server, at: &str, given: Value) -> Result<(u16, Value)> {
+async fn refuse(server: &Served, at: &str, given: Value) -> Result<(u16, Value)> {
     refused(server.request(Method::POST, at).json(&given)).await
 }

@@ -15,7 +15,7 @@ use forge_testkit::program;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Server, text};
+use crate::forge::{Sandbox, Served, text};
 
 /// How long the fuzzer asks.
 const SECONDS: &str = "120";
@@ -47,7 +47,7 @@ fn judged(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-async fn document(sandbox: &Sandbox, server: &Server) -> Result<PathBuf> {
+async fn document(sandbox: &Sandbox, server: &Served) -> Result<PathBuf> {
     let file = sandbox.dir.path().join("openapi.json");
     std::fs::write(&file, server.get("/openapi.json").await?.to_string())?;
     Ok(file)
@@ -94,7 +94,7 @@ async fn whatever_is_asked_the_answer_is_a_documented_one() -> Result<()> {
 }
 
 /// The fuzzer's configuration: most of what is asked about exists.
-async fn known_ids(server: &Server) -> Result<String> {
+async fn known_ids(server: &Served) -> Result<String> {
     let ids = |page: &Value| -> Vec<String> {
         page["items"].as_array().into_iter().flatten().map(|item| text(item, "id")).collect()
     };

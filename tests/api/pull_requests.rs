@@ -44,12 +44,12 @@ impl Given {
         let mut command = sandbox.command(["serve", "--port", "0"])?;
         let variable = format!("FORGE_{}_TOKEN", kind.as_str().to_uppercase());
         command.env(variable, token).env("FORGE_HOST_PACE", pace);
-        let server = Sandbox::served(command)?;
+        let server = Served::start(command)?;
         let usual = json!({
             "auto_approve": true, "shell": ["sh", "-c"], "code_host": host.config("origin"),
             "review_config": { "ci_steps": ["test -e work.txt"] },
         });
-        let (project, agent) = server.project(&sandbox, with(usual, &settings)).await?;
+        let (project, agent) = server.project(&sandbox.repo, with(usual, &settings)).await?;
         let board = Board { sandbox, server, project, agent };
         board.patch(&format!("/projects/{}", board.project), json!({ "work_mode": "pull_request" })).await?;
         Ok(Self { board, host })

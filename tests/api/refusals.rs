@@ -75,7 +75,7 @@ async fn without_a_token_foreign_pages_are_still_refused() -> Result<()> {
 async fn requests_that_make_no_sense() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let tasks = format!("/projects/{project}/tasks");
     let json_body = |text: &str| {
         server
@@ -134,7 +134,7 @@ fn tokio_stream_of(text: String) -> impl futures::Stream<Item = Result<Vec<u8>, 
 async fn acts_that_do_not_fit_say_what_would() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let task = server.task(&project, json!({})).await?;
     let id = text(&task, "id");
     let post = |path: String, body: serde_json::Value| server.request(Method::POST, &path).json(&body);
@@ -169,7 +169,7 @@ async fn acts_that_do_not_fit_say_what_would() -> Result<()> {
 async fn a_list_is_no_object() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = server.task(&project, json!({})).await?;
     let change =
         json!({ "version": task["version"], "task_state_config": { "retry_budgets": [null, null] } });

@@ -78,7 +78,7 @@ async fn every_file_is_documented_and_served_as_what_it_is() -> Result<()> {
 async fn path_query_and_body_are_one_input() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let made = server.request(Method::POST, &format!("/projects/{project}/tasks"));
     let made = made.json(&json!({ "title": "One", "project_id": project })).send().await?;
     assert_eq!(made.status(), 201);

@@ -5,26 +5,26 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Server, refused, text};
+use crate::forge::{Sandbox, Served, refused, text};
 
 const FILE: &str = ".forge/workflow.json";
 
-async fn definition(server: &Server, preset: &str) -> Result<Value> {
+async fn definition(server: &Served, preset: &str) -> Result<Value> {
     let presets = server.get("/workflow/presets").await?;
     let found = presets["items"].as_array().context("a list")?.iter().find(|one| one["name"] == preset);
     Ok(found.with_context(|| format!("no preset {preset}"))?["workflow"].clone())
 }
 
-async fn put(server: &Server, project: &str, body: &Value) -> Result<Value> {
+async fn put(server: &Served, project: &str, body: &Value) -> Result<Value> {
     let request = server.request(Method::PUT, &format!("/projects/{project}/workflow")).json(body);
     crate::forge::good(request.send().await?).await
 }
 
-async fn put_refused(server: &Server, project: &str, body: &Value) -> Result<(u16, Value)> {
+async fn put_refused(server: &Served, project: &str, body: &Value) -> Result<(u16, Value)> {
     refused(server.request(Method::PUT, &format!("/projects/{project}/workflow")).json(body)).await
 }
 
-async fn patch_settings(server: &Server, project: &str, body: Value) -> Result<Value> {
+async fn patch_settings(server: &Served, project: &str, body: Value) -> Result<Value> {
     let request = server.request(Method::PATCH, &format!("/projects/{project}/settings")).json(&body);
     crate::forge::good(request.send().await?).await
 }
@@ -50,7 +50,7 @@ fn with_a_state(mut workflow: Value) -> Value {
 async fn a_definition_is_looked_over_with_everything_wrong_at_once() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let good = definition(&server, "default").await?;
     let report = server.post("/workflow/check", json!({ "workflow": good })).await?;
     assert_eq!(report["findings"], json!([]));
@@ -88,7 +88,7 @@ async fn a_definition_is_looked_over_with_everything_wrong_at_once() -> Result<(
 async fn a_definition_is_changed_while_tasks_exist() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = server.task(&project, json!({})).await?;
     let before = server.get(&format!("/projects/{project}/workflow")).await?;
     let changed = with_a_state(before["workflow"].clone());
@@ -140,7 +140,7 @@ async fn a_plain_board_has_no_agents() -> Result<()> {
 async fn a_definition_in_the_repository_is_read_from_its_commits() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let own = definition(&server, "default").await?;
     let ask = json!({ "workflow_source": "repository" });
     let patch = server.request(Method::PATCH, &format!("/projects/{project}/settings")).json(&ask);
@@ -189,19 +189,10 @@ fn keep(sandbox: &Sandbox, text: &str, message: &str) -> Result<()> {
     sandbox.repo.commit(message).map(drop)
 }
 
-async fn until_workflow(server: &Server, project: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-    let deadline = std::time::Instant::now() + crate::forge::PATIENCE;
-    loop {
-        let now = server.get(&format!("/projects/{project}/workflow")).await?;
-        if wanted(&now) {
-            return Ok(now);
-        }
-        anyhow::ensure!(
-            std::time::Instant::now() < deadline,
-            "the workflow never came to be as wanted: {now:#}"
-        );
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+async fn until_workflow(server: &Served, project: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+    let path = format!("/projects/{project}/workflow");
+    let found = server.watch(async || Ok(Some(server.get(&path).await?).filter(&wanted))).await?;
+    found.context("the workflow never came to be as wanted")
 }
 
 /// Plans when asked to plan, and notes what it was told; else does what the prompt says, whole.

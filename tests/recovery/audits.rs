@@ -22,9 +22,9 @@ enum Way {
 }
 
 struct Audited {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
     way: Way,
 }
 

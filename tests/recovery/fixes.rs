@@ -19,9 +19,9 @@ const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.t
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
 struct Given {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
     task: String,
 }
 

@@ -12,9 +12,9 @@ use tempfile::TempDir;
 const WORK: &str = "```forge-script\nedit half.txt <<< \"half done\\n\"\nhang\n```";
 
 struct Given {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
     task: String,
 }
 

@@ -24,9 +24,9 @@ const HOOKS: [&str; 7] = [
 ];
 
 struct Given {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
     task: String,
 }
 

@@ -27,9 +27,9 @@ enum By {
 }
 
 struct Given {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
     project: String,
     task: String,
 }

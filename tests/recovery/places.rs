@@ -22,9 +22,9 @@ enum Story {
 }
 
 struct Given {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
     project: String,
     tasks: Vec<String>,
     story: Story,

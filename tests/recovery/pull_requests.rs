@@ -14,10 +14,10 @@ use tempfile::TempDir;
 use crate::kills::{self, Fault};
 
 struct Given {
+    server: Served,
     dir: TempDir,
     repo: Repository,
     host: FakeHost,
-    server: Served,
     task: String,
 }
 

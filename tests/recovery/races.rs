@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use crate::kills::{Fault, all_survived, panicked};
 
 struct Raced {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
 }
 
 /// What each entry does; a run that a kill cut short is another attempt of the same.

@@ -13,9 +13,9 @@ const FIRST_TRY: &str = "edit feature.txt <<< \"wrong\\n\"";
 const SECOND_TRY: &str = "edit feature.txt <<< \"right\\n\"";
 
 pub struct Story {
+    server: Option<Served>,
     dir: TempDir,
     repo: Repository,
-    server: Option<Served>,
     name: String,
 }
 

@@ -15,9 +15,9 @@ const FIRST: &str = "```forge-script\nedit a <<< \"a\\n\"\nrun git add a && git 
 const SECOND: &str = "```forge-script\nedit c <<< \"c\\n\"\n```";
 
 struct Sequence {
+    server: Served,
     dir: TempDir,
     repo: Repository,
-    server: Served,
 }
 
 impl Sequence {

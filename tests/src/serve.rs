@@ -1,15 +1,15 @@
 //! A running `forge serve` and a client of it.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::mpsc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use forge_testkit::{HERMETIC_GIT, program};
+use forge_testkit::{HERMETIC_GIT, Repository, program};
 use nix::{
     sys::{
         signal::{Signal, kill},
@@ -17,19 +17,32 @@ use nix::{
     },
     unistd::Pid,
 };
+use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
+use crate::client::HttpClient;
+
 /// How long a test waits for something that is bound to happen.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at what is told by no event.
+const UNTOLD: Duration = Duration::from_millis(200);
+/// Between two tries to listen to an engine that does not answer.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A `forge serve` process on a data folder, and its address.
+/// A `forge serve` process on a data folder, and its address. Ended in good order when it is dropped.
 pub struct Served {
     child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// What it said about itself.
+    pub line: Value,
     /// Where it is reached.
     pub url: String,
-    token: String,
-    client: reqwest::Client,
+    /// What a request must carry, unless it was started without.
+    pub token: Option<String>,
+    /// What asks it.
+    pub client: reqwest::Client,
+    /// Its operations, by their types.
+    pub api: HttpClient,
 }
 
 /// How to start one.
@@ -95,29 +108,58 @@ impl Serve<'_> {
         command.env("HOME", self.data.parent().unwrap_or(&self.data));
         let log =
             std::fs::OpenOptions::new().create(true).append(true).open(self.data.with_extension("log"))?;
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("no stdout")?).read_line(&mut line)?;
-        if line.is_empty() {
-            let status = child.wait()?;
-            bail!("forge serve ended: {status}");
-        }
-        let said: Value = serde_json::from_str(&line)?;
-        let url = said["url"].as_str().context("no url")?.to_owned();
-        // Seen as the process sees it, which may have a disk of its own.
-        let token = said["token_file"].as_str().context("no token file")?;
-        let token = std::fs::read_to_string(format!("/proc/{}/root{token}", child.id()))?.trim().to_owned();
-        Ok(Served { child, url, token, client: reqwest::Client::new() })
+        command.stdin(Stdio::null()).stderr(log);
+        Served::start(command)
     }
 }
 
 impl Served {
+    /// Starts a `forge serve` and waits until it says where it is.
+    ///
+    /// # Errors
+    /// When it ends before that.
+    pub fn start(mut command: Command) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut stdout = BufReader::new(child.stdout.take().context("no stdout")?);
+        let mut said = String::new();
+        stdout.read_line(&mut said)?;
+        if said.is_empty() {
+            let status = child.wait()?;
+            bail!("forge serve ended: {status}");
+        }
+        let line: Value = serde_json::from_str(&said).with_context(|| format!("not JSON: {said}"))?;
+        let url = line["url"].as_str().context("no url")?.to_owned();
+        let token = match line["token_file"].as_str() {
+            // Seen as the process sees it, which may have a disk of its own.
+            Some(file) => {
+                Some(std::fs::read_to_string(format!("/proc/{}/root{file}", child.id()))?.trim().to_owned())
+            }
+            None => None,
+        };
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let api = HttpClient::new(client.clone(), url.clone(), token.clone());
+        Ok(Self { child, stdout, line, url, token, client, api })
+    }
+
+    /// A request without a token, at the root.
+    pub fn bare(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url))
+    }
+
+    /// A request with the token, below `/api/v1`.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.bare(method, &format!("/api/v1{path}"));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
     /// Calls a route below `/api/v1`; the error is what the server answered, or that it is gone.
     ///
     /// # Errors
     /// When it is refused, or the server is gone.
-    pub async fn call(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> Result<Value> {
+    pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
         let (status, value) = self.answer(method, path, body).await?;
         ensure!((200..300).contains(&status), "{status}: {value}");
         Ok(value)
@@ -128,7 +170,7 @@ impl Served {
     /// # Errors
     /// When the server is gone.
     pub async fn health(&self) -> Result<(u16, Value)> {
-        let answer = self.client.get(format!("{}/healthz", self.url)).send().await?;
+        let answer = self.bare(Method::GET, "/healthz").send().await?;
         Ok((answer.status().as_u16(), answer.json().await?))
     }
 
@@ -143,14 +185,8 @@ impl Served {
     ///
     /// # Errors
     /// When the server is gone.
-    pub async fn answer(
-        &self,
-        method: reqwest::Method,
-        path: &str,
-        body: Option<Value>,
-    ) -> Result<(u16, Value)> {
-        let mut request =
-            self.client.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(&self.token);
+    pub async fn answer(&self, method: Method, path: &str, body: Option<Value>) -> Result<(u16, Value)> {
+        let mut request = self.request(method, path);
         if let Some(body) = body {
             request = request.json(&body);
         }
@@ -166,7 +202,7 @@ impl Served {
     /// # Errors
     /// When it is refused, or the server is gone.
     pub async fn get(&self, path: &str) -> Result<Value> {
-        self.call(reqwest::Method::GET, path, None).await
+        self.call(Method::GET, path, None).await
     }
 
     /// Posts to a route.
@@ -174,7 +210,7 @@ impl Served {
     /// # Errors
     /// When it is refused, or the server is gone.
     pub async fn post(&self, path: &str, body: Value) -> Result<Value> {
-        self.call(reqwest::Method::POST, path, Some(body)).await
+        self.call(Method::POST, path, Some(body)).await
     }
 
     /// Waits until a task is as wanted.
@@ -182,17 +218,64 @@ impl Served {
     /// # Errors
     /// When it does not become so, or the server is gone.
     pub async fn wait(&self, task: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        let path = format!("/tasks/{task}");
+        let found = self.watch(async || Ok(Some(self.get(&path).await?).filter(&wanted))).await?;
+        match found {
+            Some(task) => Ok(task),
+            None => {
+                let now = self.get(&path).await?;
+                let history = self.get(&format!("{path}/transitions")).await?;
+                bail!("the task is not {what}: {now:#}\nhistory: {history:#}")
+            }
+        }
+    }
+
+    /// Waits until a task that it answered with is as wanted.
+    ///
+    /// # Errors
+    /// When it does not become so, or the server is gone.
+    pub async fn until(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        self.wait(&id(task)?, "as wanted", wanted).await
+    }
+
+    /// A project on a repository, and an agent that does what its task's script says.
+    ///
+    /// # Errors
+    /// When it is refused, or the server is gone.
+    pub async fn project(&self, repo: &Repository, settings: Value) -> Result<(String, String)> {
+        let project =
+            self.post("/projects", json!({ "repo_path": repo.path(), "settings": settings })).await?;
+        let args = ["scripted-agent", "--prompt-file", "{prompt_file}"];
+        let config = json!({ "command": program("forge")?, "args": args });
+        let agent =
+            self.post("/agents", json!({ "name": "Bot", "adapter": "shell", "config": config })).await?;
+        Ok((id(&project)?, id(&agent)?))
+    }
+
+    /// A task of a project, with a title when it has none.
+    ///
+    /// # Errors
+    /// When it is refused, or the server is gone.
+    pub async fn task(&self, project: &str, mut new: Value) -> Result<Value> {
+        if new["title"].is_null() {
+            new["title"] = "Do it".into();
+        }
+        self.post(&format!("/projects/{project}/tasks"), new).await
+    }
+
+    /// Looks now and after each event of the engine until there is something; nothing when that takes too long.
+    ///
+    /// # Errors
+    /// When looking fails.
+    pub async fn watch<T>(&self, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
+        let mut news = News { served: self, stream: None };
         loop {
-            let now = self.get(&format!("/tasks/{task}")).await?;
-            if wanted(&now) {
-                return Ok(now);
+            let found = look().await?;
+            if found.is_some() || tokio::time::Instant::now() > deadline {
+                return Ok(found);
             }
-            if tokio::time::Instant::now() > deadline {
-                let history = self.get(&format!("/tasks/{task}/transitions")).await?;
-                bail!("the task is not {what}: {now:#}\nhistory: {history:#}");
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            news.next().await;
         }
     }
 
@@ -215,26 +298,45 @@ impl Served {
     /// # Errors
     /// When it lives on.
     pub async fn until_gone(&mut self) -> Result<()> {
-        let end = Instant::now() + PATIENCE;
-        while !self.is_gone()? {
-            ensure!(Instant::now() < end, "the process lives on: the boundary was never passed");
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-        Ok(())
+        let exit = self.exit();
+        let gone = tokio::task::spawn_blocking(move || exit.recv_timeout(PATIENCE)).await?;
+        gone.context("the process lives on: the boundary was never passed")
     }
 
     /// Asks it to end in good order, and waits until it has, or has had its time.
     pub fn end_in_order(&mut self) {
         let Ok(pid) = i32::try_from(self.pid()).map(Pid::from_raw) else { return };
-        if !matches!(self.is_gone(), Ok(false)) || kill(pid, Signal::SIGTERM).is_err() {
-            return;
+        if matches!(self.is_gone(), Ok(false)) && kill(pid, Signal::SIGTERM).is_ok() {
+            // Whoever lives on is killed when this goes.
+            let _ = self.exit().recv_timeout(PATIENCE);
         }
+    }
+
+    /// Asks it to end in good order and waits; the rest of its standard output comes along.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub async fn terminate(&mut self) -> Result<(ExitStatus, String)> {
+        kill(Pid::from_raw(i32::try_from(self.pid())?), Signal::SIGTERM)?;
+        self.until_gone().await?;
+        let status = self.child.wait()?;
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest)?;
+        Ok((status, rest))
+    }
+
+    /// Tells when the process has ended. It is left to be waited for: its exit is seen, not taken.
+    fn exit(&self) -> mpsc::Receiver<()> {
         let (gone, until_gone) = mpsc::channel();
-        // Left to be waited for again: its exit is seen, not taken.
-        let see = move || gone.send(waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT));
-        std::thread::spawn(see);
-        // Whoever lives on is killed when this goes.
-        let _ = until_gone.recv_timeout(PATIENCE);
+        let id = i32::try_from(self.pid()).map(Pid::from_raw);
+        std::thread::spawn(move || {
+            let Ok(pid) = id else { return };
+            // It cannot be waited for when it is gone already.
+            let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT);
+            // Whoever waited may have lost its patience.
+            let _ = gone.send(());
+        });
+        until_gone
     }
 
     /// Ends it at once, as a power cut would, and waits for it.
@@ -251,8 +353,33 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // A test that failed leaves nothing behind.
+        // In good order first, so that a test that fails leaves no agent behind.
+        self.end_in_order();
         let _ = self.kill();
+    }
+}
+
+/// The events of an engine, as a sign that something may have changed.
+struct News<'a> {
+    served: &'a Served,
+    stream: Option<Response>,
+}
+
+impl News<'_> {
+    /// Waits for the next event. The first call only begins to listen, so that what happened before it is seen.
+    async fn next(&mut self) {
+        let Some(stream) = &mut self.stream else {
+            self.stream = self.served.request(Method::GET, "/events").send().await.ok();
+            return;
+        };
+        // What an agent does in its worktree has no event; a look now and then sees it.
+        match tokio::time::timeout(UNTOLD, stream.chunk()).await {
+            Ok(Ok(Some(_))) | Err(_) => {}
+            Ok(Ok(None) | Err(_)) => {
+                self.stream = None;
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Mcp;
 use crate::{
     board::Board,
-    forge::{Sandbox, Server, good, refused, text},
+    forge::{Sandbox, Served, good, refused, text},
 };
 
 const ACCEPTED: &str = "application/json, text/event-stream";
@@ -23,10 +23,9 @@ fn hello() -> Value {
     })
 }
 
-impl Server {
-    fn hello(&self) -> reqwest::RequestBuilder {
-        self.bare(Method::POST, "/mcp").header("accept", ACCEPTED).json(&hello())
-    }
+/// The first request of a client, without a token.
+fn greet(server: &Served) -> reqwest::RequestBuilder {
+    server.bare(Method::POST, "/mcp").header("accept", ACCEPTED).json(&hello())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -34,12 +33,12 @@ async fn only_with_the_token_and_from_here() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let token = server.token.clone().context("no token")?;
-    let (status, body) = refused(server.hello()).await?;
+    let (status, body) = refused(greet(&server)).await?;
     assert_eq!((status, &body["code"]), (401, &json!("unauthorized")));
     for wrong in ["nonsense", "run_nonsense", &token[1..]] {
-        assert_eq!(refused(server.hello().bearer_auth(wrong)).await?.0, 401, "{wrong}");
+        assert_eq!(refused(greet(&server).bearer_auth(wrong)).await?.0, 401, "{wrong}");
     }
-    let with = |name: &str, value: &str| server.hello().bearer_auth(&token).header(name, value);
+    let with = |name: &str, value: &str| greet(&server).bearer_auth(&token).header(name, value);
     let (status, body) = refused(with("host", "evil.test")).await?;
     assert_eq!((status, &body["code"]), (403, &json!("forbidden_host")));
     let (status, body) = refused(with("origin", "http://evil.test")).await?;
@@ -48,7 +47,7 @@ async fn only_with_the_token_and_from_here() -> Result<()> {
         json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "y".repeat(3 << 20) } });
     let large = server.bare(Method::POST, "/mcp").bearer_auth(&token).header("accept", ACCEPTED).json(&large);
     assert_eq!(large.send().await?.status().as_u16(), 413);
-    let good = server.hello().bearer_auth(&token).send().await?;
+    let good = greet(&server).bearer_auth(&token).send().await?;
     ensure!(good.status().is_success() && !good.headers().contains_key("mcp-session-id"), "{good:?}");
     // There is nothing but answers, and nothing is kept: clients of older SDKs count on a clear no.
     for none in [Method::GET, Method::DELETE] {
@@ -114,7 +113,7 @@ async fn it_can_be_switched_off_and_on() -> Result<()> {
 
     let off = server.request(Method::PATCH, "/doors").json(&json!({ "mcp_enabled": false }));
     assert_eq!(good(off.send().await?).await?["mcp_url"], Value::Null);
-    let (status, body) = refused(server.hello().bearer_auth(&token)).await?;
+    let (status, body) = refused(greet(&server).bearer_auth(&token)).await?;
     assert_eq!((status, &body["code"]), (404, &json!("mcp_off")));
     server.terminate().await?;
     let server = sandbox.serve()?;
@@ -130,7 +129,7 @@ async fn who_starts_without_it_has_none() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve_with(&["--no-mcp"])?;
     let token = server.token.clone().context("no token")?;
-    let (status, body) = refused(server.hello().bearer_auth(&token)).await?;
+    let (status, body) = refused(greet(&server).bearer_auth(&token)).await?;
     assert_eq!((status, &body["code"]), (404, &json!("mcp_off")));
     let access = server.get("/doors").await?;
     assert_eq!((&access["mcp_allowed"], &access["mcp_enabled"]), (&json!(false), &json!(false)));
@@ -147,9 +146,9 @@ async fn a_new_token_shuts_the_old_one_out_at_once() -> Result<()> {
     let old = server.token.clone().context("no token")?;
     let new = text(&server.post("/doors/token", json!({})).await?, "token");
     assert_ne!(new, old);
-    assert_eq!(refused(server.hello().bearer_auth(&old)).await?.0, 401);
+    assert_eq!(refused(greet(&server).bearer_auth(&old)).await?.0, 401);
     assert_eq!(refused(server.request(Method::GET, "/meta")).await?.0, 401);
-    ensure!(server.hello().bearer_auth(&new).send().await?.status().is_success(), "the new one is good");
+    ensure!(greet(&server).bearer_auth(&new).send().await?.status().is_success(), "the new one is good");
     assert_eq!(std::fs::read_to_string(sandbox.data_dir().join("token"))?, new);
     // Programs of this machine find it by themselves.
     assert_eq!(sandbox.run(&["project", "list", "--json"])?.code, Some(0));

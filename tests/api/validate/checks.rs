@@ -108,11 +108,11 @@ async fn commands_read_nothing_and_may_print_much() -> Result<()> {
 async fn a_command_that_takes_too_long_is_ended_whole_and_the_next_one_runs() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut command = sandbox.command(["serve", "--port", "0"])?;
-    let server = Sandbox::served({
+    let server = Served::start({
         command.env("FORGE_VALIDATE_COMMAND_SECONDS", "1");
         command
     })?;
-    let (project, _) = server.project(&sandbox, json!({})).await?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let tree = "echo begun; (trap '' TERM; sleep 600) & setsid sleep 601 & sleep 602; echo never";
     let call = json!({ "moduleId": "m1", "cwd": sandbox.repo.path(), "commands": [tree, "echo next"], "project_id": project });
     let report = server.post("/validate", call).await?;

@@ -74,7 +74,7 @@ async fn the_folder_is_the_one_named_else_the_environments_else_the_programs() -
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let repo = sandbox.repo.path();
-    server.project(&sandbox, json!({})).await?;
+    server.project(&sandbox.repo, json!({})).await?;
     std::fs::create_dir(repo.join("inner"))?;
     let asked = |args: &[&str], cwd: Option<&str>| {
         let mut command =

@@ -1,19 +1,16 @@
 //! What these tests share: a served project, tasks in it, and waits for what is bound to happen.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{PATIENCE, Sandbox, Server, refused, text};
+use crate::forge::{Sandbox, Served, refused, text};
 
 pub struct Bench {
+    pub server: Served,
     pub sandbox: Sandbox,
-    pub server: Server,
     pub project: String,
     pub agent: String,
 }
@@ -35,7 +32,7 @@ impl Bench {
             }
         }
         let server = sandbox.serve()?;
-        let (project, agent) = server.project(&sandbox, settings).await?;
+        let (project, agent) = server.project(&sandbox.repo, settings).await?;
         Ok(Self { sandbox, server, project, agent })
     }
 
@@ -108,18 +105,12 @@ impl Bench {
         Ok(answer["items"].as_array().context("no list")?.clone())
     }
 
-    /// Reads a list again and again until it is as wanted.
+    /// Waits until a list is as wanted.
     pub async fn until_items(&self, path: &str, wanted: impl Fn(&[Value]) -> bool) -> Result<Vec<Value>> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let now = self.items(path).await?;
-            if wanted(&now) {
-                return Ok(now);
-            }
-            if Instant::now() > deadline {
-                bail!("{path} never came to be as wanted: {now:#?}");
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let look = async || Ok(Some(self.items(path).await?).filter(|items| wanted(items)));
+        match self.server.watch(look).await? {
+            Some(items) => Ok(items),
+            None => bail!("{path} never came to be as wanted: {:#?}", self.items(path).await?),
         }
     }
 

@@ -72,7 +72,7 @@ async fn the_environment_says_how_long_and_a_restart_does_not_forget() -> Result
     let serve = |sandbox: &Sandbox, seconds: &str| {
         let mut command = sandbox.command(["serve", "--port", "0"])?;
         command.env("FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS", seconds);
-        Sandbox::served(command)
+        Served::start(command)
     };
     let server = serve(&bench.sandbox, "3600")?;
     bench.server = server;
@@ -110,7 +110,7 @@ async fn the_environment_says_how_long_and_a_restart_does_not_forget() -> Result
 async fn a_state_s_own_word_goes_before_the_engine_s() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    let (project, agent) = server.project(&sandbox, json!({})).await?;
+    let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let path = format!("/projects/{project}/workflow");
     let mut workflow = server.get(&path).await?["workflow"].clone();
     for state in workflow["states"].as_array_mut().into_iter().flatten() {

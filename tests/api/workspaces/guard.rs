@@ -204,7 +204,7 @@ async fn an_inherited_repository_reaches_neither_git_nor_any_script() -> Result<
     let inherited = of_another(other.path());
     let mut command = sandbox.command(["serve", "--port", "0"])?;
     command.envs(inherited.iter().map(|(name, value)| (name, value)));
-    let server = Sandbox::served(command)?;
+    let server = Served::start(command)?;
     let seen = |who: &str| sandbox.dir.path().join(format!("seen-by-{who}"));
     let look = |who: &str| format!("env > '{}' && git rev-parse --show-toplevel", seen(who).display());
     let hook =
@@ -220,7 +220,7 @@ async fn an_inherited_repository_reaches_neither_git_nor_any_script() -> Result<
             "on_task_done": [hook("on_task_done", false)],
         },
     });
-    let (project, agent) = server.project(&sandbox, settings).await?;
+    let (project, agent) = server.project(&sandbox.repo, settings).await?;
     let work = script(&["edit ours.txt <<< \"ours\"", &format!("run {}", look("agent"))]);
     let new = json!({ "description": work, "roles": { "coder": agent } });
     let task = server.task(&project, new).await?;

@@ -63,7 +63,7 @@ async fn serve_with_delay(bench: &mut Bench, seconds: &str) -> Result<()> {
     bench.server.terminate().await?;
     let mut command = bench.sandbox.command(["serve", "--port", "0"])?;
     command.env("FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS", seconds);
-    bench.server = Sandbox::served(command)?;
+    bench.server = Served::start(command)?;
     Ok(())
 }
 

@@ -54,11 +54,11 @@ pub struct Seen {
 }
 
 pub struct History {
+    server: Served,
     dir: TempDir,
     repo: Repository,
     /// What every task began with.
     start: String,
-    server: Served,
     dice: Dice,
     project: String,
     agent: String,

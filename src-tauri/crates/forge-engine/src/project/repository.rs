@@ -97,10 +97,14 @@ pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
             if let Err(error) = refresh_repository(&engine, &id).await {
                 tracing::warn!(project = %id, %error, "failed to read what its repository says");
             }
+            let moved = async {
+                changed.notified().await;
+                tokio::time::sleep(AFTER_A_CHANGE).await;
+            };
             tokio::select! {
                 () = ended.cancelled() => break,
                 () = engine.inner.shutdown.cancelled() => break,
-                () = changed.notified() => tokio::time::sleep(AFTER_A_CHANGE).await,
+                () = moved => {}
             }
         }
         drop(watcher);
