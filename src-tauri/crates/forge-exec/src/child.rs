@@ -2,7 +2,9 @@
 //! [`collect`](crate::collect()).
 
 use std::{
+    ffi::{OsStr, OsString},
     io,
+    path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -14,13 +16,16 @@ use tokio::{
 };
 
 use crate::error::ExecError;
-use crate::group::{Group, lead_group, lead_session};
-use crate::{Command, MARKER_VARIABLE, Marker, Stdin, Stdout};
+use crate::group::{Group, lead_group, lead_group_without_terminal};
+use crate::{Command, MARKER_VARIABLE, Marker, Stdin, Stdout, find_program};
+
+/// The search path of programs.
+const PATH: &str = "PATH";
 
 /// Starts a program. What it is given of pipes is taken from the description, and closed here.
 pub(crate) fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Result<Child, ExecError> {
-    let mut builder = tokio::process::Command::new(&command.program);
-    builder.args(&command.args).current_dir(&command.cwd);
+    let mut builder = tokio::process::Command::new(located(command));
+    builder.arg0(&command.program).args(&command.args).current_dir(&command.cwd);
     if let Some(base) = &command.base {
         builder.env_clear().envs(base.iter());
     }
@@ -41,8 +46,8 @@ pub(crate) fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Res
     };
     builder.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
     builder.kill_on_drop(true);
-    if command.own_session {
-        lead_session(&mut builder);
+    if command.without_terminal {
+        lead_group_without_terminal(&mut builder);
     } else {
         lead_group(&mut builder);
     }
@@ -57,6 +62,17 @@ pub(crate) fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Res
             ExecError::Start { program, source: cause }
         }
     })
+}
+
+/// The file of a program that is named without a folder, on the search path that it is given. Looked up here, since the
+/// standard library forks when a child has a path of its own. What is found nowhere keeps its name: the start says so.
+fn located<M>(command: &Command<M>) -> OsString {
+    let given = command.env.iter().rev().find(|(name, _)| name == PATH).map(|(_, value)| value);
+    let path = given.or_else(|| command.base.as_ref().and_then(|base| base.get(OsStr::new(PATH))));
+    let name = Path::new(&command.program);
+    let is_bare = name.file_name() == Some(name.as_os_str());
+    let found = path.filter(|_| is_bare).and_then(|path| find_program(name, path));
+    found.map_or_else(|| command.program.clone(), PathBuf::into_os_string)
 }
 
 /// Writes the child's input. A child that does not read what it is given is no error.

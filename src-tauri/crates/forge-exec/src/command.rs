@@ -65,8 +65,8 @@ pub struct Command<M = Marker> {
     pub stdin: Stdin,
     /// Where what it prints goes.
     pub stdout: Stdout,
-    /// Whether it leads a session of its own, without a terminal that anybody could be asked on.
-    pub own_session: bool,
+    /// Whether it has no terminal that anybody could be asked on, even where the engine has one.
+    pub without_terminal: bool,
     /// How long it may run before it is stopped.
     pub timeout: Option<Duration>,
     /// From the gentle signal to the kill.
@@ -112,7 +112,7 @@ impl<M> Command<M> {
             env_remove: Vec::new(),
             stdin: Stdin::Null,
             stdout: Stdout::Read,
-            own_session: false,
+            without_terminal: false,
             timeout: None,
             grace: DEFAULT_GRACE,
             kept: Vec::new(),
@@ -180,10 +180,10 @@ impl<M> Command<M> {
         self
     }
 
-    /// Has it lead a session of its own, without a terminal.
+    /// Keeps the engine's terminal from it, so that it asks nobody there.
     #[must_use]
-    pub const fn in_own_session(mut self) -> Self {
-        self.own_session = true;
+    pub const fn without_terminal(mut self) -> Self {
+        self.without_terminal = true;
         self
     }
 

@@ -1,6 +1,6 @@
 //! Process groups: a child is made to lead one, and it is signalled as a whole.
 
-use std::io;
+use std::{fs::File, io, sync::LazyLock};
 
 use nix::{
     errno::Errno,
@@ -14,9 +14,17 @@ pub(crate) fn lead_group(builder: &mut Command) {
     builder.process_group(0);
 }
 
-/// Makes the child that `builder` will start the leader of a session of its own, and so of a group, without a terminal.
+/// Whether this process has a terminal, which its children would share.
+static HAS_TERMINAL: LazyLock<bool> = LazyLock::new(|| File::open("/dev/tty").is_ok());
+
+/// Makes the child that `builder` will start the leader of a group of its own, without a terminal that anybody could be
+/// asked on. A session of its own sees to that. It is made only where there is a terminal to be kept from the child:
+/// it takes a fork, which copies the page tables of this process, while a plain start does not.
 #[expect(unsafe_code, reason = "the standard library starts no program in a session of its own without it")]
-pub(crate) fn lead_session(builder: &mut Command) {
+pub(crate) fn lead_group_without_terminal(builder: &mut Command) {
+    if !*HAS_TERMINAL {
+        return lead_group(builder);
+    }
     // SAFETY: between fork and exec only `setsid` is called, which is safe to call there and allocates nothing.
     unsafe {
         builder.pre_exec(|| setsid().map(drop).map_err(io::Error::from));

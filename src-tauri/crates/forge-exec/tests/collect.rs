@@ -53,13 +53,40 @@ async fn output_input_and_exit_are_those_of_the_tool() {
     assert_eq!(printed(unread).await.0, Exit::Signal(9));
 }
 
+/// Says whether a tool leads a group, and whether it has a terminal. The group is the third field behind the name.
+const SELF: &str = "sed 's/.*) //' /proc/$$/stat | { read state parent group rest; test $group = $$ && echo group; }; \
+                    if (: </dev/tty) 2>/dev/null; then echo terminal; fi";
+
 #[tokio::test]
-async fn tool_leads_a_group_and_on_request_a_session() {
-    // Group and session are the third and fourth field behind the name.
-    let script = "sed 's/.*) //' /proc/$$/stat | { read state parent group session rest; \
-                  test $group = $$ && echo group; test $session = $$ && echo session; }";
-    assert_eq!(printed(sh(script)).await.1, "group\n");
-    assert_eq!(printed(sh(script).in_own_session()).await.1, "group\nsession\n");
+async fn tool_leads_a_group() {
+    assert_eq!(printed(sh(SELF)).await.1.lines().next(), Some("group"));
+    assert_eq!(printed(sh(SELF).without_terminal()).await.1, "group\n");
+}
+
+#[tokio::test]
+#[ignore = "run on a terminal by the test below"]
+async fn tool_of_a_process_with_a_terminal() {
+    assert_eq!(printed(sh(SELF)).await.1, "group\nterminal\n");
+    assert_eq!(printed(sh(SELF).without_terminal()).await.1, "group\n");
+}
+
+#[test]
+fn tool_on_request_has_no_terminal_where_the_engine_has_one() {
+    let test = std::env::current_exe().expect("this test");
+    let test = format!("'{}' --ignored --exact tool_of_a_process_with_a_terminal", test.display());
+    let script = ["--quiet", "--return", "--command", &test, "/dev/null"];
+    let on_terminal = std::process::Command::new("script").args(script).output().expect("a terminal");
+    let said = String::from_utf8_lossy(&on_terminal.stdout);
+    assert!(on_terminal.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[tokio::test]
+async fn program_is_found_on_the_path_that_it_gets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tool = folder.path().join("a-tool");
+    std::fs::copy("/bin/sh", &tool).expect("a copy");
+    let command = Command::tool("a-tool", "/").args(["-c", "echo $0"]).env("PATH", folder.path());
+    assert_eq!(printed(command).await.1, "a-tool\n");
 }
 
 #[tokio::test]

@@ -314,7 +314,7 @@ impl GitCommand {
             .base(self.git.variables(self.remote))
             .timeout(self.timeout)
             .grace(GRACE)
-            .in_own_session();
+            .without_terminal();
         let config = COMMON_OPTIONS.iter().map(OsString::from).chain(self.config);
         command.args = config.flat_map(|setting| [OsString::from("-c"), setting]).collect();
         command.args.extend(self.global);
