@@ -1,6 +1,6 @@
 //! The protocol's requests, by the SDK.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use forge_api::{ApiError, is_open_to_runs};
 use rmcp::{
@@ -32,7 +32,8 @@ struct Inner<B> {
     backend: B,
     /// Who asks; none when every request says it by itself.
     caller: Option<Caller>,
-    tools: Vec<Tool<B>>,
+    /// Made for the first who asks: an engine that nobody asks starts without their schemas.
+    tools: OnceLock<Vec<Tool<B>>>,
 }
 
 impl<B> Clone for Handler<B> {
@@ -44,7 +45,11 @@ impl<B> Clone for Handler<B> {
 impl<B: Backend> Handler<B> {
     /// Creates a handler for one caller, or for the caller that each request carries.
     pub(crate) fn new(backend: B, caller: Option<Caller>) -> Self {
-        Self { inner: Arc::new(Inner { backend, caller, tools: table() }) }
+        Self { inner: Arc::new(Inner { backend, caller, tools: OnceLock::new() }) }
+    }
+
+    fn tools(&self) -> &[Tool<B>] {
+        self.inner.tools.get_or_init(table)
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
@@ -99,12 +104,12 @@ impl<B: Backend> ServerHandler for Handler<B> {
             Caller::Person => true,
             Caller::Run(scope) => is_open_to_runs(scope, tool.operation),
         };
-        let tools = self.inner.tools.iter().filter(shown).map(Tool::listed).collect();
+        let tools = self.tools().iter().filter(shown).map(Tool::listed).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        self.inner.tools.iter().find(|tool| tool.name == name).map(Tool::listed)
+        self.tools().iter().find(|tool| tool.name == name).map(Tool::listed)
     }
 
     async fn call_tool(
@@ -113,7 +118,7 @@ impl<B: Backend> ServerHandler for Handler<B> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context)?;
-        let Some(tool) = self.inner.tools.iter().find(|tool| tool.name == request.name) else {
+        let Some(tool) = self.tools().iter().find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(format!("no tool `{}`", request.name), None));
         };
         let contract = Contract { backend: self.inner.backend.clone(), caller };
