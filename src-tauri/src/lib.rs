@@ -4,6 +4,7 @@
 //! as change batches ([`events`]), native notifications ([`notify`]) and a number in the tray ([`tray`]).
 //! Deliberately absent: any rule, any state of the product, any way for the page to reach a plugin.
 
+mod contract;
 mod counts;
 mod events;
 mod host;

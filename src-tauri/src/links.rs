@@ -1,11 +1,10 @@
 //! Showing one task: asked for by a notification, the tray, or a link `forge://task/{id}`.
 
-use forge_model::actor::Via;
-use serde::Deserialize as _;
-use serde_json::json;
+use forge_api::{Client as _, operations::TaskGet, ops::TaskPath};
 use tauri::{AppHandle, Manager as _, Runtime};
 
 use crate::{
+    contract::Contract,
     host::Host,
     open_task::{OpenTask, Pending},
     windows,
@@ -26,19 +25,12 @@ pub fn follow<R: Runtime>(app: &AppHandle<R>, arguments: &[String]) {
     let Some(id) = task_of(arguments) else { return };
     let (app, id) = (app.clone(), id.to_owned());
     tauri::async_runtime::spawn(async move {
-        let task = match app
-            .state::<Host>()
-            .api()
-            .await
-            .call(Via::Board, "task_get", json!({ "task_id": id }))
-            .await
-        {
-            Ok(task) => task,
-            Err(error) => return tracing::warn!(%error, "failed to follow a link to a task"),
-        };
-        match OpenTask::deserialize(task) {
-            Ok(task) => show_task(&app, task),
-            Err(error) => tracing::warn!(%error, "failed to read the task of a link"),
+        let host = app.state::<Host>();
+        match Contract(host.api().await).call(TaskGet, TaskPath { task_id: id.into() }).await {
+            Ok(task) => {
+                show_task(&app, OpenTask { project_id: task.project_id.clone(), number: task.number, about: None });
+            }
+            Err(error) => tracing::warn!(%error, "failed to follow a link to a task"),
         }
     });
 }
