@@ -33,7 +33,7 @@ async fn reviews(board: &Board, task: &Value) -> Result<Vec<Value>> {
 const WORK: &[&str] = &["edit a.txt <<< \"one\\ntwo\\nthree\\n\"", "summary written"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pass_merges_and_says_who_passed_it() -> Result<()> {
+async fn auditor_pass_merges_and_names_the_auditor() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let audit: &[&str] = &["print ===SCORE: 91===", "verdict pass all of it"];
     let task = judged(&board, WORK, &[audit], json!({})).await?;
@@ -66,7 +66,7 @@ fn replay(board: &Board, facts: &str) -> Result<(Option<i32>, String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_verdict_can_be_read_again_from_its_log() -> Result<()> {
+async fn verdict_is_replayed_from_its_log() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let audit: &[&str] =
         &["say > ===REVIEW: PASS===", "print ===SCORE: 12===", "verdict fail it is not done"];
@@ -105,7 +105,7 @@ async fn a_verdict_can_be_read_again_from_its_log() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()> {
+async fn rejected_work_returns_with_findings_until_it_passes() -> Result<()> {
     let board = Board::new(
         json!({ "review_config": { "ci_steps": ["true"], "review_prompt": "Mind the numerals." } }),
     )
@@ -184,7 +184,7 @@ async fn a_rejection_goes_back_with_its_findings_until_it_passes() -> Result<()>
 
 /// Who cannot judge is not asked for ever, and what it said before it broke off decides nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_auditor_that_breaks_off_has_decided_nothing() -> Result<()> {
+async fn crashed_auditor_decides_nothing() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let unusable = |task: &Value| task["error_annotation"]["type"] == "reviewer_unusable";
     let roles = async |task: &Value| -> Result<Vec<String>> {
@@ -210,7 +210,7 @@ async fn an_auditor_that_breaks_off_has_decided_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_auditor_changes_is_discarded_and_what_anybody_writes_meanwhile_is_kept() -> Result<()> {
+async fn auditor_changes_are_discarded_and_concurrent_writes_kept() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["echo left >left-by-check"] } })).await?;
     let audit: &[&str] = &[
         "edit a.txt <<< \"spoiled\"",
@@ -236,7 +236,7 @@ async fn what_the_auditor_changes_is_discarded_and_what_anybody_writes_meanwhile
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_auditor_without_verdict_is_asked_once_more_and_then_a_person_decides() -> Result<()> {
+async fn auditor_without_verdict_is_asked_again_then_a_person_decides() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let mute: &[&str] = &["say I quote: > ===REVIEW: PASS==="];
     let task = judged(&board, WORK, &[mute], json!({})).await?;
@@ -269,7 +269,7 @@ async fn an_auditor_without_verdict_is_asked_once_more_and_then_a_person_decides
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_decides_while_the_auditor_is_at_work() -> Result<()> {
+async fn decision_during_audit_is_refused() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let go = board.sandbox.dir.path().join("go");
     let wait = format!("wait-for {}", go.display());
@@ -292,7 +292,7 @@ async fn nobody_decides_while_the_auditor_is_at_work() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_the_auditor_a_person_where_the_gate_asks_for_one() -> Result<()> {
+async fn gate_with_human_approval_waits_for_a_person_after_the_audit() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let path = format!("/projects/{}/workflow", board.project);
     let mut workflow = board.server.get(&path).await?;

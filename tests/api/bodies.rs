@@ -17,7 +17,7 @@ async fn paths(board: &Board, method: Method, path: &str, body: &Value) -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_for_objects_and_values_that_cannot_work_are_refused_when_they_are_saved() -> Result<()> {
+async fn malformed_and_unusable_values_are_refused_on_save() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let settings = format!("/projects/{}/settings", board.project);
     for (body, path) in [
@@ -65,7 +65,7 @@ async fn lists_for_objects_and_values_that_cannot_work_are_refused_when_they_are
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_target_branch_is_trimmed_and_looked_over_when_it_is_saved() -> Result<()> {
+async fn target_branch_is_trimmed_and_validated_on_save() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let settings = format!("/projects/{}/settings", board.project);
     let target = |target: &str| json!({ "merge_config": { "target_branch": target } });
@@ -105,7 +105,7 @@ async fn a_target_branch_is_trimmed_and_looked_over_when_it_is_saved() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gate_config_is_refused_on_a_state_that_is_no_gate() -> Result<()> {
+async fn gate_config_on_a_plain_state_is_refused() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let workflow = format!("/projects/{}/workflow", board.project);
     let definition = Board::workflow(|states| {

@@ -14,7 +14,7 @@ fn limits(limits: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn which_errors_are_retried() -> Result<()> {
+async fn transient_run_errors_are_retried_and_others_are_not() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let agent = async |name: &str, more: Value| -> Result<String> {
         let config = json!({ "command": program("forge")?, "args": ["scripted-agent", "--prompt-file", "{prompt_file}"] });
@@ -54,7 +54,7 @@ async fn which_errors_are_retried() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reviews_are_as_many_as_retries_and_one() -> Result<()> {
+async fn failing_review_runs_once_more_than_its_retry_limit() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["false"] } })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 4 })).await?;
     let mut tasks = Vec::new();
@@ -81,7 +81,7 @@ async fn reviews_are_as_many_as_retries_and_one() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conflict_fix_is_tried_as_often_as_it_may() -> Result<()> {
+async fn merge_conflict_is_fixed_up_to_its_limit() -> Result<()> {
     let board = Board::new(json!({})).await?;
     // Whatever the agent does, main has done something else meanwhile.
     let repo = board.sandbox.repo.path().display().to_string();
@@ -105,7 +105,7 @@ async fn a_conflict_fix_is_tried_as_often_as_it_may() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn merge_fixes_are_refilled_when_a_person_clears_the_failed_merge() -> Result<()> {
+async fn merge_fix_budget_is_reset_when_a_person_clears_the_failed_merge() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = board.sandbox.repo.path().display().to_string();
     for way in ["move", "reset_budget"] {
@@ -135,7 +135,7 @@ async fn merge_fixes_are_refilled_when_a_person_clears_the_failed_merge() -> Res
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_commit_costs_an_execution() -> Result<()> {
+async fn refused_commit_spends_an_execution() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.forbid_to_commit("no.txt")?;
     for limit in [0_usize, 1] {
@@ -150,7 +150,7 @@ async fn a_refused_commit_costs_an_execution() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counting_begins_anew_at_a_boundary() -> Result<()> {
+async fn retry_count_is_reset_by_a_person_and_by_a_pass() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["test -e good"] } })).await?;
     let used = |task: &Value| task["budgets"]["review"]["used"].as_u64();
     let exhausted = async || -> Result<Value> {
@@ -193,7 +193,7 @@ async fn counting_begins_anew_at_a_boundary() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn forge_s_own_end_spends_nothing() -> Result<()> {
+async fn engine_restart_spends_no_retry() -> Result<()> {
     let mut board = Board::new(json!({})).await?;
     let task = board.task(&["hang"], limits(&json!({ "execution": 0 }))).await?;
     board.claim(&task).await?;

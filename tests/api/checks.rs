@@ -42,7 +42,7 @@ async fn awaiting(board: &Board, task: &Value, attempt: u32) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pass_on_the_same_files_counts_again_where_that_is_wanted() -> Result<()> {
+async fn pass_on_identical_files_is_reused_only_when_enabled() -> Result<()> {
     for reuse in [true, false] {
         let settings = json!({ "auto_approve": false });
         let board = Board::new(settings).await?;
@@ -79,7 +79,7 @@ async fn a_pass_on_the_same_files_counts_again_where_that_is_wanted() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_failed_or_changed_files_is_run_again() -> Result<()> {
+async fn check_that_failed_or_changed_files_runs_again() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let dir = board.sandbox.dir.path();
     let (flaky, changing) = (dir.join("flaky"), dir.join("changing"));
@@ -109,7 +109,7 @@ async fn what_failed_or_changed_files_is_run_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_check_may_change_is_merged_with_the_rest() -> Result<()> {
+async fn allowed_changes_of_a_check_are_merged() -> Result<()> {
     // It knows what it is run for.
     let format = "test \"$FORGE_TASK_TITLE\" = 'Do it' && echo formatted >>a";
     let checks = json!({ "ci_steps": [format], "allow_changes": true, "reuse_passes": true });
@@ -128,7 +128,7 @@ async fn what_a_check_may_change_is_merged_with_the_rest() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn passes_do_not_count_once_a_check_has_changed_files() -> Result<()> {
+async fn pass_before_another_check_changed_files_is_not_reused() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let seen = board.sandbox.dir.path().join("seen");
     let checks = |steps: &[&str]| json!({ "ci_steps": steps, "allow_changes": true, "reuse_passes": true });
@@ -143,7 +143,7 @@ async fn passes_do_not_count_once_a_check_has_changed_files() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn passes_beside_what_is_in_no_commit_do_not_count() -> Result<()> {
+async fn pass_beside_uncommitted_files_is_not_reused() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let dir = board.sandbox.dir.path();
     let (seen, go) = (dir.join("seen"), dir.join("go"));
@@ -166,7 +166,7 @@ async fn passes_beside_what_is_in_no_commit_do_not_count() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_that_ends_well_too_late_has_failed() -> Result<()> {
+async fn check_that_exits_zero_after_its_timeout_fails() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let checks = json!({ "ci_steps": ["trap 'exit 0' TERM; sleep 600 & wait"], "ci_timeout_seconds": 1 });
     let budget = json!({ "retry_budgets": { "review": 0 } });
@@ -185,7 +185,7 @@ async fn a_check_that_ends_well_too_late_has_failed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_are_stopped_and_run_again_on_demand() -> Result<()> {
+async fn stopped_checks_run_again_on_retry() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let go = board.sandbox.dir.path().join("go");
     let check = format!("sleep 600 & {}; kill $!", until_exists(&go));
@@ -222,7 +222,7 @@ async fn checks_are_stopped_and_run_again_on_demand() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_auditor_is_stopped_with_its_review() -> Result<()> {
+async fn cancelled_review_stops_its_auditor() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let dir = board.sandbox.dir.path();
     let (began, go) = (dir.join("began"), dir.join("go"));
@@ -254,7 +254,7 @@ async fn an_auditor_is_stopped_with_its_review() -> Result<()> {
 
 /// As an older Forge may have left it: the API refuses to save such a thing.
 #[tokio::test(flavor = "multi_thread")]
-async fn broken_checks_in_the_store_let_nothing_pass() -> Result<()> {
+async fn invalid_stored_checks_block_the_task() -> Result<()> {
     for broken in [json!({ "ci_steps": "npm test" }), json!({ "ci_steps": ["  "] }), json!({ "steps": [] })] {
         let mut board = Board::new(json!({})).await?;
         let task = board.task(EDIT, json!({})).await?;
@@ -294,7 +294,7 @@ async fn broken_checks_in_the_store_let_nothing_pass() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_blank_check_of_a_task_lets_nothing_pass() -> Result<()> {
+async fn blank_stored_check_of_a_task_blocks_it() -> Result<()> {
     let mut board = Board::new(json!({})).await?;
     let task = board.task(EDIT, json!({ "review_config": { "ci_steps": ["true"] } })).await?;
     board.server.terminate().await?;

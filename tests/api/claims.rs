@@ -101,7 +101,7 @@ async fn claim_by_another_agent_is_a_role_conflict_and_changes_nothing() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn claim_by_a_person_takes_a_task_over_and_says_so() -> Result<()> {
+async fn claim_by_a_person_takes_the_task_over_and_is_recorded() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let task = board.make(&script(&[]), json!({})).await?.id;
     let claimed = claim(&board, &task, "user").await?;

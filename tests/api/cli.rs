@@ -71,7 +71,7 @@ fn from_nothing_to_done(sandbox: &Sandbox) -> Result<()> {
 }
 
 #[test]
-fn without_a_running_engine() -> Result<()> {
+fn commands_without_a_running_engine_bring_a_task_to_done() -> Result<()> {
     let sandbox = Sandbox::new()?;
     from_nothing_to_done(&sandbox)?;
     assert!(!sandbox.data_dir().join("token").exists(), "nothing was served");
@@ -79,7 +79,7 @@ fn without_a_running_engine() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_running_engine() -> Result<()> {
+async fn commands_with_a_running_engine_bring_a_task_to_done() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     from_nothing_to_done(&sandbox)?;
@@ -93,7 +93,7 @@ async fn with_a_running_engine() -> Result<()> {
 
 /// The one engine and the other say the same of a field that stands in the address and was not given.
 #[test]
-fn a_field_of_the_address_that_is_missing_is_named() -> Result<()> {
+fn missing_path_field_is_named() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let each = [
         ("task_get", "{}", "task_id"),
@@ -122,7 +122,7 @@ fn a_field_of_the_address_that_is_missing_is_named() -> Result<()> {
 
 /// A command that starts an agent leaves it to the engine that runs, and does not wait.
 #[tokio::test(flavor = "multi_thread")]
-async fn work_goes_on_in_the_engine_that_runs() -> Result<()> {
+async fn claim_with_a_running_engine_leaves_the_agent_to_it() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -139,7 +139,7 @@ async fn work_goes_on_in_the_engine_that_runs() -> Result<()> {
 
 /// What else was cut short is paid for once more by an engine that stays, not by each command that ends at once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_of_its_own_works_on_its_task_alone() -> Result<()> {
+async fn claim_without_a_running_engine_works_on_its_task_alone() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
@@ -182,7 +182,7 @@ async fn a_command_of_its_own_works_on_its_task_alone() -> Result<()> {
 
 /// Nothing is begun where it could not be served.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_port_that_is_taken_is_told_before_work_begins() -> Result<()> {
+async fn taken_port_is_reported_before_work_begins() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -208,7 +208,7 @@ fn check(ended: &Ended, code: i32, says: &str) {
 }
 
 #[test]
-fn exit_codes_say_what_went_wrong() -> Result<()> {
+fn failed_command_exits_with_the_code_of_its_error() -> Result<()> {
     let sandbox = Sandbox::new()?;
     check(&sandbox.run(&["frobnicate"])?, 2, "usage");
     check(&sandbox.run(&["task", "start", "1", "--wait", "--no-wait"])?, 2, "usage");
@@ -242,7 +242,7 @@ fn exit_codes_say_what_went_wrong() -> Result<()> {
 }
 
 #[test]
-fn folder_whose_path_is_not_utf8_is_refused_by_name() -> Result<()> {
+fn folder_with_non_utf8_path_is_refused_by_name() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let odd = sandbox.dir.path().join(OsStr::from_bytes(b"caf\xe9"));
     forge_testkit::Repository::create(&odd, &[("a", "a")])?;
@@ -262,7 +262,7 @@ fn folder_whose_path_is_not_utf8_is_refused_by_name() -> Result<()> {
 }
 
 #[test]
-fn bare_repository_is_a_project_like_others() -> Result<()> {
+fn bare_repository_works_as_a_project() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let bare = sandbox.dir.path().join("bare.git");
     let bare = bare.to_str().context("no text")?;
@@ -282,7 +282,7 @@ impl Ended {
 }
 
 #[test]
-fn where_there_are_several_one_must_be_named() -> Result<()> {
+fn command_with_several_projects_requires_a_name() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let other = forge_testkit::Repository::create(&sandbox.dir.path().join("other"), &[("a", "a")])?;
     for path in [sandbox.repo.path(), other.path()] {
@@ -298,7 +298,7 @@ fn where_there_are_several_one_must_be_named() -> Result<()> {
 }
 
 #[test]
-fn the_environment_says_where_worktrees_are() -> Result<()> {
+fn worktree_root_from_environment_is_used() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let root = sandbox.dir.path().join("trees");
     let repo = sandbox.repo.path().to_str().context("no text")?.to_owned();
@@ -317,7 +317,7 @@ fn the_environment_says_where_worktrees_are() -> Result<()> {
 }
 
 #[test]
-fn every_story_of_the_demo_ends_as_it_should() -> Result<()> {
+fn every_demo_story_ends_as_expected() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let data_dir = sandbox.data_dir();
     let told = sandbox.run(&["demo", "--data-dir", data_dir.to_str().context("no text")?])?;
@@ -360,7 +360,7 @@ fn fed(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<Ended> {
 }
 
 #[test]
-fn elections_and_costs_are_decided_again() -> Result<()> {
+fn elections_and_costs_are_replayed_from_facts() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let examples = std::fs::read_to_string(EXAMPLES)?;
     for (kind, key) in

@@ -114,7 +114,7 @@ async fn last_run(board: &Board, task: &TaskId) -> Result<Execution> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejection_tells_the_agent_what_was_said_on_lines() -> Result<()> {
+async fn rejection_passes_line_comments_to_the_agent() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = waiting(&board).await?;
     let draft = comment(&board, &task, on("a.txt", Some(2), None, "say zwei")).await?;
@@ -155,7 +155,7 @@ async fn a_rejection_tells_the_agent_what_was_said_on_lines() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_that_are_not_there_are_refused() -> Result<()> {
+async fn comment_on_missing_lines_is_refused() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = waiting(&board).await?;
     let old = NewComment { side: DiffSide::Old, ..on("a.txt", Some(1), None, "x") };
@@ -198,7 +198,7 @@ async fn lines_that_are_not_there_are_refused() -> Result<()> {
 
 /// A draft that is settled and taken up again is still nobody's news; what is gone is told by its words.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_stays_one_and_lines_that_went_are_told_by_what_they_said() -> Result<()> {
+async fn reopened_draft_stays_private_and_removed_lines_are_quoted() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     board.sandbox.repo.write("old.txt", "first\nsecond line of old\nthird\n")?;
     board.sandbox.repo.commit("what was there")?;

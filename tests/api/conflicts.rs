@@ -27,7 +27,7 @@ async fn began(board: &Board, description: &str, merge_fix: u32) -> Result<Value
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_three_sides_are_shown_and_the_agent_is_told() -> Result<()> {
+async fn conflict_shows_three_sides_and_reaches_the_agent() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = &board.sandbox.repo;
     repo.write("c", "one\ntwo\nthree\n")?;
@@ -98,7 +98,7 @@ async fn the_three_sides_are_shown_and_the_agent_is_told() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn markers_that_are_left_go_back_before_anybody_looks() -> Result<()> {
+async fn leftover_conflict_markers_return_to_the_agent_before_review() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let merge = "run git merge -q main; git add -A && git commit -qm half";
     let told = conflicting(&board, "c", &[], "verdict pass")
@@ -115,7 +115,7 @@ async fn markers_that_are_left_go_back_before_anybody_looks() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_spent_budget_leaves_it_to_a_person() -> Result<()> {
+async fn conflict_with_spent_budget_waits_for_a_person() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let told = conflicting(&board, "c", &[], "verdict pass");
     let task = began(&board, &told, 0).await?;
@@ -156,7 +156,7 @@ async fn a_spent_budget_leaves_it_to_a_person() -> Result<()> {
 
 /// What each closed task delivered, and how that is told apart.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_delivered() -> Result<()> {
+async fn closed_task_reports_its_delivery() -> Result<()> {
     let checks = json!({ "ci_steps": ["echo fine"] });
     let board = Board::new(json!({ "review_config": checks })).await?;
     let delivery =

@@ -114,7 +114,7 @@ async fn line_of(board: &Board, model: &str) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_ledger_is_what_a_hand_would_write() -> Result<()> {
+async fn ledger_matches_a_handwritten_one() -> Result<()> {
     let board = Board::new(json!({})).await?;
     costing(&board, "one", "usage m 100 20 1000").await?;
     // A run that crashes and the one that follows by itself are one sample and two lines.
@@ -226,7 +226,7 @@ async fn the_ledger_is_what_a_hand_would_write() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_out_of_the_ordinary_is_told_once_and_stays_as_it_was_found() -> Result<()> {
+async fn anomaly_is_reported_once_and_kept_unchanged() -> Result<()> {
     let board = watching(json!({ "ratio": 1.5 })).await?;
     for (name, cost) in [("one", 100), ("two", 140), ("three", 180)] {
         costing(&board, name, &format!("usage m 1 1 {cost}")).await?;
@@ -283,7 +283,7 @@ async fn what_is_out_of_the_ordinary_is_told_once_and_stays_as_it_was_found() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_fails_for_good_is_a_sample_and_what_was_stopped_is_none() -> Result<()> {
+async fn failed_run_is_a_cost_sample_and_stopped_run_is_not() -> Result<()> {
     let board = watching(json!({})).await?;
     costing(&board, "one", "usage m 1 1 100").await?;
     let new = json!({ "description": block("", &["usage m 1 1 90", "fail 3"]) });
@@ -312,7 +312,7 @@ async fn a_run_that_fails_for_good_is_a_sample_and_what_was_stopped_is_none() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn switched_off_nothing_is_said() -> Result<()> {
+async fn disabled_cost_watch_reports_nothing() -> Result<()> {
     let board = watching(json!({ "enabled": false })).await?;
     for (name, cost) in [("one", 1), ("two", 1_000_000)] {
         costing(&board, name, &format!("usage m 1 1 {cost}")).await?;
@@ -331,7 +331,7 @@ async fn switched_off_nothing_is_said() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_is_estimated_by_what_its_models_cost() -> Result<()> {
+async fn race_is_estimated_from_the_costs_of_its_models() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for (name, cost) in [("one", 100), ("two", 301)] {
         costing(&board, name, &format!("usage m 1 1 {cost}")).await?;
@@ -371,7 +371,7 @@ async fn a_race_is_estimated_by_what_its_models_cost() -> Result<()> {
 
 /// What is found is committed with the run's end; its export follows, also after a kill between the two.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_loses_no_anomaly_and_tells_none_twice() -> Result<()> {
+async fn anomaly_after_kill_is_reported_exactly_once() -> Result<()> {
     for point in ["execution.finished#2", "anomalies.exporting#1"] {
         let sandbox = Sandbox::new()?;
         let serve = |env: Vec<(String, String)>| {

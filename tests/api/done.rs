@@ -133,7 +133,7 @@ async fn person_sending_work_to_the_merge_merges_all_of_it() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refused_commit_blocks_with_the_words_of_git() -> Result<()> {
+async fn refused_commit_blocks_with_the_message_of_git() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.forbid_to_commit("forbidden")?;
     let task = by_hand(&board).await?;
@@ -199,7 +199,7 @@ async fn moved_repository_never_ends_in_done() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn project_without_its_repository_says_so_and_can_be_removed() -> Result<()> {
+async fn project_without_its_repository_reports_it_and_can_be_removed() -> Result<()> {
     let (board, _) = awaiting(json!({})).await?;
     let task = board.task(&["edit more <<< \"more\""], json!({})).await?;
     let path = board.sandbox.repo.path().to_owned();
@@ -278,7 +278,7 @@ async fn merging_the_reviewed_commit_keeps_later_work_on_the_branch() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_checks_make_are_no_changed_work() -> Result<()> {
+async fn files_created_by_checks_do_not_count_as_changed_work() -> Result<()> {
     let (board, task) = awaiting(json!({ "review_config": { "ci_steps": ["echo x > report"] } })).await?;
     assert!(tree(&board, &task).await?.join("report").exists());
     approve(&board, &task).await?;
@@ -288,7 +288,7 @@ async fn files_that_checks_make_are_no_changed_work() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn task_closed_by_hand_says_what_stays_behind() -> Result<()> {
+async fn task_closed_by_hand_reports_unmerged_work() -> Result<()> {
     let (board, task) = awaiting(json!({})).await?;
     let answer = board.act(&task, "transition", json!({ "to": "done" })).await?;
     let said = format!("closed without merging; 1 commit stays on {}", branch(&task));
@@ -367,7 +367,7 @@ async fn squash_merged_task_reopens_from_the_target() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_to_merge_is_said_only_when_no_work_was_started() -> Result<()> {
+async fn nothing_to_merge_is_reported_only_without_started_work() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let task = board.task(&["say hello"], json!({})).await?;
     board.move_to(&task, "merging").await?;
@@ -403,7 +403,7 @@ async fn empty_review_with_later_work_blocks_instead_of_merging_nothing() -> Res
 
 /// A merge that was begun for earlier work says nothing about later work, also when that earlier work landed by hand.
 #[tokio::test(flavor = "multi_thread")]
-async fn later_work_is_merged_after_a_person_merged_what_waited() -> Result<()> {
+async fn later_work_is_merged_after_a_person_merged_the_earlier_work() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = &board.sandbox.repo;
     repo.write("work", "in the way\n")?;
@@ -456,7 +456,7 @@ async fn work_without_its_worktree_is_checked_before_it_is_merged() -> Result<()
 
 /// Nobody asks for the leftover to be merged, so what the user's hook says of it holds up nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn leftover_that_a_hook_refuses_is_kept_as_a_backup_and_the_reviewed_commit_is_merged() -> Result<()> {
+async fn leftover_refused_by_a_hook_is_backed_up_and_the_reviewed_commit_merged() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     board.forbid_to_commit("forbidden")?;
     let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
@@ -477,7 +477,7 @@ async fn leftover_that_a_hook_refuses_is_kept_as_a_backup_and_the_reviewed_commi
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn missing_content_of_the_reviewed_commit_is_told_as_missing_work() -> Result<()> {
+async fn missing_content_of_the_reviewed_commit_is_reported_as_missing_work() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let repo = &board.sandbox.repo;
     let lines = |first: &str| format!("{first}\n{}", "between\n".repeat(20));
@@ -512,7 +512,7 @@ async fn missing_content_of_the_reviewed_commit_is_told_as_missing_work() -> Res
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn moving_changed_work_from_its_review_to_the_merge_is_refused_as_its_approval_is() -> Result<()> {
+async fn move_of_changed_work_to_the_merge_is_refused_like_its_approval() -> Result<()> {
     let (board, task) = awaiting(json!({})).await?;
     let (reviewed, tip) = changed_after_review(&board, &task).await?;
     let (status, refusal) = board.refused(&task, "transition", json!({ "to": "merging" })).await?;
@@ -524,7 +524,7 @@ async fn moving_changed_work_from_its_review_to_the_merge_is_refused_as_its_appr
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn squash_merged_task_moved_to_its_review_at_once_starts_from_the_target() -> Result<()> {
+async fn squash_merged_task_moved_straight_to_review_starts_from_the_target() -> Result<()> {
     for in_place in [false, true] {
         let board = squashing(in_place).await?;
         let task = board.task(&["edit c <<< \"one\\n\""], json!({})).await?;
@@ -548,7 +548,7 @@ async fn squash_merged_task_moved_to_its_review_at_once_starts_from_the_target()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failing_signer_is_told_as_such_with_its_remedy() -> Result<()> {
+async fn failing_signer_is_reported_with_its_remedy() -> Result<()> {
     for by_person in [false, true] {
         let board = Board::new(json!({})).await?;
         let repo = &board.sandbox.repo;

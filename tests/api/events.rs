@@ -81,7 +81,7 @@ impl Stream {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_get_all_or_the_rest_or_what_is_new() -> Result<()> {
+async fn reader_gets_all_remaining_or_new_events() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -110,7 +110,7 @@ async fn readers_get_all_or_the_rest_or_what_is_new() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_that_was_never_given_is_told_to_read_again() -> Result<()> {
+async fn unknown_event_number_is_answered_with_resync() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -126,7 +126,7 @@ async fn a_number_that_was_never_given_is_told_to_read_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logs_that_grow_are_told_without_a_number() -> Result<()> {
+async fn log_growth_is_announced_without_a_number() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
@@ -148,7 +148,7 @@ async fn logs_that_grow_are_told_without_a_number() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_that_is_no_longer_kept_is_told_to_read_again() -> Result<()> {
+async fn expired_event_number_is_answered_with_resync() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -176,7 +176,7 @@ async fn a_number_that_is_no_longer_kept_is_told_to_read_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_that_nobody_ends_are_refused_before_they_slow_all_others() -> Result<()> {
+async fn event_stream_beyond_the_limit_is_refused() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let mut open = Vec::new();

@@ -56,7 +56,7 @@ impl Told {
 }
 
 #[test]
-fn every_kind_of_failure_has_a_code_a_message_and_a_hint() -> Result<()> {
+fn failure_of_each_kind_has_a_code_a_message_and_a_hint() -> Result<()> {
     let mut told = Told { sandbox: Sandbox::new()?, text: String::new() };
     command_lines(&mut told)?;
     refusals(&mut told)?;

@@ -120,7 +120,7 @@ impl Fixing {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fix_is_drafted_applied_and_verified() -> Result<()> {
+async fn failed_check_gets_a_fix_drafted_applied_and_verified() -> Result<()> {
     let fixing = Fixing::new(&format!("Here:\n\n```diff\n{FIX}```\n"), json!({})).await?;
     fixing.board.claim(&fixing.task).await?;
     fixing.blocked().await?;
@@ -186,7 +186,7 @@ async fn a_fix_is_drafted_applied_and_verified() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_bounce_waits_for_no_draft_and_other_work_on_the_file_overtakes_it() -> Result<()> {
+async fn retry_does_not_wait_for_a_draft_and_supersedes_it() -> Result<()> {
     let more = json!({
         "task_state_config": { "retry_budgets": { "review": 1 } },
         "description": forge_testkit::script(&["append total.txt <<< \"one\\nbad\\nthree\\n\""]),
@@ -238,7 +238,7 @@ async fn fix_verified_after_the_review_is_reviewed_again_before_it_is_merged() -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_help_is_rolled_back_by_itself() -> Result<()> {
+async fn fix_that_does_not_help_is_rolled_back_automatically() -> Result<()> {
     let fixing = Fixing::new(&FIX.replace("+good", "+worse"), json!({})).await?;
     fixing.board.claim(&fixing.task).await?;
     fixing.blocked().await?;
@@ -258,7 +258,7 @@ async fn what_does_not_help_is_rolled_back_by_itself() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_moved_on_is_left_alone() -> Result<()> {
+async fn file_changed_since_the_draft_is_not_overwritten() -> Result<()> {
     let fixing = Fixing::new(FIX, json!({})).await?;
     fixing.board.claim(&fixing.task).await?;
     fixing.blocked().await?;
@@ -293,7 +293,7 @@ async fn a_file_that_moved_on_is_left_alone() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fix_of_an_older_file_is_superseded() -> Result<()> {
+async fn fix_of_an_older_file_version_is_superseded() -> Result<()> {
     let fixing = Fixing::new(FIX, json!({})).await?;
     fixing.board.claim(&fixing.task).await?;
     fixing.blocked().await?;
@@ -312,7 +312,7 @@ async fn a_fix_of_an_older_file_is_superseded() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fix_of_a_file_that_somebody_changed_is_listed_as_superseded() -> Result<()> {
+async fn fix_of_a_changed_file_is_listed_as_superseded() -> Result<()> {
     let fixing = Fixing::new(FIX, json!({})).await?;
     fixing.board.claim(&fixing.task).await?;
     fixing.blocked().await?;
@@ -325,7 +325,7 @@ async fn fix_of_a_file_that_somebody_changed_is_listed_as_superseded() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_small_patch_of_the_file_is_never_proposed() -> Result<()> {
+async fn answer_that_is_no_small_patch_of_the_file_is_not_proposed() -> Result<()> {
     let outside = FIX.replace("a/total.txt", "a/../total.txt").replace("b/total.txt", "b/../total.txt");
     let other = FIX.replace("total.txt", "README.md");
     let two = format!("{FIX}{other}");
@@ -354,7 +354,7 @@ async fn what_is_no_small_patch_of_the_file_is_never_proposed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_drafted_where_no_one_file_is_named() -> Result<()> {
+async fn failure_that_names_no_single_file_drafts_no_fix() -> Result<()> {
     let two = "echo 'total.txt:1: no'; echo 'README.md:1: no'; exit 1";
     for (check, auto_fix) in [
         ("exit 1", json!({})),
@@ -374,7 +374,7 @@ async fn nothing_is_drafted_where_no_one_file_is_named() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_may_take_the_place_of_the_retry() -> Result<()> {
+async fn fix_in_place_of_a_retry_is_applied_automatically() -> Result<()> {
     let fixing = Fixing::new(FIX, json!({ "applyWithoutReview": true })).await?;
     fixing.board.claim(&fixing.task).await?;
     let done = fixing.board.server.until(&fixing.task, is("done")).await?;
@@ -401,7 +401,7 @@ async fn a_draft_may_take_the_place_of_the_retry() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_does_not_help_there_is_taken_back_and_the_work_bounces() -> Result<()> {
+async fn useless_fix_in_place_of_a_retry_is_rolled_back_and_work_returns() -> Result<()> {
     let fixing = Fixing::new(&FIX.replace("+good", "+worse"), json!({ "applyWithoutReview": true })).await?;
     fixing.board.claim(&fixing.task).await?;
     let blocked = fixing.blocked().await?;
@@ -414,7 +414,7 @@ async fn one_that_does_not_help_there_is_taken_back_and_the_work_bounces() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tasks_that_share_a_fix_are_told_apart() -> Result<()> {
+async fn fix_shared_by_two_tasks_is_decided_per_task() -> Result<()> {
     let fixing = Fixing::new(FIX, json!({})).await?;
     let once = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
     let twin = fixing.board.task(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""], once).await?;
@@ -436,7 +436,7 @@ async fn tasks_that_share_a_fix_are_told_apart() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_fix_stays_so_and_one_at_work_keeps_hands_off() -> Result<()> {
+async fn rejected_fix_can_be_neither_applied_nor_rolled_back() -> Result<()> {
     let fixing = Fixing::new(FIX, json!({})).await?;
     fixing.board.claim(&fixing.task).await?;
     fixing.blocked().await?;
@@ -450,7 +450,7 @@ async fn a_rejected_fix_stays_so_and_one_at_work_keeps_hands_off() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_drafted_with_forges_own_files_that_nobody_trusted() -> Result<()> {
+async fn untrusted_forge_files_draft_no_fix() -> Result<()> {
     let own = "cd \"$FORGE_REPO_PATH\" && echo '{ \"innerLoop\": {} }' > .forge.json && git add .forge.json && \
                git -c user.name=a -c user.email=a@example.org commit -qm own > /dev/null";
     let check =

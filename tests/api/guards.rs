@@ -112,7 +112,7 @@ async fn asks_people(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dependency_gate() -> Result<()> {
+async fn dependency_gate_refuses_until_dependencies_are_done() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let first = board.task(&[], json!({})).await?;
     let task = by_hand(&board).await?;
@@ -124,7 +124,7 @@ async fn dependency_gate() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn require_clean_worktree() -> Result<()> {
+async fn require_clean_worktree_refuses_until_worktree_is_clean() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = by_hand(&board).await?;
     let mend = async || {
@@ -137,7 +137,7 @@ async fn require_clean_worktree() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn require_no_conflict_markers() -> Result<()> {
+async fn require_no_conflict_markers_refuses_until_markers_are_gone() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = by_hand(&board).await?;
     let file = tree(&task).join("m");
@@ -147,7 +147,7 @@ async fn require_no_conflict_markers() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn require_plan_complete() -> Result<()> {
+async fn require_plan_complete_refuses_until_the_plan_is_complete() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = by_hand(&board).await?;
     let mend = async || put_plan(&board, &task, "1. Do it.").await;
@@ -164,7 +164,7 @@ async fn put_plan(board: &Board, task: &Value, plan: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn subtask_sequence_complete() -> Result<()> {
+async fn subtask_sequence_complete_refuses_until_subtasks_are_done() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = by_hand(&board).await?;
     let new = json!({ "title": "Part", "parent_id": task["id"], "execution_mode": "ordered_turn" });

@@ -127,7 +127,7 @@ fn play(chapter: &Path) -> Result<()> {
 }
 
 #[test]
-fn every_chapter_says_what_happens() -> Result<()> {
+fn commands_of_each_chapter_print_the_documented_output() -> Result<()> {
     let (mut played, mut wrong) = (0, Vec::new());
     for chapter in chapters()? {
         played += commands(&fs::read_to_string(&chapter)?).len();
@@ -139,7 +139,7 @@ fn every_chapter_says_what_happens() -> Result<()> {
 }
 
 #[test]
-fn what_the_guide_points_at_is_there() -> Result<()> {
+fn links_of_the_guide_lead_to_existing_targets() -> Result<()> {
     let readme = Path::new(GUIDE).join("../../README.md");
     let index = fs::read_to_string(Path::new(GUIDE).join("README.md"))?;
     for file in chapters()?.iter().chain([&readme]) {
@@ -157,7 +157,7 @@ fn what_the_guide_points_at_is_there() -> Result<()> {
 }
 
 #[test]
-fn dots_stand_for_what_differs() {
+fn dots_in_documented_output_match_any_text() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     for (shown, said, fit) in [
         ("a\n...\nz", "a\nb\nc\nz", true),

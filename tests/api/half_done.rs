@@ -41,7 +41,7 @@ async fn causes(board: &Board, task: &Value) -> Result<Vec<String>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agents_git_knows_who_commits() -> Result<()> {
+async fn agent_commit_without_git_identity_uses_the_configured_author() -> Result<()> {
     let who = ["show", "-s", "--format=%an <%ae>, %cn <%ce>", "main"];
     let lines = ["edit a <<< \"x\\n\"", "run git add -A && git commit -qm own"];
     let author = json!({ "author": { "name": "Bot", "email": "bot@example.invalid" } });
@@ -70,7 +70,7 @@ async fn an_agents_git_knows_who_commits() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rebase_that_only_waits_to_be_continued_is_continued() -> Result<()> {
+async fn resolved_rebase_left_open_is_continued() -> Result<()> {
     // Whatever stopped it: the conflict is resolved, the rest is Forge's to do.
     let board = Board::new(json!({})).await?;
     let task =
@@ -84,7 +84,7 @@ async fn a_rebase_that_only_waits_to_be_continued_is_continued() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conflict_that_is_left_goes_back_to_the_agent() -> Result<()> {
+async fn unresolved_conflict_returns_to_the_agent() -> Result<()> {
     for (name, begin, end) in [
         (
             "rebase",
@@ -117,7 +117,7 @@ async fn a_conflict_that_is_left_goes_back_to_the_agent() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commits_beside_the_branch_are_taken_or_told() -> Result<()> {
+async fn commits_outside_the_branch_are_adopted_or_reported() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for (name, away) in [("detached", "git checkout -q --detach"), ("other", "git checkout -q -b other")] {
         let line = format!("run {away}; echo x >{name}; git add -A; git commit -qm {name}");
@@ -167,7 +167,7 @@ async fn commits_beside_the_branch_are_taken_or_told() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_only_looked_around_comes_back() -> Result<()> {
+async fn uncommitted_work_on_an_earlier_commit_lands_on_the_branch() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let lines = script(&[
         "edit one <<< \"1\\n\"",

@@ -44,7 +44,7 @@ fn all(sandbox: &Sandbox) -> Result<Vec<(Vec<String>, String)>> {
 }
 
 #[test]
-fn every_command_explains_itself() -> Result<()> {
+fn help_of_each_command_matches_the_snapshot() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let all = all(&sandbox)?;
     assert!(all.len() > 20, "{}", all.len());
@@ -60,7 +60,7 @@ fn every_command_explains_itself() -> Result<()> {
 }
 
 #[test]
-fn shells_complete_and_manuals_explain_every_command() -> Result<()> {
+fn completions_and_manuals_cover_every_command() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let all = all(&sandbox)?;
     for (shell, begins) in [
@@ -100,7 +100,7 @@ fn shells_complete_and_manuals_explain_every_command() -> Result<()> {
 }
 
 #[test]
-fn any_operation_can_be_asked_for() -> Result<()> {
+fn every_operation_can_be_called_by_name() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let list = sandbox.run(&["api"])?;
     let removal = list.stdout.lines().find(|line| line.starts_with("task_dependency_remove "));

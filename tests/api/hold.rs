@@ -36,7 +36,7 @@ async fn nobody_waits_for_it(board: &Board) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_claimed_on_hold_starts_when_it_is_released() -> Result<()> {
+async fn task_claimed_on_hold_starts_after_release() -> Result<()> {
     let mut board = Board::new(json!({})).await?;
     let task = board.task(&[EDIT], json!({})).await?;
     hold(&board, &task).await?;
@@ -55,7 +55,7 @@ async fn what_is_claimed_on_hold_starts_when_it_is_released() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_running_agent_goes_on_and_no_check_follows() -> Result<()> {
+async fn hold_during_a_run_lets_it_finish_and_starts_no_check() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["true"] } })).await?;
     let go = board.sandbox.dir.path().join("go");
     let task = board.task(&[EDIT, &format!("wait-for {}", go.display())], json!({})).await?;
@@ -76,7 +76,7 @@ async fn a_running_agent_goes_on_and_no_check_follows() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_crashes_on_hold_is_not_started_again() -> Result<()> {
+async fn agent_crashing_on_hold_is_not_restarted() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let go = board.sandbox.dir.path().join("go");
     let crash = format!(
@@ -97,7 +97,7 @@ async fn an_agent_that_crashes_on_hold_is_not_started_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_that_runs_goes_on_and_nothing_is_merged() -> Result<()> {
+async fn hold_during_a_check_lets_it_finish_and_merges_nothing() -> Result<()> {
     let probe = tempfile::tempdir()?;
     let go = probe.path().join("go");
     let board = Board::new(json!({ "review_config": { "ci_steps": [until_exists(&go)] } })).await?;
@@ -121,7 +121,7 @@ async fn a_check_that_runs_goes_on_and_nothing_is_merged() -> Result<()> {
 
 /// A person may decide meanwhile; what follows from it waits.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_approval_on_hold_merges_when_it_is_released() -> Result<()> {
+async fn approval_on_hold_merges_after_release() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = board.task(&[EDIT], json!({})).await?;
     board.claim(&task).await?;
@@ -138,7 +138,7 @@ async fn an_approval_on_hold_merges_when_it_is_released() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_blocked_task_on_hold_is_tried_again_when_it_is_released() -> Result<()> {
+async fn blocked_task_on_hold_is_retried_after_release() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let told = format!("```forge-script\nerror auth who\n```\n```forge-script attempt=2\n{EDIT}\n```");
     let task = board.task(&[], json!({ "description": told })).await?;
@@ -157,7 +157,7 @@ async fn a_blocked_task_on_hold_is_tried_again_when_it_is_released() -> Result<(
 
 /// The wish comes while the worktree is set up: the agent is not started, and its place is free.
 #[tokio::test(flavor = "multi_thread")]
-async fn set_up_that_runs_goes_on_and_no_agent_follows() -> Result<()> {
+async fn hold_during_setup_lets_it_finish_and_starts_no_agent() -> Result<()> {
     let probe = tempfile::tempdir()?;
     let go = probe.path().join("go");
     let board = Board::new(json!({ "setup": [until_exists(&go)] })).await?;

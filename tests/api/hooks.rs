@@ -75,7 +75,7 @@ fn verbs(task: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_five_events_come_in_order_with_what_they_are_about() -> Result<()> {
+async fn hooks_of_all_five_events_run_in_order_with_their_subject() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let dir = board.sandbox.dir.path();
     let seen = "$FORGE_EVENT $FORGE_TASK_PREVIOUS_STATUS:$FORGE_TASK_STATUS \
@@ -144,7 +144,7 @@ async fn all_five_events_come_in_order_with_what_they_are_about() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_gets_the_user_s_environment_and_forge_s() -> Result<()> {
+async fn hook_script_gets_user_and_forge_variables() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let evidence = sandbox.dir.path().join(EVIDENCE);
     let hook = json!({ "type": "script", "command": format!("cat; env > '{}'", evidence.display()), "blocking": true });
@@ -189,7 +189,7 @@ async fn set_hooks(board: &Board, hooks: Value) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_timeout_ends_the_whole_group() -> Result<()> {
+async fn hook_timeout_ends_the_whole_process_group() -> Result<()> {
     let board = hooked(json!({})).await?;
     let (pid, late) = (board.file("pid"), board.file("late"));
     let command = format!(
@@ -223,7 +223,7 @@ async fn record(board: &Board, task: &Value, log: &str) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn named_exit_codes_count_as_success() -> Result<()> {
+async fn listed_exit_codes_count_as_success() -> Result<()> {
     let hook =
         json!({ "type": "script", "command": "exit 3", "blocking": true, "success_exit_codes": [2, 3] });
     let zero = json!({ "type": "script", "command": "exit 0", "success_exit_codes": [2, 3] });
@@ -235,7 +235,7 @@ async fn named_exit_codes_count_as_success() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_configured_is_refused_with_its_field() -> Result<()> {
+async fn invalid_hook_configuration_is_refused_with_its_field() -> Result<()> {
     let board = hooked(json!({})).await?;
     let path = format!("/projects/{}/settings", board.project);
     for event in ["on_work_start", "on_work_stop", "on_task_done", "on_task_cancel"] {
@@ -265,7 +265,7 @@ async fn what_cannot_be_configured_is_refused_with_its_field() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn plugins_act_where_they_may_and_say_why_not_elsewhere() -> Result<()> {
+async fn plugins_run_where_allowed_and_give_a_reason_elsewhere() -> Result<()> {
     let plugin = |name: &str| json!({ "type": "plugin", "name": name });
     let off = json!({ "type": "plugin", "name": "check_retry_budget", "enabled": false });
     let board = hooked(json!({
@@ -313,7 +313,7 @@ async fn plugins_act_where_they_may_and_say_why_not_elsewhere() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_stops_is_told_once_however_it_stops() -> Result<()> {
+async fn stopped_work_runs_its_hook_once_for_every_cause() -> Result<()> {
     let board = hooked(json!({})).await?;
     let told = note(board.sandbox.dir.path(), "$FORGE_EVENT $FORGE_TASK_PREVIOUS_STATUS:$FORGE_TASK_STATUS");
     set_hooks(&board, json!({ "on_work_start": [told], "on_work_stop": [told] })).await?;

@@ -27,7 +27,7 @@ fn keep(sandbox: &Sandbox, config: &Value, message: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_project_wins_over_the_repository_value_by_value() -> Result<()> {
+async fn project_value_overrides_repository_value_per_field() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let ours = json!({ "competitive": { "enabled": true, "maxParallel": 3 }, "stopOnStagnation": true });
     keep(&sandbox, &json!({ "innerLoop": ours, "somebody": "else" }), "a configuration")?;
@@ -80,7 +80,7 @@ async fn the_project_wins_over_the_repository_value_by_value() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_is_refused_with_its_path_and_nothing_is_written() -> Result<()> {
+async fn invalid_value_is_refused_with_its_path_and_nothing_written() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;

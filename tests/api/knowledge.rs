@@ -132,7 +132,7 @@ impl Stage {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_finished_task_proposes_by_action_and_by_plugin() -> Result<()> {
+async fn finished_task_proposes_lessons_by_action_and_by_plugin() -> Result<()> {
     for by in [By::Action, By::Plugin] {
         let stage = Stage::new(by).await?;
         let task = stage.done("Mend the login").await?;
@@ -171,7 +171,7 @@ async fn a_finished_task_proposes_by_action_and_by_plugin() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accepted_lesson_is_a_commit_and_the_next_agent_reads_it() -> Result<()> {
+async fn accepted_lesson_is_committed_and_read_by_the_next_agent() -> Result<()> {
     let stage = Stage::new(By::Plugin).await?;
     let task = stage.done("Mend the login").await?;
     let lesson = stage.proposed().await?;
@@ -220,7 +220,7 @@ async fn an_accepted_lesson_is_a_commit_and_the_next_agent_reads_it() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_that_keeps_none_does_not_ask_for_lessons() -> Result<()> {
+async fn project_without_lessons_does_not_ask_for_any() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let off = json!([{ "type": "plugin", "name": "knowledge-capture", "enabled": false }]);
@@ -233,7 +233,7 @@ async fn a_project_that_keeps_none_does_not_ask_for_lessons() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_checkout_moves_along_and_what_is_in_the_way_is_named() -> Result<()> {
+async fn accepted_lesson_updates_the_checkout_or_names_the_obstacle() -> Result<()> {
     let stage = Stage::new(By::Plugin).await?;
     stage.done("Mend the login").await?;
     let lesson = stage.proposed().await?;
@@ -277,7 +277,7 @@ async fn a_checkout_moves_along_and_what_is_in_the_way_is_named() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lessons_are_proposed_by_hand_dismissed_and_read_in_pages() -> Result<()> {
+async fn lesson_proposed_by_hand_can_be_dismissed_and_listed_in_pages() -> Result<()> {
     let stage = Stage::new(By::Plugin).await?;
     let mut ids = Vec::new();
     for title in ["One", "Two", "Three"] {
@@ -324,7 +324,7 @@ async fn lessons_are_proposed_by_hand_dismissed_and_read_in_pages() -> Result<()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_window_is_told_that_there_is_something_to_decide() -> Result<()> {
+async fn proposed_lesson_is_announced_to_the_window() -> Result<()> {
     let stage = Stage::new(By::Plugin).await?;
     let mut events = stage.server.request(Method::GET, "/events").header("Last-Event-ID", "0").send().await?;
     stage.done("Mend the login").await?;

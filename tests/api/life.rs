@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::forge::{Sandbox, good, script, text, until_exists};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_engine_is_refused_and_told_who_is_first() -> Result<()> {
+async fn second_engine_is_refused_and_names_the_first() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     assert_eq!(server.line["pid"], server.pid());
@@ -27,7 +27,7 @@ async fn a_second_engine_is_refused_and_told_who_is_first() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
+async fn engine_shuts_down_in_order_with_open_work() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     let go = sandbox.dir.path().join("go");
@@ -67,7 +67,7 @@ async fn it_ends_in_good_order_whatever_is_open() -> Result<()> {
 
 /// What ends with whoever asked does not go on at the next start, and nobody is told so.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_validation_that_the_end_cuts_off_is_said_to_have_ended() -> Result<()> {
+async fn validation_cut_off_by_shutdown_is_reported_as_ended() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     server.project(&sandbox.repo, json!({})).await?;
@@ -91,7 +91,7 @@ fn is_ready(task: &Value) -> bool {
 
 /// Moving a task away from its agent ends the agent first, which takes seconds when it does not listen.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_hangs_up_changes_nothing() -> Result<()> {
+async fn move_of_a_disconnected_client_is_completed() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;

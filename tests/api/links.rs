@@ -77,7 +77,7 @@ async fn unpushed_submodule_moved_to_the_merge_by_hand_blocks_until_it_is_pushed
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unpushed_submodule_is_told_to_the_agent_once_and_never_offers_an_approval() -> Result<()> {
+async fn unpushed_submodule_is_reported_to_the_agent_once_and_cannot_be_approved() -> Result<()> {
     for (retries, runs) in [(2, 2), (0, 1)] {
         let linked = Linked::new(json!({})).await?;
         let board = &linked.board;
@@ -147,7 +147,7 @@ async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result
 
 /// The agent leaves a file in the submodule that it does not commit there.
 #[tokio::test(flavor = "multi_thread")]
-async fn uncommitted_file_in_a_submodule_is_told_with_a_remedy() -> Result<()> {
+async fn uncommitted_file_in_a_submodule_is_reported_with_a_remedy() -> Result<()> {
     for checks in [json!([]), json!(["true"])] {
         let linked = Linked::new(json!({ "review_config": { "ci_steps": checks } })).await?;
         let board = &linked.board;

@@ -23,7 +23,7 @@ async fn lists(server: &Served, project: &str, task: &str) -> Result<Vec<String>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_list_is_asked_for_in_pages() -> Result<()> {
+async fn every_list_takes_limit_and_cursor() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -52,7 +52,7 @@ async fn every_list_is_asked_for_in_pages() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_together_are_the_list() -> Result<()> {
+async fn pages_together_equal_the_list() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     for name in ["d", "b", "a", "c", "e"] {
@@ -84,7 +84,7 @@ async fn pages_together_are_the_list() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_diff_has_the_lines_of_each_file() -> Result<()> {
+async fn diff_has_the_lines_of_each_file() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;

@@ -20,7 +20,7 @@ fn waits_for(reason: &'static str) -> impl Fn(&Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_at_once_all_land() -> Result<()> {
+async fn twenty_concurrent_merges_all_land() -> Result<()> {
     let board = Board::new(json!({ "max_concurrent": 20 })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 20 })).await?;
     let go = board.sandbox.dir.path().join("go");
@@ -56,7 +56,7 @@ async fn twenty_at_once_all_land() -> Result<()> {
 
 /// A merge driver of the user's that takes as long as the test wants holds the turn.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_comes_later_stands_in_line_and_says_behind_whom() -> Result<()> {
+async fn later_merge_is_queued_and_names_the_task_ahead() -> Result<()> {
     let mut board = Board::new(json!({ "max_concurrent": 8 })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
     let go = board.sandbox.dir.path().join("go");
@@ -183,7 +183,7 @@ fn readme(repo: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_forge_rebased_is_checked_before_it_lands() -> Result<()> {
+async fn rebased_work_is_checked_before_it_lands() -> Result<()> {
     let stale = Stale::new("late", "rebase", json!([CHECK, "git log -1 --format=%H >../checked"])).await?;
     let (board, reviewed) = (&stale.board, stale.tip(&stale.branch())?);
     stale.approve().await?;
@@ -205,7 +205,7 @@ async fn what_forge_rebased_is_checked_before_it_lands() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rebase_that_breaks_the_checks_does_not_land() -> Result<()> {
+async fn rebase_that_breaks_the_checks_does_not_land() -> Result<()> {
     let stale = Stale::new("poison", "rebase", json!([CHECK])).await?;
     let (board, before) = (&stale.board, stale.tip("trunk")?);
     stale.approve().await?;
@@ -227,7 +227,7 @@ async fn a_rebase_that_breaks_the_checks_does_not_land() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_target_that_moves_while_the_checks_run_is_rebased_on_again() -> Result<()> {
+async fn target_moved_during_checks_causes_another_rebase() -> Result<()> {
     let stale = Stale::new("late", "rebase", json!([])).await?;
     let board = &stale.board;
     let dir = board.sandbox.dir.path();
@@ -259,7 +259,7 @@ fn moving(board: &Board, tree: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_target_that_never_stands_still_is_given_up() -> Result<()> {
+async fn target_that_keeps_moving_is_given_up() -> Result<()> {
     let stale = Stale::new("late", "rebase", json!([])).await?;
     let board = &stale.board;
     let adds = "git update-index --add --cacheinfo 100644,$(git rev-parse trunk:README.md),n$$";
@@ -273,7 +273,7 @@ async fn a_target_that_never_stands_still_is_given_up() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_very_files_that_were_checked_land_without_another_check() -> Result<()> {
+async fn rebase_to_already_checked_files_lands_without_another_check() -> Result<()> {
     let stale = Stale::new("late", "rebase", json!([])).await?;
     stale.set_checks(json!([moving(&stale.board, "true")])).await?;
     stale.approve().await?;
@@ -285,7 +285,7 @@ async fn the_very_files_that_were_checked_land_without_another_check() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn merge_and_squash_are_not_checked_again() -> Result<()> {
+async fn merge_and_squash_strategies_are_not_checked_again() -> Result<()> {
     for strategy in ["merge", "squash"] {
         let stale = Stale::new("late", strategy, json!([CHECK])).await?;
         stale.approve().await?;
@@ -299,7 +299,7 @@ async fn merge_and_squash_are_not_checked_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_checked_does_not_land() -> Result<()> {
+async fn rebase_that_cannot_be_checked_does_not_land() -> Result<()> {
     let stale = Stale::new("late", "rebase", json!([CHECK])).await?;
     let before = stale.tip("trunk")?;
     let now = stale.board.get(&stale.task).await?;
@@ -312,7 +312,7 @@ async fn what_cannot_be_checked_does_not_land() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_checks_of_a_rebase_can_be_stopped() -> Result<()> {
+async fn checks_of_a_rebase_can_be_stopped() -> Result<()> {
     let stale = Stale::new("late", "rebase", json!([])).await?;
     let board = &stale.board;
     let go = board.sandbox.dir.path().join("go");
@@ -339,7 +339,7 @@ async fn the_checks_of_a_rebase_can_be_stopped() -> Result<()> {
 
 /// What came to the branch after its review does not land; the history says where it is and how it comes back.
 #[tokio::test(flavor = "multi_thread")]
-async fn commits_after_the_review_are_told() -> Result<()> {
+async fn commits_after_the_review_are_reported_in_the_history() -> Result<()> {
     for strategy in ["rebase", "merge", "squash"] {
         let stale = Stale::new("late", strategy, json!([CHECK])).await?;
         let board = &stale.board;
@@ -380,7 +380,7 @@ async fn commits_after_the_review_are_told() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_a_checkout_lets_others_pass() -> Result<()> {
+async fn merge_waiting_for_a_checkout_lets_others_pass() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 4 })).await?;
     let repo = &board.sandbox.repo;
@@ -398,7 +398,7 @@ async fn who_waits_for_a_checkout_lets_others_pass() -> Result<()> {
 
 /// What lands is what was judged: a commit that came after the approval stays on its branch.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_came_after_the_approval_does_not_land() -> Result<()> {
+async fn commit_after_the_approval_does_not_land() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = &board.sandbox.repo;
     repo.write("work", "in the way\n")?;
@@ -422,7 +422,7 @@ async fn what_came_after_the_approval_does_not_land() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn task_closed_by_hand_while_it_waits_to_be_merged_is_an_override() -> Result<()> {
+async fn task_closed_by_hand_while_queued_for_merge_is_an_override() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.sandbox.repo.write("work", "in the way\n")?;
     let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
@@ -437,7 +437,7 @@ async fn task_closed_by_hand_while_it_waits_to_be_merged_is_an_override() -> Res
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merge_is_told_and_signed_as_the_project_wants() -> Result<()> {
+async fn merge_uses_the_projects_message_and_signing() -> Result<()> {
     let merge =
         json!({ "strategy": "squash", "message_template": "{title} [{number}] {branch} into {target}" });
     let author = json!({ "name": "Ada", "email": "ada@example.com" });
@@ -456,7 +456,7 @@ async fn a_merge_is_told_and_signed_as_the_project_wants() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_program_in_the_checkout_is_waited_for() -> Result<()> {
+async fn merge_waits_for_another_program_in_the_checkout() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
     board.claim(&task).await?;

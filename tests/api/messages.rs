@@ -23,7 +23,7 @@ async fn files(bench: &Bench, task: &Value) -> Result<Vec<String>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_waits_with_its_words_and_files_and_the_agent_can_read_them() -> Result<()> {
+async fn queued_message_keeps_text_and_files_for_the_agent() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let go = bench.sandbox.dir.path().join("go");
     let description = format!("```forge-script\nwait-for {}\nedit a <<< \"one\"\n```", go.display());
@@ -80,7 +80,7 @@ async fn a_message_waits_with_its_words_and_files_and_the_agent_can_read_them() 
 }
 
 #[tokio::test]
-async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()> {
+async fn unsuitable_attachment_is_refused_with_a_reason() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -110,7 +110,7 @@ async fn what_is_no_file_for_an_agent_is_refused_with_its_reason() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_come_at_once_are_counted_and_the_refused_leave_nothing() -> Result<()> {
+async fn concurrent_attachments_are_counted_and_refused_ones_leave_no_file() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;

@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_undecided_review_ends_when_its_task_goes_elsewhere() -> Result<()> {
+async fn undecided_review_is_cancelled_when_its_task_moves() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let go = board.sandbox.dir.path().join("go");
     let wait = format!("wait-for {}", go.display());
@@ -35,7 +35,7 @@ async fn an_undecided_review_ends_when_its_task_goes_elsewhere() -> Result<()> {
 
 /// The answer has the review that a move entered, and none that was there before.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_move_answers_the_review_that_it_enters() -> Result<()> {
+async fn move_into_review_answers_the_review_that_it_created() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = board.task(&[], json!({})).await?;
     let claim = json!({ "agent_id": "user", "version": task["version"] });
@@ -77,7 +77,7 @@ async fn move_against_the_workflow_is_recorded_as_an_override() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_s_hand_on_the_work_takes_the_pass_back() -> Result<()> {
+async fn move_by_a_person_after_a_failed_merge_revokes_the_pass() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = board.sandbox.repo.path().display().to_string();
     let conflict = format!("run cd '{repo}' && echo main >>c && git add c && git commit -qm main");
@@ -93,7 +93,7 @@ async fn a_person_s_hand_on_the_work_takes_the_pass_back() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_a_guard_refuses_is_told_why_for_one_execution() -> Result<()> {
+async fn agent_refused_by_a_guard_is_told_the_reason_and_spends_an_execution() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let markers = "printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' > left.txt";
     let line = format!("run if test -e left.txt; then echo mended > left.txt; else {markers}; fi");

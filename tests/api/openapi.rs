@@ -54,14 +54,14 @@ async fn document(sandbox: &Sandbox, server: &Served) -> Result<PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_document_is_valid() -> Result<()> {
+async fn openapi_document_is_valid() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     judged(tool("openapi-spec-validator")?.arg(document(&sandbox, &server).await?))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_asked_the_answer_is_a_documented_one() -> Result<()> {
+async fn fuzzed_request_gets_a_documented_answer() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let data = sandbox.data_dir();
     sandbox.run(&["demo", "--data-dir", &data.to_string_lossy()])?.json_less()?;

@@ -164,7 +164,7 @@ async fn repositories_at_any_depth_are_ignored_or_added_as_files_without_their_p
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn repository_in_place_of_the_worktrees_own_is_not_believed() -> Result<()> {
+async fn repository_replacing_the_worktrees_git_file_is_not_used() -> Result<()> {
     let planted = Planted::new().await?;
     let own = "run rm .git && git init -q . && git add --all && git commit -qm own";
     let task = planted.begun(&["edit work <<< \"work\\n\"", own, &planted.plant_into(".git")]).await?;
@@ -178,7 +178,7 @@ async fn repository_in_place_of_the_worktrees_own_is_not_believed() -> Result<()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rebase_that_would_run_a_program_is_sent_back_and_not_continued() -> Result<()> {
+async fn rebase_that_would_run_a_program_is_rejected_and_not_continued() -> Result<()> {
     let planted = Planted::new().await?;
     let ran = planted.folder.join("ran");
     let todo = format!(
@@ -243,7 +243,7 @@ impl Planted {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_configuration_is_accepted_over_http_as_it_was_shown() -> Result<()> {
+async fn changed_configuration_is_accepted_over_http_as_shown() -> Result<()> {
     let planted = Planted::new().await?;
     let task = planted.waiting().await?;
     let path = format!("/projects/{}/repository", planted.board.project);
@@ -260,7 +260,7 @@ async fn changed_configuration_is_accepted_over_http_as_it_was_shown() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_configuration_is_accepted_on_the_command_line_as_it_was_shown() -> Result<()> {
+async fn changed_configuration_is_accepted_on_the_command_line_as_shown() -> Result<()> {
     let planted = Planted::new().await?;
     let task = planted.waiting().await?;
     let sandbox = &planted.board.sandbox;

@@ -40,7 +40,7 @@ fn shown(preview: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_side_of_a_picture_is_served_from_worktree_and_commits() -> Result<()> {
+async fn both_sides_of_a_picture_are_served_from_worktree_and_commits() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let repo = &board.sandbox.repo;
     repo.write("icon.svg", "<svg xmlns='x'/>")?;
@@ -99,7 +99,7 @@ async fn each_side_of_a_picture_is_served_from_worktree_and_commits() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pictures_are_of_files_inside_that_changed() -> Result<()> {
+async fn picture_outside_the_worktree_is_refused() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let task = board.server.task(&board.project, json!({ "title": "Pictures" })).await?;
     let route = format!("/tasks/{}/diff/preview", text(&task, "id"));

@@ -21,7 +21,7 @@ async fn told(board: &Board, task: &Value, run: &Value) -> Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn profile_and_workflow_have_their_words() -> Result<()> {
+async fn prompt_contains_the_texts_of_profile_and_workflow() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let agent = board.server.get(&format!("/agents/{}", board.agent)).await?;
     let mut config = agent["config"].clone();

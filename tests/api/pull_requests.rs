@@ -176,22 +176,22 @@ async fn work_reaches(kind: HostKind) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_reaches_github() -> Result<()> {
+async fn pull_request_on_github_is_opened_and_merged() -> Result<()> {
     work_reaches(HostKind::Github).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_reaches_gitea() -> Result<()> {
+async fn pull_request_on_gitea_is_opened_and_merged() -> Result<()> {
     work_reaches(HostKind::Gitea).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_reaches_gitlab() -> Result<()> {
+async fn pull_request_on_gitlab_is_opened_and_merged() -> Result<()> {
     work_reaches(HostKind::Gitlab).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merge_is_seen_without_anybody_asking() -> Result<()> {
+async fn merge_at_the_host_is_noticed_by_polling() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let task = given.awaiting().await?;
     given.host.squash(1)?;
@@ -202,7 +202,7 @@ async fn a_merge_is_seen_without_anybody_asking() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_did_not_change_is_asked_again_cheaply() -> Result<()> {
+async fn unchanged_pull_request_is_polled_with_conditional_requests() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
     given.refresh(&task).await?;
@@ -216,7 +216,7 @@ async fn what_did_not_change_is_asked_again_cheaply() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_code_host_is_tried_before_it_is_needed() -> Result<()> {
+async fn code_host_can_be_tested_before_its_first_use() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let board = &given.board;
     let path = format!("/projects/{}/code-host", board.project);
@@ -256,7 +256,7 @@ async fn a_code_host_is_tried_before_it_is_needed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_needs_a_keychain() -> Result<()> {
+async fn token_without_a_keychain_is_refused() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let path = format!("/projects/{}/code-host/token", given.board.project);
     let put =

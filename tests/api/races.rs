@@ -96,7 +96,7 @@ fn nothing_is_left(board: &Board, race: &Value, losers: &[&str]) -> Result<()> {
 const PASSES: &str = "test -e good";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_cheapest_that_passes_wins_and_its_commits_are_the_tasks() -> Result<()> {
+async fn cheapest_passing_entry_wins_and_its_commits_become_the_tasks() -> Result<()> {
     let board = raced(&["cheap", "dear", "broken"], json!({})).await?;
     let blocks = [
         block("cheap", &["edit good <<< \"cheap\\n\"", "usage m 10 10 20"]),
@@ -180,7 +180,7 @@ async fn the_cheapest_that_passes_wins_and_its_commits_are_the_tasks() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_winner_a_person_picks_one_races_again_or_continues_with_one_agent() -> Result<()> {
+async fn race_without_a_winner_can_be_decided_repeated_or_continued() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     let blocks = [
         block("a", &["edit a <<< \"a\\n\""]),
@@ -237,7 +237,7 @@ async fn without_a_winner_a_person_picks_one_races_again_or_continues_with_one_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entry_is_stopped_whole_when_its_time_is_up() -> Result<()> {
+async fn entry_at_its_time_limit_is_stopped_with_all_processes() -> Result<()> {
     let board = raced(&["slow", "good"], json!({ "timeoutSec": 2 })).await?;
     let blocks = [
         block(
@@ -310,7 +310,7 @@ async fn person_may_pick_another_winner_than_the_elected_one() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reviewer_that_knows_nobody_scores_each_entry() -> Result<()> {
+async fn reviewer_scores_each_entry_without_knowing_its_agent() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     // It sees the work, and nothing that tells whose it is.
     let dir = board.sandbox.dir.path();
@@ -350,7 +350,7 @@ async fn a_reviewer_that_knows_nobody_scores_each_entry() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_that_is_given_up_leaves_nothing() -> Result<()> {
+async fn cancelled_race_leaves_no_worktree_or_branch() -> Result<()> {
     let board = raced(&["a", "b", "c"], json!({ "maxParallel": 2 })).await?;
     let task =
         task(&board, &["```forge-script\nedit good <<< \"x\\n\"\nhang\n```\n".to_owned()], json!({})).await?;
@@ -383,7 +383,7 @@ async fn a_race_that_is_given_up_leaves_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_races_go_on_beside_each_other() -> Result<()> {
+async fn two_races_run_concurrently() -> Result<()> {
     let board = raced(&["a", "b"], json!({ "nameDecides": true })).await?;
     let gate = board.sandbox.dir.path().join("go");
     let wait = format!("run {}", until_exists(&gate));
@@ -411,7 +411,7 @@ async fn two_races_go_on_beside_each_other() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_races_are_off_no_task_is_marked_for_one() -> Result<()> {
+async fn raced_task_in_a_project_without_races_is_refused() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let new = json!({ "title": "x", "race": { "enabled": true } });
     let path = format!("/projects/{}/tasks", board.project);

@@ -11,7 +11,7 @@ use crate::forge::{Sandbox, refused, text};
 const META: &str = "/api/v1/meta";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_who_has_the_token_is_answered() -> Result<()> {
+async fn request_without_the_token_is_unauthorized() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let file = server.line["token_file"].as_str().context("no token file")?.to_owned();
@@ -35,7 +35,7 @@ async fn only_who_has_the_token_is_answered() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_hosts_and_pages_are_refused() -> Result<()> {
+async fn request_with_foreign_host_or_origin_is_refused() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let port = server.url.rsplit_once(':').context("no port")?.1;
@@ -61,7 +61,7 @@ async fn foreign_hosts_and_pages_are_refused() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_token_foreign_pages_are_still_refused() -> Result<()> {
+async fn foreign_origin_is_refused_even_without_authentication() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve_with(&["--no-auth"])?;
     assert!(server.line["token_file"].is_null());
@@ -72,7 +72,7 @@ async fn without_a_token_foreign_pages_are_still_refused() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_make_no_sense() -> Result<()> {
+async fn malformed_request_is_refused_with_its_status_and_code() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -131,7 +131,7 @@ fn tokio_stream_of(text: String) -> impl futures::Stream<Item = Result<Vec<u8>, 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn acts_that_do_not_fit_say_what_would() -> Result<()> {
+async fn action_that_does_not_fit_names_those_that_do() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
@@ -166,7 +166,7 @@ async fn acts_that_do_not_fit_say_what_would() -> Result<()> {
 
 /// What reads inputs would take a list for the fields of an object in their order.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_no_object() -> Result<()> {
+async fn list_in_place_of_an_object_is_refused() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;

@@ -101,23 +101,23 @@ async fn each_approval(reviewer: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_reviews() -> Result<()> {
+async fn review_by_an_agent_is_decided_as_its_approval_setting_says() -> Result<()> {
     each_approval("agent").await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_reviews() -> Result<()> {
+async fn review_by_a_person_is_decided_as_its_approval_setting_says() -> Result<()> {
     each_approval("user").await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_reviews() -> Result<()> {
+async fn review_without_reviewer_is_decided_as_its_approval_setting_says() -> Result<()> {
     each_approval("none").await
 }
 
 /// A fix that touches what nobody saw is judged as new work: by the auditor, who may reject it, or by a person.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fix_outside_of_what_was_reviewed_is_judged_again() -> Result<()> {
+async fn conflict_fix_outside_the_reviewed_files_is_reviewed_again() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     for reviewer in [json!(board.agent), json!("user")] {
         let file = if reviewer == json!("user") { "u" } else { "a" };
@@ -168,7 +168,7 @@ async fn stuck(board: &Board, file: &str, more: Value) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_persons_hand_on_the_work_takes_the_pass_back() -> Result<()> {
+async fn change_by_a_person_revokes_the_pass() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
     let gone = |task: &Value| task["review_passed_at"].is_null();
@@ -214,7 +214,7 @@ async fn a_persons_hand_on_the_work_takes_the_pass_back() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_keeps_the_pass_and_reopening_does_not() -> Result<()> {
+async fn retry_keeps_the_pass_and_reopening_revokes_it() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let task = stuck(&board, "c", json!({})).await?;
     board.act(&task, "actions/retry?wait=none", json!({})).await?;
@@ -229,7 +229,7 @@ async fn a_retry_keeps_the_pass_and_reopening_does_not() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failed_checks_in_a_fix_take_the_pass_back_and_block() -> Result<()> {
+async fn failed_checks_of_a_conflict_fix_revoke_the_pass_and_block() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["! grep -q bad c"] } })).await?;
     let told = conflicting(&board, "c", &["edit c <<< \"bad\\n\""], "verdict pass");
     let new = json!({ "title": "Do it", "description": told, "roles": { "coder": board.agent } });
@@ -245,7 +245,7 @@ async fn failed_checks_in_a_fix_take_the_pass_back_and_block() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_budget_is_its_own() -> Result<()> {
+async fn retry_budgets_are_counted_separately() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let budgets = json!({ "task_state_config": { "retry_budgets": { "review": 1, "merge_fix": 0 } } });
     let repo = board.sandbox.repo.path().display();

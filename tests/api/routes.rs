@@ -45,7 +45,7 @@ async fn every_operation_is_documented_and_routed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_file_is_documented_and_served_as_what_it_is() -> Result<()> {
+async fn every_file_is_documented_and_served_with_its_media_type() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let document = server.get("/openapi.json").await?;
@@ -75,7 +75,7 @@ async fn every_file_is_documented_and_served_as_what_it_is() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn path_query_and_body_are_one_input() -> Result<()> {
+async fn path_query_and_body_are_merged_into_one_input() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;

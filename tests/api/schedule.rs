@@ -20,7 +20,7 @@ async fn running(board: &Board) -> Result<u64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_interface_bypasses_the_cap_and_queued_tasks_start_in_order() -> Result<()> {
+async fn cap_holds_on_every_interface_and_queued_tasks_start_in_order() -> Result<()> {
     const TASKS: usize = 20;
     let board = Board::new(json!({ "auto_approve": false, "max_concurrent": 50 })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 2 })).await?;
@@ -95,7 +95,7 @@ async fn no_interface_bypasses_the_cap_and_queued_tasks_start_in_order() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_has_its_own_cap_and_nobody_has_to_queue() -> Result<()> {
+async fn project_cap_queues_tasks_or_refuses_them_as_requested() -> Result<()> {
     let board = Board::new(json!({ "max_concurrent": 1 })).await?;
     let config = board.items("/agents").await?[0]["config"].clone();
     let other = board
@@ -123,7 +123,7 @@ async fn a_project_has_its_own_cap_and_nobody_has_to_queue() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tasks_start_by_themselves_when_they_may() -> Result<()> {
+async fn eligible_tasks_start_automatically() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let settings = format!("/projects/{}/settings", board.project);
     let low = board.task(&["edit low <<< \"x\""], json!({ "title": "Low" })).await?;
@@ -178,7 +178,7 @@ async fn tasks_start_by_themselves_when_they_may() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dependencies_hold_agents_not_people() -> Result<()> {
+async fn open_dependencies_hold_agents_but_not_people() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let first = board.task(&["edit first <<< \"x\""], json!({ "title": "First" })).await?;
     let second = board
@@ -244,7 +244,7 @@ async fn dependency_on_itself_or_on_a_cancelled_task_is_refused() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_prerequisite_blocks_what_waits_for_it() -> Result<()> {
+async fn cancelled_dependency_blocks_its_dependents() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 2 })).await?;
     let first = board.task(&[], json!({ "title": "First" })).await?;
@@ -275,7 +275,7 @@ async fn a_cancelled_prerequisite_blocks_what_waits_for_it() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn task_that_comes_back_to_a_cancelled_prerequisite_is_blocked_with_the_reason() -> Result<()> {
+async fn reopened_task_with_cancelled_dependency_is_blocked_with_the_reason() -> Result<()> {
     let board = Board::new(json!({ "auto_start": true })).await?;
     let first = board.task(&["hang"], json!({ "title": "First" })).await?;
     let later =
@@ -294,7 +294,7 @@ async fn task_that_comes_back_to_a_cancelled_prerequisite_is_blocked_with_the_re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_asks_to_wait_is_waited_for() -> Result<()> {
+async fn rate_limited_run_is_resumed_after_the_limit() -> Result<()> {
     let mut board = Board::new(json!({})).await?;
     let limited =
         format!("{}\n```forge-script attempt=2\nedit a <<< \"a\"\n```", script(&["rate-limit 2500"]));
@@ -351,7 +351,7 @@ async fn a_provider_that_asks_to_wait_is_waited_for() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_page_shows_what_each_task_waits_for() -> Result<()> {
+async fn task_list_shows_the_waiting_reason_of_each_task() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let first = board.task(&[], json!({ "title": "First" })).await?;
     let done = board.task(&[], json!({ "title": "Done" })).await?;
@@ -368,7 +368,7 @@ async fn one_page_shows_what_each_task_waits_for() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_starts_while_its_agent_or_its_project_is_paused() -> Result<()> {
+async fn paused_agent_or_project_starts_no_task() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for who in [format!("/agents/{}", board.agent), format!("/projects/{}", board.project)] {
         board.server.post(&format!("{who}/pause"), json!({})).await?;
@@ -389,7 +389,7 @@ async fn nothing_starts_while_its_agent_or_its_project_is_paused() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_of_the_engine_s_own_asks_the_guards() -> Result<()> {
+async fn automatic_start_asks_the_guards() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let path = format!("/projects/{}/workflow", board.project);
     let mut workflow = board.server.get(&path).await?["workflow"].clone();

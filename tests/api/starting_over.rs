@@ -28,7 +28,7 @@ fn shown(board: &Board, name: &str) -> Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn restart_begins_with_a_fresh_worktree_and_backs_the_old_one_up() -> Result<()> {
+async fn restart_makes_a_fresh_worktree_and_backs_the_old_one_up() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let task = blocked(&board).await?;
     let tree = std::path::PathBuf::from(text(&task["workspace"], "path"));
@@ -57,7 +57,7 @@ async fn restart_begins_with_a_fresh_worktree_and_backs_the_old_one_up() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn restart_with_changes_goes_on_with_the_worktree() -> Result<()> {
+async fn restart_with_changes_keeps_the_worktree() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let task = blocked(&board).await?;
     board.act(&task, "actions/restart_with_changes", json!({})).await?;

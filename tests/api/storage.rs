@@ -81,7 +81,7 @@ async fn backup_of_a_running_engine_is_restored_at_its_next_start() -> Result<()
 }
 
 #[tokio::test]
-async fn storage_tells_its_state_and_takes_settings() -> Result<()> {
+async fn storage_reports_its_state_and_accepts_settings() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let health: Value = server.bare(Method::GET, "/healthz").send().await?.json().await?;

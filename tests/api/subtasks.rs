@@ -22,7 +22,7 @@ fn kind(task: &Value) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ordered_parts_run_one_after_the_other_after_the_parents_own_turn() -> Result<()> {
+async fn ordered_subtasks_run_in_order_after_the_parents_own_run() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "ci_steps": ["test -f a && test -f b"] } })).await?;
     let parent = board.task(&["edit own.txt <<< \"own\\n\""], json!({})).await?;
     // Made in one order, worked on in the other.
@@ -95,7 +95,7 @@ async fn ordered_parts_run_one_after_the_other_after_the_parents_own_turn() -> R
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_makes_no_part_is_refused() -> Result<()> {
+async fn invalid_subtask_is_refused() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let path = format!("/projects/{}/tasks", board.project);
     let parent = board.task(&["hang"], json!({})).await?;
@@ -140,7 +140,7 @@ async fn what_makes_no_part_is_refused() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ordered_part_is_its_parents_business() -> Result<()> {
+async fn ordered_subtask_refuses_moves_other_than_closing() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let go = board.sandbox.dir.path().join("go");
     let parent =
@@ -181,7 +181,7 @@ async fn an_ordered_part_is_its_parents_business() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closing_the_part_whose_turn_it_is_lets_the_sequence_go_on() -> Result<()> {
+async fn closing_the_current_subtask_continues_the_sequence() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
     let stuck = ordered(&board, &parent, "Stuck", &["edit half <<< \"half\"", "hang"], json!({})).await?;
@@ -200,7 +200,7 @@ async fn closing_the_part_whose_turn_it_is_lets_the_sequence_go_on() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crash_in_a_turn_repeats_that_turn_within_the_parents_budget() -> Result<()> {
+async fn crash_during_a_subtask_repeats_it_within_the_parents_budget() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
     let first = ordered(&board, &parent, "First", &["edit a <<< \"a\""], json!({})).await?;
@@ -259,7 +259,7 @@ async fn a_crash_in_a_turn_repeats_that_turn_within_the_parents_budget() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn retry_after_a_failed_turn_of_a_cancelled_part_goes_on_without_the_parents_own_turn() -> Result<()> {
+async fn retry_after_a_cancelled_failed_subtask_skips_the_parents_own_run() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let no_restart = json!({ "task_state_config": { "retry_budgets": { "execution": 0 } } });
     for follows in [false, true] {
@@ -286,7 +286,7 @@ async fn retry_after_a_failed_turn_of_a_cancelled_part_goes_on_without_the_paren
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
+async fn uncommittable_work_pauses_the_sequence() -> Result<()> {
     let board = Board::new(json!({})).await?;
     // As a line of its own the end of the block would be taken for a quotation.
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
@@ -329,7 +329,7 @@ async fn a_tree_that_cannot_be_committed_pauses_the_sequence() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_parents_end_ends_its_ordered_parts_and_no_others() -> Result<()> {
+async fn closed_parent_closes_its_ordered_subtasks_only() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for (to, expected) in [("done", "done"), ("cancelled", "cancelled")] {
         let parent = board.task(&[], json!({})).await?;
@@ -347,7 +347,7 @@ async fn the_parents_end_ends_its_ordered_parts_and_no_others() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_for_people_keeps_the_parent_out_of_review() -> Result<()> {
+async fn guard_for_people_keeps_the_parent_out_of_review() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let path = format!("/projects/{}/workflow", board.project);
     let mut workflow = board.server.get(&path).await?;
@@ -398,7 +398,7 @@ async fn deleting_a_parent_with_an_open_subtask_names_the_subtask() -> Result<()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_waits_for_what_its_part_waits_for() -> Result<()> {
+async fn subtask_on_hold_or_with_open_dependency_holds_the_sequence() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let waits = |reason: &'static str| move |task: &Value| task["waiting"]["reason"] == reason;
     let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
@@ -421,7 +421,7 @@ async fn a_turn_waits_for_what_its_part_waits_for() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_part_that_is_opened_again_is_measured_from_there() -> Result<()> {
+async fn reopened_subtask_without_changes_reports_no_diff() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let parent = board.task(&["edit own <<< \"own\""], json!({})).await?;
     let again = ordered(&board, &parent, "Again", &["edit a <<< \"a\""], json!({})).await?;

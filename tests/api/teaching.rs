@@ -73,7 +73,7 @@ async fn exported(board: &Board, path: &str) -> Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_begins_with_the_gate_that_failed() -> Result<()> {
+async fn retry_prompt_begins_with_the_failed_gate() -> Result<()> {
     for on in [false, true] {
         let parts: &[&str] = if on { &["reflexion"] } else { &[] };
         let board = board(parts, json!({ "review_config": { "ci_steps": [CHECK] } })).await?;
@@ -108,7 +108,7 @@ async fn a_retry_begins_with_the_gate_that_failed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_finished_task_leaves_a_note() -> Result<()> {
+async fn finished_task_leaves_a_note() -> Result<()> {
     let board = board(&["trajectory"], json!({})).await?;
     let keep = keeps_prompt(&board, "1");
     let note = says(&["Done.", "```forge-trajectory", "The lexer was **it**.", "", "Not the parser.", "```"]);
@@ -159,7 +159,7 @@ async fn a_finished_task_leaves_a_note() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_asked_and_nothing_kept_where_it_is_off() -> Result<()> {
+async fn disabled_inner_loop_asks_for_and_keeps_no_knowledge() -> Result<()> {
     let board = board(&[], json!({ "review_config": { "ci_steps": [CHECK] } })).await?;
     let keep = keeps_prompt(&board, "1");
     let words = says(&["```forge-trajectory", "x", "```", "```forge-lesson", "title: X", "", "x", "```"]);
@@ -181,7 +181,7 @@ async fn nothing_is_asked_and_nothing_kept_where_it_is_off() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lessons_are_kept_and_found_again_without_a_hook() -> Result<()> {
+async fn lessons_are_kept_and_found_without_a_hook() -> Result<()> {
     let board = board(&["knowledge"], json!({})).await?;
     let keep = keeps_prompt(&board, "1");
     let lesson = says(&[
@@ -243,7 +243,7 @@ async fn lessons_are_kept_and_found_again_without_a_hook() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_gate_and_the_end_leave_postmortems() -> Result<()> {
+async fn failed_gate_and_task_end_leave_postmortems() -> Result<()> {
     let board = board(&["postmortem"], json!({ "review_config": { "ci_steps": ["true", CHECK] } })).await?;
     let both = twice(
         &["edit bad <<< \"x\\n\"", "usage m 10 10 30"],
@@ -296,7 +296,7 @@ async fn a_failed_gate_and_the_end_leave_postmortems() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_postmortem_covers_the_entries_of_a_race() -> Result<()> {
+async fn postmortem_covers_the_entries_of_a_race() -> Result<()> {
     let board = board(&["postmortem"], json!({ "review_config": { "ci_steps": [CHECK] } })).await?;
     let strategies =
         json!([{ "name": "a", "agent_id": board.agent }, { "name": "b", "agent_id": board.agent }]);
@@ -332,7 +332,7 @@ async fn a_postmortem_covers_the_entries_of_a_race() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_without_checks_is_offered_those_that_its_files_imply() -> Result<()> {
+async fn project_without_checks_is_suggested_checks_from_its_files() -> Result<()> {
     let board = board(&[], json!({})).await?;
     let repo = &board.sandbox.repo;
     repo.write("package.json", r#"{"scripts":{"test":"vitest run","lint":"eslint ."}}"#)?;

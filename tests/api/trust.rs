@@ -63,7 +63,7 @@ async fn trust(board: &Board) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_an_untrusted_repository_starts_until_a_person_trusts_it() -> Result<()> {
+async fn untrusted_repository_starts_no_program_until_a_person_trusts_it() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let hook = json!({ "type": "script", "command": touch(&board, "hook"), "blocking": true });
     let settings = json!({
@@ -117,7 +117,7 @@ async fn nothing_of_an_untrusted_repository_starts_until_a_person_trusts_it() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repository_without_startup_files_is_not_asked_about() -> Result<()> {
+async fn repository_without_startup_files_needs_no_trust() -> Result<()> {
     let board = open(json!({})).await?;
     let listing = board.server.get(&path(&board, "")).await?;
     assert_eq!((&listing["trusted"], &listing["files"]), (&json!(true), &json!([])));
@@ -128,7 +128,7 @@ async fn a_repository_without_startup_files_is_not_asked_about() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_content_on_the_default_branch_is_asked_about_with_its_difference() -> Result<()> {
+async fn changed_startup_file_on_the_default_branch_needs_trust_and_shows_its_diff() -> Result<()> {
     let board = open(json!({})).await?;
     let repo = &board.sandbox.repo;
     repo.write(".mcp.json", "one\ntwo\n")?;
@@ -162,7 +162,7 @@ async fn another_content_on_the_default_branch_is_asked_about_with_its_differenc
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_agent_writes_is_asked_about_before_its_checks_and_once_for_all_branches() -> Result<()> {
+async fn startup_file_written_by_an_agent_needs_trust_once_for_all_branches() -> Result<()> {
     let board = open(json!({})).await?;
     let task = board.task(&["edit .mcp.json <<< \"servers\\n\""], json!({})).await?;
     board.claim(&task).await?;
@@ -200,7 +200,7 @@ async fn what_an_agent_writes_is_asked_about_before_its_checks_and_once_for_all_
 
 /// A run that fails leaves what it wrote uncommitted; the next run would start with it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_lies_uncommitted_in_the_worktree_counts_for_the_next_run() -> Result<()> {
+async fn uncommitted_startup_file_needs_trust_before_the_next_run() -> Result<()> {
     let board = open(json!({})).await?;
     let first = "```forge-script\nrun echo servers >.mcp.json; echo .mcp.json >>.git-excluded\nerror auth who are you\n```\n";
     let second = format!("```forge-script attempt=2\nrun {}\n```", touch(&board, "second"));
@@ -225,7 +225,7 @@ async fn what_lies_uncommitted_in_the_worktree_counts_for_the_next_run() -> Resu
 
 /// The user's own file in the checkout is not the repository's, but programs of the task would start with it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_copied_into_the_worktree_waits_before_the_set_up() -> Result<()> {
+async fn startup_file_copied_into_the_worktree_needs_trust_before_setup() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let settings = json!({ "copy_files": [{ "pattern": ".envrc" }], "setup": [touch(&board, "setup")] });
     board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
@@ -248,7 +248,7 @@ async fn a_file_that_is_copied_into_the_worktree_waits_before_the_set_up() -> Re
 
 /// Forge reads its own files from the default branch for every task, whichever commit the task began at.
 #[tokio::test(flavor = "multi_thread")]
-async fn forges_own_files_on_the_default_branch_hold_tasks_that_began_before_them() -> Result<()> {
+async fn forge_files_added_to_the_default_branch_hold_earlier_tasks() -> Result<()> {
     let board = open(json!({})).await?;
     let go = board.sandbox.dir.path().join("go");
     let begun = mark(&board, "begun");
@@ -272,7 +272,7 @@ async fn forges_own_files_on_the_default_branch_hold_tasks_that_began_before_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_link_leads_to_counts_as_its_content() -> Result<()> {
+async fn link_target_counts_as_content_of_the_link() -> Result<()> {
     let board = open(json!({})).await?;
     let repo = &board.sandbox.repo;
     repo.write("servers.json", "harmless\n")?;
@@ -293,7 +293,7 @@ async fn what_a_link_leads_to_counts_as_its_content() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_does_not_begin_with_untrusted_files() -> Result<()> {
+async fn race_with_untrusted_files_does_not_begin() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let strategies =
         json!([{ "name": "one", "agent_id": board.agent }, { "name": "two", "agent_id": board.agent }]);
@@ -317,7 +317,7 @@ async fn a_race_does_not_begin_with_untrusted_files() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_and_clients_of_mcp_are_refused() -> Result<()> {
+async fn trust_by_agents_and_mcp_clients_is_refused() -> Result<()> {
     let board = Board::new(json!({ "mcp": { "inject": true } })).await?;
     let (token, go) = (mark(&board, "token"), board.sandbox.dir.path().join("go"));
     let lines = [
@@ -351,7 +351,7 @@ async fn agents_and_clients_of_mcp_are_refused() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_command_line_shows_the_files_and_asks_before_it_trusts_them() -> Result<()> {
+async fn trust_command_shows_the_files_and_asks_first() -> Result<()> {
     let board = open(json!({})).await?;
     board.sandbox.repo.write(".mcp.json", SERVERS)?;
     board.sandbox.repo.commit("servers")?;
@@ -386,7 +386,7 @@ async fn the_command_line_shows_the_files_and_asks_before_it_trusts_them() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scripts_in_the_users_checkout_wait_for_what_lies_there_on_any_branch() -> Result<()> {
+async fn scripts_in_the_users_checkout_need_trust_on_any_branch() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let hook = json!({ "type": "script", "command": touch(&board, "hook"), "blocking": true });
     board

@@ -47,7 +47,7 @@ fn with_a_state(mut workflow: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_is_looked_over_with_everything_wrong_at_once() -> Result<()> {
+async fn invalid_definition_reports_all_findings_at_once() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -85,7 +85,7 @@ async fn a_definition_is_looked_over_with_everything_wrong_at_once() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_is_changed_while_tasks_exist() -> Result<()> {
+async fn definition_can_be_changed_while_tasks_exist() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -116,7 +116,7 @@ async fn a_definition_is_changed_while_tasks_exist() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plain_board_has_no_agents() -> Result<()> {
+async fn plain_board_preset_has_no_agents() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let workflow = definition(&server, "manual").await?;
@@ -137,7 +137,7 @@ async fn a_plain_board_has_no_agents() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_definition_in_the_repository_is_read_from_its_commits() -> Result<()> {
+async fn definition_in_the_repository_is_read_from_its_commits() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
@@ -206,7 +206,7 @@ fi
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_is_written_by_an_agent_and_approved_by_a_person() -> Result<()> {
+async fn plan_written_by_an_agent_is_approved_by_a_person() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let workflow = definition(&server, "planned").await?;
@@ -260,7 +260,7 @@ async fn a_plan_is_written_by_an_agent_and_approved_by_a_person() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_that_was_sent_back_does_not_pass_as_it_was() -> Result<()> {
+async fn rejected_plan_does_not_pass_unchanged() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let workflow = definition(&server, "planned").await?;

@@ -22,7 +22,7 @@ const DAYTIME_FILE: &str = "src/daytime.sh";
 const DAYTIME_LINE: &str = "greeting=\"Good morning\"";
 
 #[tokio::test]
-async fn by_pointer() -> Result<()> {
+async fn demo_from_empty_window_is_merged_by_pointer() -> Result<()> {
     let window = Window::open().await?;
     let outcome = with_the_pointer(&window).await;
     window.end("newcomer-pointer", outcome).await
@@ -67,7 +67,7 @@ async fn with_the_pointer(window: &Window) -> Result<()> {
 }
 
 #[tokio::test]
-async fn by_keyboard() -> Result<()> {
+async fn demo_from_empty_window_is_merged_by_keyboard() -> Result<()> {
     let window = Window::open().await?;
     let outcome = with_the_keyboard(&window).await;
     window.end("newcomer-keyboard", outcome).await

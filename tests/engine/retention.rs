@@ -234,7 +234,7 @@ async fn swept_with_six_old_logs() -> Result<(Sandbox, Vec<PathBuf>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn unanswered_deletion_question_still_waits_when_fewer_than_half_are_old() -> Result<()> {
+async fn unanswered_deletion_approval_still_waits_when_fewer_than_half_are_old() -> Result<()> {
     let (sandbox, logs) = swept_with_six_old_logs().await?;
     open_tasks(&sandbox, 7).await?;
     sandbox.api.engine().sweep().await?;

@@ -181,21 +181,21 @@ async fn each_is_survived(way: Way, fault: Fault, expected: &[&str]) -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_audit_and_a_mended_conflict_survive_every_kill() -> Result<()> {
+async fn audit_and_resolved_conflict_survive_a_kill_at_every_fault_point() -> Result<()> {
     each_is_survived(Way::Conflict, Fault::Kill, &OF_CONFLICTS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_audit_and_a_rebase_of_forges_own_survive_every_kill() -> Result<()> {
+async fn audit_and_engine_rebase_survive_a_kill_at_every_fault_point() -> Result<()> {
     each_is_survived(Way::Rebase, Fault::Kill, &OF_REBASES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_audit_and_a_mended_conflict_survive_every_panic() -> Result<()> {
+async fn audit_and_resolved_conflict_survive_a_panic_at_every_fault_point() -> Result<()> {
     each_is_survived(Way::Conflict, Fault::Panic, &OF_CONFLICTS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_audit_and_a_rebase_of_forges_own_survive_every_panic() -> Result<()> {
+async fn audit_and_engine_rebase_survive_a_panic_at_every_fault_point() -> Result<()> {
     each_is_survived(Way::Rebase, Fault::Panic, &OF_REBASES).await
 }

@@ -138,7 +138,7 @@ async fn refusal(server: &Served, project: &str) -> Result<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn full_disk_is_told_and_work_goes_on_by_itself_once_there_is_room() -> Result<()> {
+async fn full_disk_is_reported_and_work_continues_once_there_is_room() -> Result<()> {
     let mut work = Work::new()?;
     let server = work.serve().start_on_small_disk(DISK_BYTES)?;
     work.begin(&server, PRINTED).await?;
@@ -179,7 +179,7 @@ async fn printed_in_full(server: &Served, task: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failing_disk_is_told_and_work_goes_on_by_itself() -> Result<()> {
+async fn failing_disk_is_reported_and_work_continues_automatically() -> Result<()> {
     let mut work = Work::new()?;
     std::fs::create_dir_all(work.data())?;
     let server = work.serve().start()?;
@@ -238,7 +238,7 @@ async fn full_disk_at_start_is_refused_with_its_own_remedy_and_harms_nothing() -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_open_files_are_told_and_work_goes_on_once_there_are_fewer() -> Result<()> {
+async fn too_many_open_files_are_reported_and_work_continues_once_there_are_fewer() -> Result<()> {
     let work = Work::new()?;
     std::fs::create_dir_all(work.data())?;
     let server = work.serve().start()?;
@@ -297,7 +297,7 @@ const STEP: usize = 3;
 const AT_ONCE: usize = 10;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statement_that_fails_anywhere_in_the_step_loop_loses_and_repeats_nothing() -> Result<()> {
+async fn failed_statement_anywhere_in_the_step_loop_loses_and_repeats_no_effect() -> Result<()> {
     let mut running = tokio::task::JoinSet::new();
     let mut failures = Vec::new();
     let mut refused = 0;

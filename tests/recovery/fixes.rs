@@ -117,7 +117,7 @@ impl Given {
     }
 }
 
-async fn a_draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
+async fn draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
     let mut given = Given::up(fault, point, false).await?;
     given.back_after(fault, point).await?;
     given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
@@ -139,17 +139,17 @@ async fn a_draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_that_a_kill_cut_short_is_dropped() -> Result<()> {
+async fn draft_interrupted_by_a_kill_is_dropped() -> Result<()> {
     for point in ["draft.recorded", "draft.starting", "fix.drafted"] {
-        a_draft_is_dropped(Fault::Kill, point).await.with_context(|| point.to_owned())?;
+        draft_is_dropped(Fault::Kill, point).await.with_context(|| point.to_owned())?;
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_that_a_panic_cut_short_is_dropped() -> Result<()> {
+async fn draft_interrupted_by_a_panic_is_dropped() -> Result<()> {
     for point in ["draft.recorded", "draft.starting", "fix.drafted"] {
-        a_draft_is_dropped(Fault::Panic, point).await.with_context(|| point.to_owned())?;
+        draft_is_dropped(Fault::Panic, point).await.with_context(|| point.to_owned())?;
     }
     Ok(())
 }
@@ -173,16 +173,16 @@ async fn applied_once(fault: Fault, point: &str, lands: bool) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fix_is_applied_once_wherever_the_kill_was() -> Result<()> {
-    a_fix_is_applied_once(Fault::Kill).await
+async fn fix_is_applied_once_after_a_kill_at_any_fault_point() -> Result<()> {
+    fix_is_applied_once(Fault::Kill).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fix_is_applied_once_wherever_the_panic_was() -> Result<()> {
-    a_fix_is_applied_once(Fault::Panic).await
+async fn fix_is_applied_once_after_a_panic_at_any_fault_point() -> Result<()> {
+    fix_is_applied_once(Fault::Panic).await
 }
 
-async fn a_fix_is_applied_once(fault: Fault) -> Result<()> {
+async fn fix_is_applied_once(fault: Fault) -> Result<()> {
     for (point, lands) in [
         ("fix.intended", false),
         ("fix.landed", true),
@@ -195,7 +195,7 @@ async fn a_fix_is_applied_once(fault: Fault) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_review_goes_on_with_the_fix_that_it_applied() -> Result<()> {
+async fn review_after_kill_or_panic_continues_with_its_applied_fix() -> Result<()> {
     for fault in [Fault::Kill, Fault::Panic] {
         goes_on_with_its_fix(fault).await.with_context(|| format!("{fault:?}"))?;
     }
@@ -233,7 +233,7 @@ async fn asked_for(given: &Given) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_reviewer_asked_for_is_applied_once_wherever_the_kill_was() -> Result<()> {
+async fn fix_requested_by_a_reviewer_is_applied_once_after_a_kill() -> Result<()> {
     for point in ["fix.intended", "fix.landed"] {
         let mut given = Given::judged(Fault::Kill, point).await?;
         asked_for(&given).await?;

@@ -77,7 +77,7 @@ fn serve(dir: &TempDir, mut env: Vec<(String, String)>) -> Result<Served> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn uncommitted_work_is_in_a_backup_wherever_the_kill_was() -> Result<()> {
+async fn uncommitted_work_of_a_cancelled_task_is_backed_up_after_a_kill() -> Result<()> {
     let trace_dir = tempfile::tempdir()?;
     let trace = trace_dir.path().join("trace.txt");
     let undisturbed =

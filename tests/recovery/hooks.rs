@@ -164,7 +164,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_hook_is_lost_or_run_twice_wherever_the_kill_was() -> Result<()> {
+async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
@@ -234,7 +234,7 @@ async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<Given> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_blocking_hook_that_was_cut_short_holds_the_task_until_a_person_says() -> Result<()> {
+async fn interrupted_blocking_hook_holds_the_task_until_a_person_decides() -> Result<()> {
     let given = killed_in_the_middle("before_work", true).await?;
     let task = given.server.get(&format!("/tasks/{}", given.task)).await?;
     ensure!(task["error_annotation"]["type"] == "before_work_hook_failed", "{task:#}");
@@ -246,7 +246,7 @@ async fn a_blocking_hook_that_was_cut_short_holds_the_task_until_a_person_says()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_hook_that_was_cut_short_changes_nothing() -> Result<()> {
+async fn interrupted_non_blocking_hook_does_not_hold_the_task() -> Result<()> {
     let given = killed_in_the_middle("on_work_start", false).await?;
     given.server.wait(&given.task, "done", |task| task["status"] == "done").await.map(drop)
 }

@@ -123,7 +123,7 @@ async fn proposes_once(fault: Fault, point: &str, by: By) -> Result<()> {
     Ok(())
 }
 
-async fn each_lesson_is_proposed_once(fault: Fault) -> Result<()> {
+async fn lessons_are_proposed_once(fault: Fault) -> Result<()> {
     let mut cases = Vec::new();
     for (by_plugin, name) in [(0, "knowledge-capture"), (1, "on_task_done[0]")] {
         for point in ["step.begin:", "lessons.found", "step.ran:", "step.end:"] {
@@ -138,26 +138,26 @@ async fn each_lesson_is_proposed_once(fault: Fault) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_lesson_is_proposed_once_wherever_the_kill_was() -> Result<()> {
-    each_lesson_is_proposed_once(Fault::Kill).await
+async fn lessons_are_proposed_once_after_a_kill_at_any_fault_point() -> Result<()> {
+    lessons_are_proposed_once(Fault::Kill).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_lesson_is_proposed_once_wherever_the_panic_was() -> Result<()> {
-    each_lesson_is_proposed_once(Fault::Panic).await
+async fn lessons_are_proposed_once_after_a_panic_at_any_fault_point() -> Result<()> {
+    lessons_are_proposed_once(Fault::Panic).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accepted_lesson_lands_once_wherever_the_kill_was() -> Result<()> {
-    an_accepted_lesson_lands_once(Fault::Kill).await
+async fn accepted_lesson_lands_once_after_a_kill_at_any_fault_point() -> Result<()> {
+    accepted_lesson_lands_once(Fault::Kill).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accepted_lesson_lands_once_wherever_the_panic_was() -> Result<()> {
-    an_accepted_lesson_lands_once(Fault::Panic).await
+async fn accepted_lesson_lands_once_after_a_panic_at_any_fault_point() -> Result<()> {
+    accepted_lesson_lands_once(Fault::Panic).await
 }
 
-async fn an_accepted_lesson_lands_once(fault: Fault) -> Result<()> {
+async fn accepted_lesson_lands_once(fault: Fault) -> Result<()> {
     for (point, landed) in [("lesson.intended", false), ("lesson.landed", true)] {
         let mut given = Given::up(fault, point, By::Plugin).await?;
         given.to_the_end().await?;
@@ -200,16 +200,16 @@ async fn debriefs_once(fault: Fault, point: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_is_debriefed_once_wherever_the_kill_was() -> Result<()> {
-    a_task_is_debriefed_once(Fault::Kill).await
+async fn task_is_debriefed_once_after_a_kill_at_any_fault_point() -> Result<()> {
+    task_is_debriefed_once(Fault::Kill).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_is_debriefed_once_wherever_the_panic_was() -> Result<()> {
-    a_task_is_debriefed_once(Fault::Panic).await
+async fn task_is_debriefed_once_after_a_panic_at_any_fault_point() -> Result<()> {
+    task_is_debriefed_once(Fault::Panic).await
 }
 
-async fn a_task_is_debriefed_once(fault: Fault) -> Result<()> {
+async fn task_is_debriefed_once(fault: Fault) -> Result<()> {
     let points = ["step.begin:debrief", "debrief.kept", "step.ran:debrief", "step.end:debrief"];
     let cases = points.map(|point| (point.to_owned(), 1)).to_vec();
     all_survived(cases, move |point, _| async move { debriefs_once(fault, &point).await }).await

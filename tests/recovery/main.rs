@@ -54,7 +54,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_at_any_boundary_loses_nothing() -> Result<()> {
+async fn kill_at_any_fault_point_loses_no_work() -> Result<()> {
     let passed = boundaries().await?;
     // What the story is made of must be among them, or this test would pass on nothing.
     for expected in [

@@ -34,7 +34,7 @@ async fn survives(point: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_at_any_boundary_ends_its_unit_alone() -> Result<()> {
+async fn panic_at_any_fault_point_ends_only_its_unit() -> Result<()> {
     let passed = boundaries().await?;
     let cases: Vec<(String, u32)> =
         passed.into_keys().filter(|point| point != AT_START).map(|point| (point, 1)).collect();
@@ -82,7 +82,7 @@ fn panics_in(story: &Story, at: &str) -> Result<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn step_that_panics_twice_gives_its_task_to_a_person() -> Result<()> {
+async fn step_that_panics_twice_blocks_its_task() -> Result<()> {
     let at = "step.begin:run_ci_steps";
     let (story, _) = blocked_by(at).await?;
     ensure!(panics_in(&story, at)? == 2, "it was not tried exactly twice");
@@ -90,7 +90,7 @@ async fn step_that_panics_twice_gives_its_task_to_a_person() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn run_that_panics_twice_gives_its_task_to_a_person() -> Result<()> {
+async fn run_that_panics_twice_blocks_its_task() -> Result<()> {
     let at = "execution.started";
     let (story, task) = blocked_by(at).await?;
     let id = task["id"].as_str().context("no id")?;
@@ -104,7 +104,7 @@ async fn run_that_panics_twice_gives_its_task_to_a_person() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn request_that_panics_says_where_and_the_next_one_is_served() -> Result<()> {
+async fn panicking_request_reports_its_location_and_the_next_is_served() -> Result<()> {
     let mut story = Story::new("claim.committed")?;
     story.serve(panicking(&story, "claim.committed#1"))?;
     ensure!(story.begin().await.is_err(), "nothing panicked");

@@ -228,7 +228,7 @@ async fn survives(story: Story, expected: &[&str]) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn making_filling_finishing_and_reusing_a_worktree() -> Result<()> {
+async fn worktree_creation_and_reuse_survive_a_kill_at_every_fault_point() -> Result<()> {
     let expected = [
         "workspace.made",
         "workspace.copied",
@@ -242,6 +242,6 @@ async fn making_filling_finishing_and_reusing_a_worktree() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resetting_one() -> Result<()> {
+async fn worktree_reset_survives_a_kill_at_every_fault_point() -> Result<()> {
     survives(Story::Reset, &["reset.removed", "reset.forgotten", "reset.made"]).await
 }

@@ -140,7 +140,7 @@ async fn survives(fault: Fault, point: String, times: u32) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_on_the_way_to_a_code_host_makes_no_second_pull_request() -> Result<()> {
+async fn kill_on_the_way_to_a_code_host_opens_no_second_pull_request() -> Result<()> {
     let cases = boundaries().await?;
     for expected in ["pr.intended", "pr.pushed", "pr.created", "pr.seen"] {
         ensure!(cases.iter().any(|(point, _)| point == expected), "{expected} is not among {cases:?}");
@@ -149,7 +149,7 @@ async fn a_kill_on_the_way_to_a_code_host_makes_no_second_pull_request() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panic_on_the_way_to_a_code_host_makes_no_second_pull_request() -> Result<()> {
+async fn panic_on_the_way_to_a_code_host_opens_no_second_pull_request() -> Result<()> {
     let cases = boundaries().await?.into_iter().filter(|(_, times)| *times == 1).collect();
     kills::all_survived(cases, |point, times| survives(Fault::Panic, point, times)).await
 }

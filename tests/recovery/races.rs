@@ -197,23 +197,23 @@ fn is_of_entries(point: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_arrives_wherever_it_was_killed() -> Result<()> {
+async fn race_completes_after_a_kill_at_any_of_its_fault_points() -> Result<()> {
     arrives_after_each(Fault::Kill, is_of_races, &BOUNDARIES_OF_RACES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_arrives_wherever_it_panicked() -> Result<()> {
+async fn race_completes_after_a_panic_at_any_of_its_fault_points() -> Result<()> {
     arrives_after_each(Fault::Panic, is_of_races, &BOUNDARIES_OF_RACES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_arrives_whatever_was_killed_around_its_worktrees() -> Result<()> {
+async fn race_completes_after_a_kill_around_its_worktrees() -> Result<()> {
     let named = ["workspace.made", "cleanup.removed", "step.ran:prepare_workspace"];
     arrives_after_each(Fault::Kill, is_of_worktrees, &named).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_arrives_whatever_its_entries_did_when_it_was_killed() -> Result<()> {
+async fn race_completes_after_a_kill_during_its_entries() -> Result<()> {
     let named = ["execution.started", "work.committed", "step.ran:run_ci_steps", "step.begin:advance"];
     arrives_after_each(Fault::Kill, is_of_entries, &named).await
 }

@@ -92,7 +92,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_part_has_its_turn_once_wherever_the_kill_was() -> Result<()> {
+async fn ordered_subtasks_each_run_once_after_a_kill_at_any_fault_point() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];

@@ -63,7 +63,7 @@ async fn survives(point: String, kept: usize) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attempts_survive_a_kill() -> Result<()> {
+async fn validate_attempts_survive_a_kill() -> Result<()> {
     let cases = POINTS.map(|(point, _)| (point.to_owned(), 1)).to_vec();
     all_survived(cases, |point, _| async move {
         let kept = POINTS.iter().find(|(name, _)| *name == point).map_or(0, |(_, kept)| *kept);

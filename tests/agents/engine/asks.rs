@@ -6,8 +6,12 @@ use serde_json::{Value, json};
 
 use super::floor::{Floor, is, of_kind, text};
 
-super::both!(a_person_allows_and_refuses, a_question_dies_with_its_run, programs_are_found_probed_and_tried,);
-super::with!(with_opencode, OpenCode: a_person_allows_and_refuses, a_question_dies_with_its_run,);
+super::both!(
+    approval_allowed_or_refused_has_its_effect,
+    approval_of_a_stopped_run_expires,
+    installed_program_is_detected_probed_and_tried,
+);
+super::with!(with_opencode, OpenCode: approval_allowed_or_refused_has_its_effect, approval_of_a_stopped_run_expires,);
 
 /// A question that waits, but for these.
 pub async fn question(floor: &Floor, but: &[&str]) -> Result<Value> {
@@ -27,7 +31,7 @@ pub async fn answer(floor: &Floor, asked: &Value, choice: &str, note: Option<&st
     floor.post(&path, json!({ "option": option["id"], "note": note })).await
 }
 
-async fn a_person_allows_and_refuses(program: AgentProgram) -> Result<Floor> {
+async fn approval_allowed_or_refused_has_its_effect(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "ask" }), json!({})).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -77,7 +81,7 @@ async fn a_person_allows_and_refuses(program: AgentProgram) -> Result<Floor> {
     Ok(floor)
 }
 
-async fn a_question_dies_with_its_run(program: AgentProgram) -> Result<Floor> {
+async fn approval_of_a_stopped_run_expires(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "ask" }), json!({})).await?;
     let tag = floor.server.script(Scenario::new("work").turn(Turn::new().run("echo yes >allowed.txt")));
     let task = floor.started(&tag, json!({})).await?;
@@ -94,7 +98,7 @@ async fn a_question_dies_with_its_run(program: AgentProgram) -> Result<Floor> {
     Ok(floor)
 }
 
-async fn programs_are_found_probed_and_tried(program: AgentProgram) -> Result<Floor> {
+async fn installed_program_is_detected_probed_and_tried(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::on_the_path(program).await?;
     let name = floor.name();
     let known = floor.items("/agents/detect").await?;

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::floor::{Floor, text};
 
 super::both!(
-    costs_are_counted_once_over_a_fork_and_a_resumed_run,
-    what_nobody_knows_the_price_of_is_unknown,
-    a_run_is_stopped_at_its_limit,
-    a_task_and_a_day_are_not_begun_beyond_their_limits,
+    forked_and_resumed_runs_are_counted_once,
+    run_of_unpriced_model_has_unknown_cost,
+    run_at_its_cost_limit_is_stopped,
+    run_beyond_task_or_daily_limit_is_not_started,
 );
-super::with!(with_opencode, OpenCode: costs_are_counted_once_over_a_fork_and_a_resumed_run);
+super::with!(with_opencode, OpenCode: forked_and_resumed_runs_are_counted_once);
 
 const EACH: Tokens =
     Tokens { input_uncached: 1000, cache_read: 2000, cache_write: 0, output: 300, reasoning: 100 };
@@ -39,7 +39,7 @@ async fn awaits(floor: &Floor, task: &Value) -> Result<Value> {
     floor.task_is(task, |task| task["review"]["status"] == "awaiting_human").await
 }
 
-async fn costs_are_counted_once_over_a_fork_and_a_resumed_run(program: AgentProgram) -> Result<Floor> {
+async fn forked_and_resumed_runs_are_counted_once(program: AgentProgram) -> Result<Floor> {
     let settings = json!({
         "auto_approve": false,
         "review_config": { "ci_steps": ["if grep -q hello README.md; then echo 'README is rude'; exit 1; fi"] },
@@ -96,7 +96,7 @@ async fn costs_are_counted_once_over_a_fork_and_a_resumed_run(program: AgentProg
     Ok(floor)
 }
 
-async fn what_nobody_knows_the_price_of_is_unknown(program: AgentProgram) -> Result<Floor> {
+async fn run_of_unpriced_model_has_unknown_cost(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
     floor.change_agent(json!({ "model": "nobodys-model-1" })).await?;
     let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
@@ -116,7 +116,7 @@ async fn what_nobody_knows_the_price_of_is_unknown(program: AgentProgram) -> Res
     Ok(floor)
 }
 
-async fn a_run_is_stopped_at_its_limit(program: AgentProgram) -> Result<Floor> {
+async fn run_at_its_cost_limit_is_stopped(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
     // What one run of two calls costs tells where to stop one of more.
     let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
@@ -144,7 +144,7 @@ async fn a_run_is_stopped_at_its_limit(program: AgentProgram) -> Result<Floor> {
     Ok(floor)
 }
 
-async fn a_task_and_a_day_are_not_begun_beyond_their_limits(program: AgentProgram) -> Result<Floor> {
+async fn run_beyond_task_or_daily_limit_is_not_started(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
     let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
     let task = floor.started(&tag, json!({})).await?;

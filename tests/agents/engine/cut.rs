@@ -18,16 +18,16 @@ use super::floor::{Floor, is, of_kind, text};
 use crate::sweep::Process;
 
 super::both!(
-    a_stopped_run_leaves_nothing_and_is_gone_on_with,
-    words_are_heard_in_the_same_turn,
-    a_killed_agent_is_restarted_in_its_conversation,
-    a_killed_engine_leaves_no_orphan_and_goes_on,
-    a_machine_that_went_down_is_gone_on_from,
+    stopped_run_leaves_no_process_and_is_resumed,
+    message_during_turn_reaches_the_model,
+    killed_agent_is_restarted_in_its_session,
+    killed_engine_leaves_no_orphan_and_resumes_the_run,
+    run_is_resumed_after_a_machine_restart,
 );
 super::with!(with_opencode, OpenCode:
-    a_stopped_run_leaves_nothing_and_is_gone_on_with,
-    a_killed_agent_is_restarted_in_its_conversation,
-    a_killed_engine_leaves_no_orphan_and_goes_on,
+    stopped_run_leaves_no_process_and_is_resumed,
+    killed_agent_is_restarted_in_its_session,
+    killed_engine_leaves_no_orphan_and_resumes_the_run,
 );
 
 /// Does not end by itself, nor does what it starts in a session of its own.
@@ -35,7 +35,7 @@ const ENDLESS: &str =
     "setsid sh -c 'touch aside && exec tail -f /dev/null' & touch begun && tail -f /dev/null";
 const EACH: Tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 0, output: 40, reasoning: 5 };
 
-async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram) -> Result<Floor> {
+async fn stopped_run_leaves_no_process_and_is_resumed(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let tag =
         floor.server.script(Scenario::new("work").turn(Turn::new().say("The word is heron.").run(ENDLESS)));
@@ -72,7 +72,7 @@ async fn a_stopped_run_leaves_nothing_and_is_gone_on_with(program: AgentProgram)
     Ok(floor)
 }
 
-async fn words_are_heard_in_the_same_turn(program: AgentProgram) -> Result<Floor> {
+async fn message_during_turn_reaches_the_model(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -172,7 +172,7 @@ async fn went_on(floor: &Floor, task: &Value, first: &Value) -> Result<Vec<Value
     Ok(runs)
 }
 
-async fn a_killed_agent_is_restarted_in_its_conversation(program: AgentProgram) -> Result<Floor> {
+async fn killed_agent_is_restarted_in_its_session(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = at_work(&floor).await?;
     let running = floor.items("/runs").await?;
@@ -189,7 +189,7 @@ async fn a_killed_agent_is_restarted_in_its_conversation(program: AgentProgram) 
     Ok(floor)
 }
 
-async fn a_killed_engine_leaves_no_orphan_and_goes_on(program: AgentProgram) -> Result<Floor> {
+async fn killed_engine_leaves_no_orphan_and_resumes_the_run(program: AgentProgram) -> Result<Floor> {
     let mut floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = at_work(&floor).await?;
     floor.kill_engine()?;
@@ -210,7 +210,7 @@ fn tails(floor: &Floor) -> Result<usize> {
 }
 
 /// All that ran is gone and its numbers are others' by now: of a later start of the machine, or of this one.
-async fn a_machine_that_went_down_is_gone_on_from(program: AgentProgram) -> Result<Floor> {
+async fn run_is_resumed_after_a_machine_restart(program: AgentProgram) -> Result<Floor> {
     let mut floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = at_work(&floor).await?;
     let lock_file = floor.worktree(&task).await?.with_file_name(".forge.lock");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::floor::{Floor, is, text};
 
-super::both!(what_each_tool_complains_about_is_mended);
+super::both!(diagnostic_of_each_tool_is_fixed_by_a_draft);
 
 /// Work that a tool complains about.
 struct Broken {
@@ -73,7 +73,7 @@ impl Broken {
     }
 }
 
-async fn what_each_tool_complains_about_is_mended(program: AgentProgram) -> Result<Floor> {
+async fn diagnostic_of_each_tool_is_fixed_by_a_draft(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     for broken in BROKEN {
         let work = floor.server.script(

@@ -9,11 +9,11 @@ use serde_json::json;
 
 use super::floor::{Floor, is, of_kind, text};
 
-super::with!(with_gemini, Gemini: a_task_is_done_and_its_failed_check_mended);
+super::with!(with_gemini, Gemini: failed_check_is_fixed_and_the_task_done);
 
 const CHECK: &str = "test \"$(cat README.md)\" = goodbye || { echo 'README is rude'; exit 3; }\n";
 
-async fn a_task_is_done_and_its_failed_check_mended(program: AgentProgram) -> Result<Floor> {
+async fn failed_check_is_fixed_and_the_task_done(program: AgentProgram) -> Result<Floor> {
     let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
     let floor = Floor::with(program, json!({}), settings).await?;
     floor.repo.write("check.sh", CHECK)?;

@@ -11,15 +11,15 @@ use super::{
 };
 
 super::with!(with_opencode, OpenCode:
-    a_refused_key_is_told_from_other_failures,
-    nobody_there_is_a_failure_of_the_model,
-    a_passing_failure_is_none,
-    a_limit_is_waited_for_and_costs_nothing,
-    a_run_is_stopped_at_its_limit_of_calls,
+    refused_key_is_distinguished_from_other_failures,
+    unreachable_model_server_is_a_model_error,
+    temporary_failure_is_retried_by_the_program,
+    rate_limit_is_waited_for_and_spends_no_retry,
+    run_at_its_call_limit_is_stopped,
 );
 
 /// A refused key, a request that the service does not like, and nobody there.
-async fn a_refused_key_is_told_from_other_failures(program: AgentProgram) -> Result<Floor> {
+async fn refused_key_is_distinguished_from_other_failures(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({}), json!({})).await?;
     let tag = |name: &str, status: u16| {
         let turn = Turn::new().say("A long sentence.").always_fails(Failure::Status(status));
@@ -39,7 +39,7 @@ async fn a_refused_key_is_told_from_other_failures(program: AgentProgram) -> Res
 }
 
 /// It tries for more than a minute.
-async fn nobody_there_is_a_failure_of_the_model(program: AgentProgram) -> Result<Floor> {
+async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
     floor.server.go_offline().await;
@@ -54,7 +54,7 @@ async fn nobody_there_is_a_failure_of_the_model(program: AgentProgram) -> Result
 }
 
 /// A service that is down for a moment, and an answer that is cut off.
-async fn a_passing_failure_is_none(program: AgentProgram) -> Result<Floor> {
+async fn temporary_failure_is_retried_by_the_program(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -69,7 +69,7 @@ async fn a_passing_failure_is_none(program: AgentProgram) -> Result<Floor> {
 }
 
 /// It waits itself as long as it is told, six times; then Forge does.
-async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Result<Floor> {
+async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let again = Scenario::new("limited").when("rate limited by the provider");
     let tag = floor.server.script(
@@ -92,7 +92,7 @@ async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Resul
     Ok(floor)
 }
 
-async fn a_run_is_stopped_at_its_limit_of_calls(program: AgentProgram) -> Result<Floor> {
+async fn run_at_its_call_limit_is_stopped(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "turns": 2 }), json!({})).await?;
     let long =
         (0..6).fold(Scenario::new("long"), |it, n| it.turn(Turn::new().run(format!("echo {n} >>long.txt"))));

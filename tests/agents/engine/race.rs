@@ -10,10 +10,10 @@ use super::{
 };
 
 super::both!(
-    the_cheaper_model_wins_and_its_work_is_the_tasks,
-    a_winner_that_is_sent_back_goes_on_in_its_conversation,
-    an_auditor_scores_entries_without_knowing_whose_they_are,
-    what_an_entry_asks_is_answered_at_the_raced_task,
+    cheaper_model_wins_and_its_work_becomes_the_tasks,
+    winner_sent_back_continues_its_session,
+    auditor_scores_entries_without_knowing_their_agents,
+    approval_of_an_entry_is_answered_at_the_raced_task,
 );
 
 const EACH: Tokens =
@@ -58,7 +58,7 @@ async fn raced(program: AgentProgram, settings: Value, first: Option<Scenario>) 
     Ok((floor, tag))
 }
 
-async fn the_cheaper_model_wins_and_its_work_is_the_tasks(program: AgentProgram) -> Result<Floor> {
+async fn cheaper_model_wins_and_its_work_becomes_the_tasks(program: AgentProgram) -> Result<Floor> {
     let checks = json!({ "review_config": { "ci_steps": ["! grep -q hello README.md"] } });
     let (floor, tag) = raced(program, checks, None).await?;
     let (dear, cheap) = models(program);
@@ -107,7 +107,7 @@ async fn the_cheaper_model_wins_and_its_work_is_the_tasks(program: AgentProgram)
     Ok(floor)
 }
 
-async fn a_winner_that_is_sent_back_goes_on_in_its_conversation(program: AgentProgram) -> Result<Floor> {
+async fn winner_sent_back_continues_its_session(program: AgentProgram) -> Result<Floor> {
     let mends = Scenario::new("work")
         .when("say it louder")
         .turn(Turn::new().edit("README.md", "hi", "HI").tokens(EACH))
@@ -145,7 +145,7 @@ async fn a_winner_that_is_sent_back_goes_on_in_its_conversation(program: AgentPr
     Ok(floor)
 }
 
-async fn an_auditor_scores_entries_without_knowing_whose_they_are(program: AgentProgram) -> Result<Floor> {
+async fn auditor_scores_entries_without_knowing_their_agents(program: AgentProgram) -> Result<Floor> {
     let judges = Scenario::new("work")
         .when("===REVIEW: PASS===")
         .turn(Turn::new().say("Fine.\n\n===SCORE: 70===\n===REVIEW: PASS==="));
@@ -179,7 +179,7 @@ async fn an_auditor_scores_entries_without_knowing_whose_they_are(program: Agent
     Ok(floor)
 }
 
-async fn what_an_entry_asks_is_answered_at_the_raced_task(program: AgentProgram) -> Result<Floor> {
+async fn approval_of_an_entry_is_answered_at_the_raced_task(program: AgentProgram) -> Result<Floor> {
     let asks = Scenario::new("work")
         .when("Be quick about it.")
         .turn(Turn::new().run("echo yes >allowed.txt").tokens(EACH))

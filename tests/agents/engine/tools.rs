@@ -9,14 +9,14 @@ use super::{
     floor::{Floor, text},
 };
 
-super::both!(an_agent_uses_the_tools_for_its_own_task,);
-super::with!(with_opencode, OpenCode: an_agent_uses_the_tools_for_its_own_task);
-super::with!(with_gemini, Gemini: an_agent_uses_the_tools_for_its_own_task);
+super::both!(agent_uses_the_tools_for_its_own_task_only,);
+super::with!(with_opencode, OpenCode: agent_uses_the_tools_for_its_own_task_only);
+super::with!(with_gemini, Gemini: agent_uses_the_tools_for_its_own_task_only);
 
 /// What the server is called in the programs.
 const SERVER: &str = "forge_task";
 
-async fn an_agent_uses_the_tools_for_its_own_task(program: AgentProgram) -> Result<Floor> {
+async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Result<Floor> {
     // What a program asks a person about: these two that a tool runs commands, Gemini each tool of any server.
     let (config, asked) = match program {
         AgentProgram::Codex | AgentProgram::Claude => (json!({}), &["validate"][..]),

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::floor::{Floor, is, text};
 
 super::both!(
-    failures_have_their_names,
-    a_program_that_is_not_there_is_said_to_be_missing,
-    nobody_there_is_a_failure_of_the_model,
-    who_is_not_signed_in_is_told_so,
-    a_limit_is_waited_for_and_costs_nothing,
+    model_failure_of_each_kind_has_its_code,
+    missing_program_is_reported_with_a_remedy,
+    unreachable_model_server_is_a_model_error,
+    program_without_credentials_reports_an_auth_error,
+    rate_limit_is_waited_for_and_spends_no_retry,
 );
 
 /// A task that is given up with this failure; the task and its last run.
@@ -33,7 +33,7 @@ pub fn trouble(task: &Value) -> String {
     text(&task["error_annotation"], "type")
 }
 
-async fn failures_have_their_names(program: AgentProgram) -> Result<Floor> {
+async fn model_failure_of_each_kind_has_its_code(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     for (name, failure, code, runs) in [
         ("broken", Failure::Status(500), "model_error", None),
@@ -54,7 +54,7 @@ async fn failures_have_their_names(program: AgentProgram) -> Result<Floor> {
     Ok(floor)
 }
 
-async fn a_program_that_is_not_there_is_said_to_be_missing(program: AgentProgram) -> Result<Floor> {
+async fn missing_program_is_reported_with_a_remedy(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::with(program, json!({ "program": "/nowhere/agent" }), json!({})).await?;
     let (task, run) = fails(&floor, "Anything.", "unavailable").await?;
     assert_eq!(trouble(&task), "executor_unavailable");
@@ -63,7 +63,7 @@ async fn a_program_that_is_not_there_is_said_to_be_missing(program: AgentProgram
     Ok(floor)
 }
 
-async fn nobody_there_is_a_failure_of_the_model(program: AgentProgram) -> Result<Floor> {
+async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
     floor.server.go_offline().await;
@@ -72,7 +72,7 @@ async fn nobody_there_is_a_failure_of_the_model(program: AgentProgram) -> Result
     Ok(floor)
 }
 
-async fn who_is_not_signed_in_is_told_so(program: AgentProgram) -> Result<Floor> {
+async fn program_without_credentials_reports_an_auth_error(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let mut config = floor.config(&json!({}));
     let env = config["env"].as_object_mut().context("no environment")?;
@@ -90,7 +90,7 @@ async fn who_is_not_signed_in_is_told_so(program: AgentProgram) -> Result<Floor>
     Ok(floor)
 }
 
-async fn a_limit_is_waited_for_and_costs_nothing(program: AgentProgram) -> Result<Floor> {
+async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> Result<Floor> {
     let floor = Floor::new(program).await?;
     let name = match program {
         AgentProgram::Codex => "used-up",

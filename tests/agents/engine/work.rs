@@ -7,19 +7,19 @@ use serde_json::json;
 use super::floor::{Floor, is, of_kind, text};
 
 super::both!(
-    a_task_is_done_and_its_conversation_kept,
-    a_failed_check_is_mended_on_a_fork,
-    a_refilled_budget_goes_on_in_the_conversation,
-    who_starts_over_is_not_reminded,
-    an_auditor_judges_on_a_fork,
-    a_review_without_a_verdict_is_asked_for_it,
-    a_conflict_is_resolved_by_editing_files_alone,
-    a_workflow_says_how_a_conversation_goes_on,
+    task_is_done_and_its_session_logged,
+    failed_check_is_fixed_in_a_forked_session,
+    reset_budget_continues_the_session,
+    restarted_task_begins_a_new_session,
+    auditor_reviews_in_a_forked_session,
+    review_without_verdict_is_asked_for_one,
+    conflict_is_resolved_by_editing_files_only,
+    workflow_chooses_how_a_session_continues,
 );
 super::with!(with_opencode, OpenCode:
-    a_task_is_done_and_its_conversation_kept,
-    a_failed_check_is_mended_on_a_fork,
-    an_auditor_judges_on_a_fork,
+    task_is_done_and_its_session_logged,
+    failed_check_is_fixed_in_a_forked_session,
+    auditor_reviews_in_a_forked_session,
 );
 
 /// What a coder does at first: it says a word to be remembered, and puts another one for `hello`.
@@ -45,7 +45,7 @@ async fn judged(program: AgentProgram) -> Result<Floor> {
 
 const CHECK: &str = "test \"$(cat README.md)\" = goodbye || { echo 'README is rude'; exit 3; }\n";
 
-async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Result<Floor> {
+async fn task_is_done_and_its_session_logged(program: AgentProgram) -> Result<Floor> {
     let floor = checked(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -90,7 +90,7 @@ async fn a_task_is_done_and_its_conversation_kept(program: AgentProgram) -> Resu
     Ok(floor)
 }
 
-async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<Floor> {
+async fn failed_check_is_fixed_in_a_forked_session(program: AgentProgram) -> Result<Floor> {
     let floor = checked(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -121,7 +121,7 @@ async fn a_failed_check_is_mended_on_a_fork(program: AgentProgram) -> Result<Flo
 }
 
 /// More retries are no new beginning.
-async fn who_starts_over_is_not_reminded(program: AgentProgram) -> Result<Floor> {
+async fn restarted_task_begins_a_new_session(program: AgentProgram) -> Result<Floor> {
     let floor = checked(program).await?;
     let tag = floor.server.script(rewrites("get out"));
     let none = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
@@ -141,7 +141,7 @@ async fn who_starts_over_is_not_reminded(program: AgentProgram) -> Result<Floor>
     Ok(floor)
 }
 
-async fn a_refilled_budget_goes_on_in_the_conversation(program: AgentProgram) -> Result<Floor> {
+async fn reset_budget_continues_the_session(program: AgentProgram) -> Result<Floor> {
     let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
     let floor = Floor::with(program, json!({ "permissions": "unattended" }), settings).await?;
     floor.repo.write("check.sh", CHECK)?;
@@ -167,7 +167,7 @@ async fn a_refilled_budget_goes_on_in_the_conversation(program: AgentProgram) ->
 const FINDING: &str = r#"{"verdict": "fail", "score": 20, "summary": "line one is wrong",
  "findings": [{"file": "README.md", "line": 1, "severity": "error", "text": "say farewell"}]}"#;
 
-async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<Floor> {
+async fn auditor_reviews_in_a_forked_session(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
     // The auditor's instructions say this; the coder's do not. The second audit is told of the first one.
@@ -236,7 +236,7 @@ async fn an_auditor_judges_on_a_fork(program: AgentProgram) -> Result<Floor> {
     Ok(floor)
 }
 
-async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Result<Floor> {
+async fn review_without_verdict_is_asked_for_one(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
     let verdict = json!({ "verdict": "pass", "summary": "All right.", "score": 77, "findings": [] });
@@ -270,7 +270,7 @@ async fn a_review_without_a_verdict_is_asked_for_it(program: AgentProgram) -> Re
 }
 
 /// The programs keep to the worktree, where git's own files are not: Forge begins the merge and ends it.
-async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) -> Result<Floor> {
+async fn conflict_is_resolved_by_editing_files_only(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")
@@ -298,7 +298,7 @@ async fn a_conflict_is_resolved_by_editing_files_alone(program: AgentProgram) ->
     Ok(floor)
 }
 
-async fn a_workflow_says_how_a_conversation_goes_on(program: AgentProgram) -> Result<Floor> {
+async fn workflow_chooses_how_a_session_continues(program: AgentProgram) -> Result<Floor> {
     let floor = judged(program).await?;
     let tag = floor.server.script(
         Scenario::new("work")

@@ -35,7 +35,7 @@ async fn was_told(board: &Board, task: &Value, run: &Value, what: &str) -> Resul
 
 /// The agent hears of it and tries again, which costs an execution; a guard for people is not asked.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_is_refused_gets_another_turn() -> Result<()> {
+async fn agent_refused_by_a_guard_gets_another_run() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let mends = format!("```forge-script\n{MARKERS}\n```\n```forge-script attempt=2\nrun rm m\n{EDIT}\n```");
     let action = "require_no_conflict_markers";
@@ -55,7 +55,7 @@ async fn an_agent_that_is_refused_gets_another_turn() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_policy_may_only_tell_or_send_an_agents_task_elsewhere() -> Result<()> {
+async fn guard_policy_log_or_cascade_applies_to_an_agents_move() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let action = "require_plan_complete";
     for (policy, end) in [(Policy::Log, "done"), (Policy::Cascade, "backlog")] {
@@ -72,7 +72,7 @@ async fn a_policy_may_only_tell_or_send_an_agents_task_elsewhere() -> Result<()>
 
 /// Each guard that only a person can make content: the turns are spent, then a person does, and it goes on.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_agent_cannot_mend_goes_to_a_person() -> Result<()> {
+async fn guard_that_an_agent_cannot_satisfy_blocks_for_a_person() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for action in ["require_plan_complete", "dependency_gate"] {
         let guards = json!([guard(action, "agent_only", Policy::Block)]);
@@ -106,7 +106,7 @@ async fn what_the_agent_cannot_mend_goes_to_a_person() -> Result<()> {
 
 /// A gate that passes by itself asks the guards on its way out, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gate_that_passes_asks_its_guards() -> Result<()> {
+async fn passing_gate_asks_its_guards() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let action = "require_plan_complete";
     let block = json!([guard(action, "agent_only", Policy::Block)]);
@@ -147,7 +147,7 @@ async fn a_gate_that_passes_asks_its_guards() -> Result<()> {
 
 /// A claim and an approval are a person's moves like any other.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_claim_and_an_approval_ask_the_guards_for_people() -> Result<()> {
+async fn claim_and_approval_ask_the_guards_for_people() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let action = "require_plan_complete";
     for (policy, audience) in
@@ -200,7 +200,7 @@ async fn a_claim_and_an_approval_ask_the_guards_for_people() -> Result<()> {
 
 /// What an agent says at a gate passes only what the gate's guards let go; a person who decides asks them, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plan_that_passes_by_itself_asks_its_guards() -> Result<()> {
+async fn automatically_passing_plan_asks_its_guards() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let presets = board.server.get("/workflow/presets").await?;
     let planned = presets["items"].as_array().context("a list")?.iter().find(|one| one["name"] == "planned");
@@ -268,7 +268,7 @@ async fn a_plan_that_passes_by_itself_asks_its_guards() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_auditors_pass_asks_the_guards_of_its_gate() -> Result<()> {
+async fn auditor_pass_asks_the_guards_of_its_gate() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let action = "dependency_gate";
     for (name, policy, audience, end) in [

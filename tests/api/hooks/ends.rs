@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_ends_with_its_task_is_told_as_the_task_s_end_alone() -> Result<()> {
+async fn work_ended_by_closing_its_task_runs_only_the_task_hook() -> Result<()> {
     let board = hooked(json!({})).await?;
     let line = "$FORGE_EVENT $FORGE_TASK_PREVIOUS_STATUS:$FORGE_TASK_STATUS $(basename $PWD)";
     let told = note(board.sandbox.dir.path(), line);
@@ -28,7 +28,7 @@ async fn work_that_ends_with_its_task_is_told_as_the_task_s_end_alone() -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_ordered_part_is_worked_on_behind_its_parent_s_hooks() -> Result<()> {
+async fn ordered_subtask_runs_behind_the_hooks_of_its_parent() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let told = note(board.sandbox.dir.path(), "$FORGE_EVENT $FORGE_TASK_ID");
     let blocking = json!({ "type": "script", "command": told["command"], "blocking": true });

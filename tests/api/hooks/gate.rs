@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_blocking_failure_keeps_the_agent_away_until_the_hook_passes() -> Result<()> {
+async fn failed_blocking_hook_holds_the_agent_until_it_passes() -> Result<()> {
     let board = hooked(json!({})).await?;
     let (first, ok) = (note(board.sandbox.dir.path(), "first"), board.file("ok"));
     let command = format!("echo looked; echo trouble >&2; test -e '{}' || exit 3", ok.display());
@@ -74,7 +74,7 @@ async fn a_blocking_failure_keeps_the_agent_away_until_the_hook_passes() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_is_skipped_once_with_the_reason_and_runs_the_next_time() -> Result<()> {
+async fn skipped_hook_records_the_reason_and_runs_next_time() -> Result<()> {
     let never = json!({ "type": "script", "command": "exit 1", "blocking": true });
     let board = hooked(json!({ "before_work": [never] })).await?;
     let task = board.task(&["hang"], json!({})).await?;
@@ -103,7 +103,7 @@ async fn a_hook_is_skipped_once_with_the_reason_and_runs_the_next_time() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mended_command_is_what_is_run_again() -> Result<()> {
+async fn retry_of_a_hook_runs_the_corrected_command() -> Result<()> {
     let board =
         hooked(json!({ "before_work": [{ "type": "script", "command": "exit 1", "blocking": true }] }))
             .await?;
@@ -121,7 +121,7 @@ async fn a_mended_command_is_what_is_run_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_s_move_ends_a_blocking_hook_and_skips_the_others() -> Result<()> {
+async fn move_by_a_person_ends_a_blocking_hook_and_skips_the_others() -> Result<()> {
     let board = hooked(json!({})).await?;
     let dir = board.sandbox.dir.path();
     let hang = json!({ "type": "script", "command": "sleep 600", "blocking": true, "timeout_seconds": 3600 });

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_leaves_a_log_that_can_be_followed_and_read() -> Result<()> {
+async fn hook_run_leaves_a_log_that_can_be_followed_and_read() -> Result<()> {
     let board = hooked(json!({})).await?;
     let go = board.file("go");
     let command = format!(
@@ -61,7 +61,7 @@ async fn a_run_leaves_a_log_that_can_be_followed_and_read() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_is_tested_without_a_move_and_without_an_agent() -> Result<()> {
+async fn hook_test_needs_no_move_and_no_agent() -> Result<()> {
     let board = hooked(json!({ "on_work_stop": [
         { "type": "plugin", "name": "publish_task_blocked" },
         { "type": "script", "command": "pwd; echo $FORGE_EVENT:$FORGE_TASK_TITLE; exit 4" },
@@ -124,7 +124,7 @@ async fn a_hook_is_tested_without_a_move_and_without_an_agent() -> Result<()> {
 
 /// Whoever waits for a test sees what it prints while it runs, with a task and without one.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_test_can_be_followed_in_the_repository_itself() -> Result<()> {
+async fn hook_test_in_the_repository_can_be_followed() -> Result<()> {
     let board = hooked(json!({})).await?;
     let go = board.file("go");
     let task = board.task(&["hang"], json!({})).await?;

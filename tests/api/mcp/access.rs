@@ -29,7 +29,7 @@ fn greet(server: &Served) -> reqwest::RequestBuilder {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_with_the_token_and_from_here() -> Result<()> {
+async fn request_without_token_or_from_a_foreign_host_is_refused() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let token = server.token.clone().context("no token")?;
@@ -58,7 +58,7 @@ async fn only_with_the_token_and_from_here() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_hangs_up_ends_what_was_asked() -> Result<()> {
+async fn disconnected_client_ends_its_call() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let (server, repo) = (&board.server, board.sandbox.repo.path());
     let token = server.token.clone().context("no token")?;
@@ -79,7 +79,7 @@ async fn who_hangs_up_ends_what_was_asked() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_calls_are_answered_in_words() -> Result<()> {
+async fn invalid_call_is_answered_with_code_and_field() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let mcp = Mcp::over_http(&board.server).await?;
     let missing = mcp.refusal("forge_get_task", json!({})).await?;
@@ -100,7 +100,7 @@ async fn wrong_calls_are_answered_in_words() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_can_be_switched_off_and_on() -> Result<()> {
+async fn mcp_can_be_disabled_and_enabled() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     let access = server.get("/doors").await?;
@@ -125,7 +125,7 @@ async fn it_can_be_switched_off_and_on() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_starts_without_it_has_none() -> Result<()> {
+async fn engine_started_with_no_mcp_refuses_mcp() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve_with(&["--no-mcp"])?;
     let token = server.token.clone().context("no token")?;
@@ -140,7 +140,7 @@ async fn who_starts_without_it_has_none() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_token_shuts_the_old_one_out_at_once() -> Result<()> {
+async fn new_token_revokes_the_old_one_at_once() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let old = server.token.clone().context("no token")?;
@@ -156,7 +156,7 @@ async fn a_new_token_shuts_the_old_one_out_at_once() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_ends_with_the_server() -> Result<()> {
+async fn mcp_ends_with_the_server() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut server = sandbox.serve()?;
     let mcp = Mcp::over_http(&server).await?;
@@ -169,7 +169,7 @@ async fn it_ends_with_the_server() -> Result<()> {
 
 /// What other programs find on standard output is the protocol and nothing else.
 #[test]
-fn nothing_but_the_protocol_is_printed() -> Result<()> {
+fn stdio_server_prints_only_the_protocol() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut child = sandbox
         .command(["mcp"])?
@@ -199,7 +199,7 @@ fn nothing_but_the_protocol_is_printed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn by_pipes_there_is_an_engine_whether_one_runs_or_not() -> Result<()> {
+async fn stdio_clients_share_an_engine_and_start_one_if_none_runs() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let first = Mcp::over_stdio(&sandbox).await?;
     first.call("forge_list_projects", json!({})).await?;
@@ -222,7 +222,7 @@ async fn by_pipes_there_is_an_engine_whether_one_runs_or_not() -> Result<()> {
 }
 
 #[test]
-fn clients_are_told_what_to_write() -> Result<()> {
+fn print_config_prints_the_configuration_of_each_client() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let data = sandbox.data_dir();
     let codex = sandbox.run(&["mcp", "--print-config", "codex"])?;

@@ -84,14 +84,14 @@ impl Caller {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_tool_over_http() -> Result<()> {
+async fn every_tool_works_over_http() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let mcp = Mcp::over_http(&board.server).await?;
     every_tool(&board, mcp).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_tool_by_pipes() -> Result<()> {
+async fn every_tool_works_over_stdio() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let mcp = Mcp::over_stdio(&board.sandbox).await?;
     every_tool(&board, mcp).await

@@ -104,7 +104,7 @@ fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
+async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
     let board = open().await?;
     let other = Held::new(&board, "other", json!({})).await?;
     let checks = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
@@ -160,7 +160,7 @@ async fn it_reaches_its_own_task_and_its_parts_alone() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn about_its_own_task_an_agent_decides_little() -> Result<()> {
+async fn run_token_limits_what_an_agent_decides_about_its_task() -> Result<()> {
     let board = open().await?;
     let own = Held::new(&board, "own", json!({})).await?;
     let mcp = Mcp::with_token(&board.server, &own.token).await?;
@@ -242,7 +242,7 @@ async fn is_dead(board: &Board, token: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_is_good_for_mcp_alone_and_while_the_run_lasts() -> Result<()> {
+async fn run_token_is_valid_for_mcp_only_and_during_the_run() -> Result<()> {
     let board = open().await?;
     let own = Held::new(&board, "own", json!({})).await?;
     for path in ["/api/v1/meta", "/api/v1/events", "/api/v1/openapi.json"] {
@@ -259,7 +259,7 @@ async fn it_is_good_for_mcp_alone_and_while_the_run_lasts() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_start_gives_another_token_and_none_is_written_down() -> Result<()> {
+async fn each_start_issues_a_new_token_and_stores_none() -> Result<()> {
     let mut board = open().await?;
     let own = Held::new(&board, "own", json!({})).await?;
     let file = board.sandbox.dir.path().join("own-token");
@@ -299,7 +299,7 @@ fn holding(folder: &Path, secrets: &[&[u8]]) -> Result<Vec<PathBuf>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_one_where_the_project_does_not_say_so() -> Result<()> {
+async fn project_without_agent_tools_issues_no_run_token() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let file = board.sandbox.dir.path().join("token");
     let line = format!("run printf '%s' \"${{FORGE_MCP_TOKEN-none}}\" > {}", file.display());
@@ -364,7 +364,7 @@ impl Judged {
 
 /// A reviewer's token judges: it may ask for a fix, and changes nothing otherwise.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_judges_may_ask_for_a_fix_and_nothing_else() -> Result<()> {
+async fn reviewer_token_may_request_a_fix_and_nothing_else() -> Result<()> {
     let judged = Judged::new("verdict pass all of it").await?;
     let mcp = &judged.mcp;
     let named: Vec<&str> = mcp.tools.keys().map(String::as_str).collect();
@@ -396,7 +396,7 @@ async fn who_judges_may_ask_for_a_fix_and_nothing_else() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sends_the_work_back_has_it_fixed_first() -> Result<()> {
+async fn rejecting_reviewer_has_the_requested_fix_applied_first() -> Result<()> {
     let judged = Judged::new("verdict fail it is not good").await?;
     let fix = json!({ "fix_id": judged.fix["fixId"] });
     judged.mcp.call("apply_fix_proposal", fix).await?;

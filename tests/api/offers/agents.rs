@@ -10,7 +10,7 @@ use crate::forge::{script, text};
 const EDIT: &str = "append a <<< \"x\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn executor_failed() -> Result<()> {
+async fn executor_failed_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let told = attempts("error auth who are you", 2, EDIT);
     let case = trouble(AnnotationType::ExecutorFailed);
@@ -18,7 +18,7 @@ async fn executor_failed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn executor_unavailable() -> Result<()> {
+async fn executor_unavailable_offers_lead_where_they_say() -> Result<()> {
     let mut stage = Stage::new().await?;
     let config =
         json!({ "command": stage.mended, "args": ["scripted-agent", "--prompt-file", "{prompt_file}"] });
@@ -30,7 +30,7 @@ async fn executor_unavailable() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commit_refused() -> Result<()> {
+async fn commit_refused_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let line = format!("{} || ! git diff --cached --name-only | grep -q no.txt", stage.is_mended());
     stage.board.git_hook("pre-commit", &line)?;
@@ -41,7 +41,7 @@ async fn commit_refused() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guard_rejected() -> Result<()> {
+async fn guard_rejected_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     let told = attempts(markers, 2, &format!("run rm -f m\n{EDIT}"));
@@ -52,7 +52,7 @@ async fn guard_rejected() -> Result<()> {
 
 /// The two ways in which a blocking hook keeps the agent away.
 #[tokio::test(flavor = "multi_thread")]
-async fn before_work_hook() -> Result<()> {
+async fn before_work_hook_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     for (kind, otherwise) in [
         (AnnotationType::BeforeWorkHookFailed, "false"),

@@ -8,7 +8,7 @@ use super::{Stage, Trouble, attempts, limits, trouble};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn merge_conflict() -> Result<()> {
+async fn merge_conflict_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let repo = stage.board.sandbox.repo.path().display().to_string();
     let first = format!(
@@ -22,7 +22,7 @@ async fn merge_conflict() -> Result<()> {
 
 /// A merge driver of the user's that moves the target each time it is asked.
 #[tokio::test(flavor = "multi_thread")]
-async fn target_unstable() -> Result<()> {
+async fn target_unstable_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let repo = &stage.board.sandbox.repo;
     let path = repo.path().display().to_string();
@@ -44,7 +44,7 @@ async fn target_unstable() -> Result<()> {
 
 /// A hook of the user's that refuses to move the target.
 #[tokio::test(flavor = "multi_thread")]
-async fn merge_error() -> Result<()> {
+async fn merge_error_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     stage.board.sandbox.repo.git(&["branch", "release"])?;
     let line = format!(

@@ -10,7 +10,7 @@ use crate::forge::{script, text};
 const EDIT: &str = "append a <<< \"x\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn environment_not_ready() -> Result<()> {
+async fn environment_not_ready_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let settings = json!({ "setup": [stage.is_mended()] });
     let project = stage.board.project("unready", settings, json!({})).await?;
@@ -21,7 +21,7 @@ async fn environment_not_ready() -> Result<()> {
 
 /// The branch that the work is to start from is not there yet.
 #[tokio::test(flavor = "multi_thread")]
-async fn workspace_error() -> Result<()> {
+async fn workspace_error_offers_lead_where_they_say() -> Result<()> {
     let mut stage = Stage::new().await?;
     stage.also = Some(|repo, mended| {
         if mended {
@@ -40,7 +40,7 @@ async fn workspace_error() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workspace_reset_required() -> Result<()> {
+async fn workspace_reset_required_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let told = attempts("error auth who are you", 2, EDIT);
     let failed = trouble(AnnotationType::ExecutorFailed);

@@ -8,7 +8,7 @@ use super::{Stage, Trouble, attempts, limits, trouble};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn review_budget_exhausted() -> Result<()> {
+async fn review_budget_exhausted_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let settings = json!({ "review_config": { "ci_steps": [stage.is_mended()] } });
     let project = stage.board.project("checked", settings, json!({})).await?;
@@ -20,7 +20,7 @@ async fn review_budget_exhausted() -> Result<()> {
 
 /// What is tried again fails as before.
 #[tokio::test(flavor = "multi_thread")]
-async fn review_stagnant() -> Result<()> {
+async fn review_stagnant_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let settings = json!({
         "review_config": { "ci_steps": [stage.is_mended()] }, "innerLoop": { "stopOnStagnation": true },
@@ -33,7 +33,7 @@ async fn review_stagnant() -> Result<()> {
 
 /// The first review passes, the merge conflicts, the agent resolves it, and then the checks fail.
 #[tokio::test(flavor = "multi_thread")]
-async fn ci_failed_after_merge_fix() -> Result<()> {
+async fn ci_failed_after_merge_fix_offers_lead_where_they_say() -> Result<()> {
     let stage = Stage::new().await?;
     let check = format!("{} || ! grep -q fixed c", stage.is_mended());
     let project =

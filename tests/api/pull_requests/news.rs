@@ -17,7 +17,7 @@ fn id_of(seen: &Value, text: &str) -> Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_at_the_host_reaches_the_agent() -> Result<()> {
+async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let board = &given.board;
     let task = given.started(TWO_ROUNDS).await?;
@@ -97,7 +97,7 @@ async fn what_is_said_at_the_host_reaches_the_agent() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rewritten_work_replaces_what_was_pushed() -> Result<()> {
+async fn rewritten_work_replaces_the_pushed_branch() -> Result<()> {
     let given = Given::new(HostKind::Gitea, CALM).await?;
     let rewrites = "```forge-script\nedit work.txt <<< \"one\\n\"\n```\n\
         ```forge-script attempt=2\nrun git reset -q --soft HEAD~1\nedit work.txt <<< \"other\\n\"\n```";
@@ -115,7 +115,7 @@ async fn rewritten_work_replaces_what_was_pushed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conflict_at_the_host_is_shown() -> Result<()> {
+async fn conflict_at_the_host_is_shown() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
     let repo = &given.board.sandbox.repo;

@@ -43,7 +43,7 @@ impl Given {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_network_the_task_waits_and_goes_on_by_itself() -> Result<()> {
+async fn task_without_network_waits_and_continues_automatically() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     given.host.go_offline().await;
     let task = given.work().await?;
@@ -73,7 +73,7 @@ async fn without_a_network_the_task_waits_and_goes_on_by_itself() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_fails_or_asks_to_wait_is_waited_for() -> Result<()> {
+async fn failing_or_rate_limiting_host_is_waited_for() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let task = given.awaiting().await?;
     for (trouble, said) in
@@ -92,7 +92,7 @@ async fn a_host_that_fails_or_asks_to_wait_is_waited_for() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_asks_to_wait_is_not_asked_meanwhile() -> Result<()> {
+async fn rate_limiting_host_gets_no_requests_meanwhile() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let task = given.awaiting().await?;
     given.host.set_fault(Some(HostFault::Busy(3600)));
@@ -108,7 +108,7 @@ async fn a_host_that_asks_to_wait_is_not_asked_meanwhile() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_is_refused_needs_a_person() -> Result<()> {
+async fn refused_token_needs_a_person() -> Result<()> {
     const WRONG: &str = "not-the-right-token";
     let given = Given::with(HostKind::Github, CALM, WRONG, json!({})).await?;
     let task = given.work().await?;
@@ -127,7 +127,7 @@ async fn a_token_that_is_refused_needs_a_person() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_may_not_do_it_is_tried_again() -> Result<()> {
+async fn token_without_permission_is_retried_by_a_person() -> Result<()> {
     let given = Given::new(HostKind::Gitea, CALM).await?;
     given.host.set_fault(Some(HostFault::Forbidden));
     let task = given.work().await?;
@@ -141,7 +141,7 @@ async fn a_token_that_may_not_do_it_is_tried_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_that_is_refused_is_tried_again() -> Result<()> {
+async fn refused_push_is_retried_by_a_person() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let hook = given.host.repository().join("hooks/pre-receive");
     std::fs::write(&hook, "#!/bin/sh\necho the branch is too long >&2\nexit 1\n")?;
@@ -154,7 +154,7 @@ async fn a_push_that_is_refused_is_tried_again() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_others_pushed_to_the_branch_is_kept() -> Result<()> {
+async fn foreign_commits_on_the_pushed_branch_are_kept() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let rewrites = "```forge-script\nedit work.txt <<< \"one\\n\"\n```\n\
         ```forge-script attempt=2\nappend work.txt <<< \"two\\n\"\n```";
@@ -176,7 +176,7 @@ async fn what_others_pushed_to_the_branch_is_kept() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_remote_that_is_not_there_is_named() -> Result<()> {
+async fn missing_remote_is_named() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let settings = format!("/projects/{}/settings", given.board.project);
     given.board.patch(&settings, json!({ "code_host": { "remote": "upstream" } })).await?;
@@ -189,7 +189,7 @@ async fn a_remote_that_is_not_there_is_named() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_remote_out_of_reach_is_waited_for() -> Result<()> {
+async fn unreachable_remote_is_waited_for() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let repo = &given.board.sandbox.repo;
     repo.git(&["remote", "set-url", "origin", "http://127.0.0.1:1/octo/app.git"])?;
@@ -206,7 +206,7 @@ async fn a_remote_out_of_reach_is_waited_for() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_without_a_code_host_is_told_so() -> Result<()> {
+async fn project_without_a_code_host_reports_it() -> Result<()> {
     let given = Given::with(HostKind::Github, CALM, TOKEN, json!({ "code_host": null })).await?;
     let task = given.work().await?;
     given.fails(&task, "find a code host", "settings").await?;
@@ -215,7 +215,7 @@ async fn a_project_without_a_code_host_is_told_so() -> Result<()> {
 
 /// A token that was wrong is looked for again, not remembered.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_token_is_used_at_once() -> Result<()> {
+async fn new_token_is_used_at_once() -> Result<()> {
     let given = Given::with(HostKind::Github, CALM, " ", json!({})).await?;
     let (home, kept) = (given.marker("home"), given.marker("token"));
     std::fs::write(&kept, "not-the-right-token")?;
@@ -237,7 +237,7 @@ async fn a_new_token_is_used_at_once() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_host_that_fails_again_is_asked_later_each_time() -> Result<()> {
+async fn repeatedly_failing_host_is_asked_with_growing_delay() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
     given.host.set_fault(Some(HostFault::Broken));

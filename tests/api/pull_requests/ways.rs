@@ -51,7 +51,7 @@ impl Given {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_closed_pull_request_is_tried_again_by_another() -> Result<()> {
+async fn closed_pull_request_is_replaced_on_retry() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.closed().await?;
     given.board.act(&task, "actions/retry", json!({})).await?;
@@ -59,7 +59,7 @@ async fn a_closed_pull_request_is_tried_again_by_another() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_closed_pull_request_is_sent_back() -> Result<()> {
+async fn closed_pull_request_can_be_sent_back() -> Result<()> {
     let given = Given::new(HostKind::Gitlab, CALM).await?;
     let task = given.closed().await?;
     given.board.act(&task, "actions/send_back", json!({ "reason": "they want less" })).await?;
@@ -68,7 +68,7 @@ async fn a_closed_pull_request_is_sent_back() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_closed_pull_request_is_started_over() -> Result<()> {
+async fn closed_pull_request_can_be_restarted() -> Result<()> {
     let given = Given::new(HostKind::Gitea, CALM).await?;
     let task = given.closed().await?;
     let now = given.board.act(&task, "actions/restart", json!({})).await?;
@@ -78,7 +78,7 @@ async fn a_closed_pull_request_is_started_over() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_that_is_given_up_leaves_its_pull_request() -> Result<()> {
+async fn cancelled_task_leaves_its_pull_request_open() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let board = &given.board;
     let task = given.awaiting().await?;
@@ -100,7 +100,7 @@ async fn a_task_that_is_given_up_leaves_its_pull_request() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_moves_the_task_on_ends_the_wait() -> Result<()> {
+async fn move_by_a_person_ends_the_wait_for_the_host() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let board = &given.board;
     let task = given.awaiting().await?;
@@ -116,7 +116,7 @@ async fn a_person_who_moves_the_task_on_ends_the_wait() -> Result<()> {
 
 /// It was merged while the agent was still at it: what came later goes by another pull request.
 #[tokio::test(flavor = "multi_thread")]
-async fn work_after_the_merge_gets_a_pull_request_of_its_own() -> Result<()> {
+async fn work_after_the_merge_gets_another_pull_request() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let more = "```forge-script\nedit work.txt <<< \"done\\n\"\n```\n\
         ```forge-script attempt=2\nrun until [ -e merged ]; do sleep 0.05; done; rm merged\nedit more.txt <<< \"more\\n\"\n```";
@@ -139,7 +139,7 @@ async fn work_after_the_merge_gets_a_pull_request_of_its_own() -> Result<()> {
 
 /// It was closed while the agent is at work again: the person is told at once, and asked before another one.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_request_that_is_closed_during_rework_is_noticed() -> Result<()> {
+async fn pull_request_closed_during_rework_is_reported_at_once() -> Result<()> {
     let given = Given::new(HostKind::Github, HASTY).await?;
     let board = &given.board;
     let go = given.marker("go");
@@ -173,7 +173,7 @@ async fn a_pull_request_that_is_closed_during_rework_is_noticed() -> Result<()> 
 
 /// Work reaches the target by pull requests alone, and so does a lesson.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lesson_is_not_put_on_the_local_branch() -> Result<()> {
+async fn lesson_with_pull_requests_does_not_touch_the_local_branch() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let board = &given.board;
     let path = format!("/projects/{}/knowledge", board.project);
@@ -195,7 +195,7 @@ async fn a_lesson_is_not_put_on_the_local_branch() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_without_changes_makes_no_pull_request() -> Result<()> {
+async fn work_without_changes_opens_no_pull_request() -> Result<()> {
     let given =
         Given::with(HostKind::Github, CALM, TOKEN, json!({ "review_config": { "ci_steps": [] } })).await?;
     let task = given.started(&script(&["summary There is nothing to do."])).await?;
@@ -207,7 +207,7 @@ async fn work_without_changes_makes_no_pull_request() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_others_added_before_the_merge_is_told() -> Result<()> {
+async fn foreign_commits_before_the_merge_are_reported() -> Result<()> {
     let given = Given::new(HostKind::Gitea, CALM).await?;
     let task = given.awaiting().await?;
     let repo = &given.board.sandbox.repo;
@@ -239,7 +239,7 @@ fn push_from_elsewhere(given: &Given, on: &str, (name, content): (&str, &str), t
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_others_put_in_place_of_the_reviewed_work_is_not_done() -> Result<()> {
+async fn replaced_reviewed_work_is_not_done() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
     let branch = format!("forge/{}", text(&task, "id"));
@@ -253,7 +253,7 @@ async fn what_others_put_in_place_of_the_reviewed_work_is_not_done() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pull_request_merged_into_another_branch_is_done_once_its_target_has_the_work() -> Result<()> {
+async fn pull_request_merged_elsewhere_is_done_once_its_target_has_the_work() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
     given.host.retarget(1, "release")?;
@@ -270,7 +270,7 @@ async fn pull_request_merged_into_another_branch_is_done_once_its_target_has_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_a_colleague_edited_before_it_was_squashed_is_done() -> Result<()> {
+async fn work_edited_by_others_before_the_squash_is_done() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
     let branch = format!("forge/{}", text(&task, "id"));
@@ -283,7 +283,7 @@ async fn work_that_a_colleague_edited_before_it_was_squashed_is_done() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_comment_on_a_line_is_kept_once_however_often_the_host_is_asked() -> Result<()> {
+async fn line_comment_at_the_host_is_imported_once() -> Result<()> {
     let given = Given::new(HostKind::Github, CALM).await?;
     let task = given.awaiting().await?;
     let comments = format!("/tasks/{}/comments", text(&task, "id"));

@@ -62,7 +62,7 @@ async fn race_without_evidence_waits_for_a_persons_choice() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn name_decides_where_the_project_says_so() -> Result<()> {
+async fn tie_is_decided_by_name_when_enabled() -> Result<()> {
     let board = raced(&["b", "a"], json!({ "nameDecides": true })).await?;
     let task = task(&board, &alike(), json!({})).await?;
     board.claim(&task).await?;
@@ -73,7 +73,7 @@ async fn name_decides_where_the_project_says_so() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entry_that_changed_nothing_is_out_also_without_checks() -> Result<()> {
+async fn entry_without_changes_loses_even_without_checks() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     let blocks = [block("a", &["say nothing to do"]), block("b", &["edit good <<< \"b\\n\""])];
     let task = task(&board, &blocks, json!({})).await?;

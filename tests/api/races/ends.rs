@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_winner_that_is_sent_back_works_on_as_it_did_in_the_race() -> Result<()> {
+async fn winner_sent_back_keeps_its_agent_and_strategy() -> Result<()> {
     let board = raced(&["plain"], json!({})).await?;
     let other = board.sandbox.dir.path().join("other");
     let told = "env | grep ^FORGE_STRATEGY >>told; cat \"$FORGE_PROMPT_FILE\" >>told; echo more >>good";
@@ -55,7 +55,7 @@ async fn a_winner_that_is_sent_back_works_on_as_it_did_in_the_race() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_task_that_is_deleted_in_mid_race_leaves_nothing() -> Result<()> {
+async fn task_deleted_during_its_race_leaves_no_worktree_or_branch() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     let lines = ["edit work <<< \"mine\\n\"", "run git add -A && git commit -qm mine", "hang"];
     let blocks = [block("a", &lines), block("b", &["hang"])];
@@ -96,7 +96,7 @@ async fn a_task_that_is_deleted_in_mid_race_leaves_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_entry_that_a_person_stops_is_out_and_the_race_goes_on() -> Result<()> {
+async fn entry_stopped_by_a_person_loses_and_the_race_continues() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     let begun = board.sandbox.dir.path().join("begun");
     let touch = format!("run touch '{}'", begun.display());
@@ -134,7 +134,7 @@ const COMPLAINS: &str =
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<()> {
+async fn race_without_a_winner_drafts_one_fix_per_failed_entry() -> Result<()> {
     let board = raced(&["a", "b", "idle"], json!({})).await?;
     let folder = board.sandbox.dir.path().join("drafter");
     let program = drafter::install(&folder, FIX)?;
@@ -194,7 +194,7 @@ async fn a_race_without_a_winner_drafts_once_for_each_failed_entry() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fix_of_a_race_without_a_winner_is_applied_by_making_its_entry_the_winner() -> Result<()> {
+async fn fix_of_a_failed_entry_is_applied_by_selecting_it_as_winner() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     let folder = board.sandbox.dir.path().join("drafter");
     let program = drafter::install(&folder, FIX)?;
@@ -248,7 +248,7 @@ async fn fix_of_a_race_without_a_winner_is_applied_by_making_its_entry_the_winne
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn winner_is_picked_only_when_the_race_waits_for_it() -> Result<()> {
+async fn winner_selection_is_refused_unless_the_race_waits_for_it() -> Result<()> {
     let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
     let gate = board.sandbox.dir.path().join("go");
     let wait = format!("run {}", crate::forge::until_exists(&gate));
@@ -289,7 +289,7 @@ async fn winner_is_picked_only_when_the_race_waits_for_it() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn raced_work_without_a_winner_is_never_told_as_nothing_to_merge() -> Result<()> {
+async fn raced_work_without_a_winner_is_never_reported_as_nothing_to_merge() -> Result<()> {
     let board = raced(&["a", "b"], json!({})).await?;
     let checks = json!({ "review_config": { "ci_steps": [PASSES] } });
     for to in ["review", "merging"] {
@@ -306,7 +306,7 @@ async fn raced_work_without_a_winner_is_never_told_as_nothing_to_merge() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commit_on_the_winners_branch_after_its_end_is_kept() -> Result<()> {
+async fn commit_on_the_winners_branch_after_the_race_is_kept() -> Result<()> {
     let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
     let blocks = ["a", "b"].map(|name| block(name, &[&format!("edit good <<< \"{name}\\n\"")]));
     let task = task(&board, &blocks, json!({})).await?;

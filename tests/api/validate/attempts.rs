@@ -24,7 +24,7 @@ fn measures(report: &Value) -> (u64, bool, bool, bool, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn attempts_are_measured_against_those_before() -> Result<()> {
+async fn attempt_is_compared_with_earlier_attempts() -> Result<()> {
     let stage = Stage::new().await?;
     let commands = json!({ "commands": [says("one"), says("two"), says("three")], "runId": "r1" });
     let mut told = Vec::new();
@@ -72,7 +72,7 @@ async fn attempts_are_measured_against_those_before() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_at_once_each_count() -> Result<()> {
+async fn concurrent_calls_are_each_counted() -> Result<()> {
     let stage = Stage::new().await?;
     // A second engine on the same repository, in a process and with data of its own.
     let elsewhere = Sandbox::new()?;
@@ -93,7 +93,7 @@ async fn calls_at_once_each_count() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_is_kept_aside_and_reported() -> Result<()> {
+async fn unreadable_attempts_file_is_set_aside_and_reported() -> Result<()> {
     let stage = Stage::new().await?;
     stage.validate(json!({ "commands": ["true"] })).await?;
     std::fs::write(stage.kept("m1.json"), "{\"attempts\": 7")?;
@@ -113,7 +113,7 @@ async fn what_cannot_be_read_is_kept_aside_and_reported() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_report_is_given_also_where_nothing_can_be_kept() -> Result<()> {
+async fn unwritable_attempts_file_still_gives_a_report_with_a_notice() -> Result<()> {
     let stage = Stage::new().await?;
     // The attempts' place is taken by something else.
     std::fs::create_dir_all(stage.kept("m1.json/inner"))?;
@@ -156,7 +156,7 @@ async fn a_report_is_given_also_where_nothing_can_be_kept() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_is_told_before_anything_runs() -> Result<()> {
+async fn invalid_call_is_refused_before_any_check_runs() -> Result<()> {
     let stage = Stage::new().await?;
     std::os::unix::fs::symlink("/etc", stage.repo().join("out"))?;
     let touch = "touch ran";

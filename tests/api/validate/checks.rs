@@ -9,7 +9,7 @@ use super::{Stage, told};
 use crate::forge::{Sandbox, refused};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_check_is_made_in_order_whatever_fails() -> Result<()> {
+async fn checks_of_every_kind_run_in_order_despite_failures() -> Result<()> {
     let stage = Stage::new().await?;
     stage.write("ok.mjs", "export const a = 1;\nexport default 2;\n")?;
     stage.write("uses.mjs", "import two, { a } from './ok.mjs';\nconsole.log(a, two);\n")?;
@@ -67,7 +67,7 @@ async fn every_check_is_made_in_order_whatever_fails() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_all_unknown_says_nothing_and_is_not_counted() -> Result<()> {
+async fn attempt_with_only_unknown_results_is_not_counted() -> Result<()> {
     let stage = Stage::new().await?;
     stage.write("a.mjs", "export const a = 1;\n")?;
     stage.write("b.mjs", "export const b = 1;\n")?;
@@ -85,7 +85,7 @@ async fn what_is_all_unknown_says_nothing_and_is_not_counted() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_read_nothing_and_may_print_much() -> Result<()> {
+async fn command_has_empty_input_and_truncated_output() -> Result<()> {
     let stage = Stage::new().await?;
     let report = stage
         .validate(json!({ "commands": ["cat; echo read", "head -c 3000000 /dev/zero | tr '\\0' x; echo end", "kill -9 $$"] }))
@@ -105,7 +105,7 @@ async fn commands_read_nothing_and_may_print_much() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_takes_too_long_is_ended_whole_and_the_next_one_runs() -> Result<()> {
+async fn command_at_its_timeout_is_ended_with_its_children_and_the_next_runs() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let mut command = sandbox.command(["serve", "--port", "0"])?;
     let server = Served::start({
@@ -125,7 +125,7 @@ async fn a_command_that_takes_too_long_is_ended_whole_and_the_next_one_runs() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_that_hangs_up_ends_its_commands_alone() -> Result<()> {
+async fn disconnected_caller_ends_only_its_own_commands() -> Result<()> {
     let stage = Stage::new().await?;
     let begun = stage.board.sandbox.dir.path().join("begun");
     let long = format!("echo x >'{}'; sleep 600", begun.display());
@@ -154,7 +154,7 @@ async fn a_caller_that_hangs_up_ends_its_commands_alone() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn others_can_end_a_call_that_runs() -> Result<()> {
+async fn running_call_can_be_cancelled_by_another_client() -> Result<()> {
     let stage = Stage::new().await?;
     let of = |module: &str| json!({ "moduleId": module, "cwd": stage.repo() });
     let begun = stage.board.sandbox.dir.path().join("begun");
@@ -173,7 +173,7 @@ async fn others_can_end_a_call_that_runs() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_read_counts_neither_way_and_says_so() -> Result<()> {
+async fn file_too_large_or_deep_is_reported_as_not_checked() -> Result<()> {
     let stage = Stage::new().await?;
     stage.write("large.js", &format!("{}\n", "x;\n".repeat(3_000_000)))?;
     stage.write("deep.js", &format!("{}1{};\n", "(".repeat(2000), ")".repeat(2000)))?;
@@ -195,7 +195,7 @@ async fn what_is_not_read_counts_neither_way_and_says_so() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn links_in_a_ring_are_no_file() -> Result<()> {
+async fn circular_links_fail_the_file_check() -> Result<()> {
     let stage = Stage::new().await?;
     std::os::unix::fs::symlink("two", stage.repo().join("one"))?;
     std::os::unix::fs::symlink("one", stage.repo().join("two"))?;

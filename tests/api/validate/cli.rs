@@ -23,7 +23,7 @@ fn here(sandbox: &Sandbox, args: &[&str]) -> Result<Ended> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_and_without_an_engine() -> Result<()> {
+async fn validate_command_works_with_and_without_a_running_engine() -> Result<()> {
     for serves in [true, false] {
         let sandbox = Sandbox::new()?;
         let server = if serves { Some(sandbox.serve()?) } else { None };
@@ -70,7 +70,7 @@ async fn with_and_without_an_engine() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_folder_is_the_one_named_else_the_environments_else_the_programs() -> Result<()> {
+async fn folder_comes_from_the_option_then_the_environment_then_the_current_one() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let repo = sandbox.repo.path();
@@ -113,7 +113,7 @@ async fn signalled(sandbox: &Sandbox, signal: Signal) -> Result<Ended> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_program_leaves_is_ended_by_the_next_one() -> Result<()> {
+async fn checks_left_by_a_killed_program_are_ended_by_the_next() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let repo = sandbox.repo.path().to_str().context("no text")?;
     assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));
@@ -125,7 +125,7 @@ async fn what_a_killed_program_leaves_is_ended_by_the_next_one() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupted_program_says_what_became_of_the_checks() -> Result<()> {
+async fn interrupted_program_reports_stopped_checks() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let repo = sandbox.repo.path().to_str().context("no text")?;
     assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));

@@ -26,7 +26,7 @@ fn attempts(first: &str, then: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gate_lets_through_what_passes_its_checks() -> Result<()> {
+async fn gate_passes_work_that_passes_its_validation() -> Result<()> {
     let gate = json!({ "files": ["a.mjs"], "commands": ["test -e ok"] });
     let board = Board::new(json!({ "review_config": { "ci_steps": ["true"], "validate": gate } })).await?;
     let told = attempts(
@@ -68,7 +68,7 @@ async fn a_gate_lets_through_what_passes_its_checks() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gate_of_the_project_can_be_switched_off_by_a_task_and_wrong_ones_are_refused() -> Result<()> {
+async fn project_gate_can_be_disabled_per_task_and_invalid_one_is_refused() -> Result<()> {
     let board = Board::new(json!({ "review_config": { "validate": { "commands": ["false"] } } })).await?;
     let off = json!({ "review_config": { "validate": {} } });
     let task = board.task(&["edit a <<< \"x\""], off).await?;
@@ -92,7 +92,7 @@ async fn a_gate_of_the_project_can_be_switched_off_by_a_task_and_wrong_ones_are_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fewer_errors_in_the_middle_of_a_long_output_are_no_stagnation() -> Result<()> {
+async fn fewer_errors_inside_a_long_output_are_no_stagnation() -> Result<()> {
     // Each try of the agent adds a line to `a`, and each line mends an error that no row keeps.
     let tsc = "n=$(wc -l < a); for i in $(seq 300); do \
                [ $i -gt 140 ] && [ $i -le $((140 + n)) ] || echo \"src/a.ts($i,1): error TS2304: no x$i\"; done; false";
@@ -113,7 +113,7 @@ async fn fewer_errors_in_the_middle_of_a_long_output_are_no_stagnation() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn retries_that_get_nowhere_end_early_where_that_is_wanted() -> Result<()> {
+async fn stagnant_retries_end_early_when_enabled() -> Result<()> {
     for stops in [true, false] {
         let settings = json!({
             "review_config": { "ci_steps": ["echo 'src/a.rs:3:1: it took 0.'$$'s'; false"] },

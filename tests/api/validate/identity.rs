@@ -15,7 +15,7 @@ async fn same_as_before(stage: &Stage, file: &str, text: &str, command: &str) ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_errors_of_a_program_are_two_failures_and_one_at_another_time_is_one() -> Result<()> {
+async fn different_errors_differ_and_a_repeated_error_is_the_same_failure() -> Result<()> {
     let stage = Stage::new().await?;
     let mut told = Vec::new();
     for text in [
@@ -37,7 +37,7 @@ async fn two_errors_of_a_program_are_two_failures_and_one_at_another_time_is_one
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_test_less_that_fails_is_another_failure() -> Result<()> {
+async fn fewer_failing_tests_are_another_failure() -> Result<()> {
     let stage = Stage::new().await?;
     let suite = |second: &str| {
         format!(
@@ -60,7 +60,7 @@ async fn a_test_less_that_fails_is_another_failure() -> Result<()> {
 const PRINTS: &str = "cat said.txt; false";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fewer_errors_and_other_tests_behind_the_same_first_one_are_progress() -> Result<()> {
+async fn changes_behind_the_same_first_error_are_another_failure() -> Result<()> {
     let stage = Stage::new().await?;
     let tsc = |lines: &[u32]| {
         let each = |line: &u32| format!("src/a.ts({line},5): error TS2304: Cannot find name 'x'.\n");
@@ -91,7 +91,7 @@ async fn fewer_errors_and_other_tests_behind_the_same_first_one_are_progress() -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commits_and_nanoseconds_make_no_difference() -> Result<()> {
+async fn commit_ids_and_timestamps_do_not_change_the_failure() -> Result<()> {
     let stage = Stage::new().await?;
     let noisy = "cat made.txt; echo \"$(date +%s%N) $(date +%N) run_$(date +%s%N)\"; false";
     let mut told = Vec::new();

@@ -7,7 +7,7 @@ use super::Stage;
 use crate::{board::is, forge::text};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_is_none_escalates_and_is_not_counted() -> Result<()> {
+async fn missing_folder_escalates_and_is_not_counted() -> Result<()> {
     let stage = Stage::new().await?;
     let gone = stage.repo().join("gone");
     for cwd in [gone.as_path(), &stage.repo().join("README.md"), "/nowhere/at/all".as_ref()] {
@@ -30,7 +30,7 @@ async fn a_folder_that_is_none_escalates_and_is_not_counted() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_of_no_project_needs_one_named() -> Result<()> {
+async fn folder_outside_all_projects_needs_a_project_id() -> Result<()> {
     let stage = Stage::new().await?;
     let elsewhere = tempfile::tempdir()?;
     let call = json!({ "cwd": elsewhere.path(), "commands": ["pwd"] });
@@ -51,7 +51,7 @@ async fn a_folder_of_no_project_needs_one_named() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_that_is_named_without_a_folder_is_checked_at_its_root() -> Result<()> {
+async fn project_without_a_folder_is_checked_at_its_root() -> Result<()> {
     let stage = Stage::new().await?;
     let root = stage.repo().canonicalize()?;
     let call = json!({
@@ -76,7 +76,7 @@ async fn a_project_that_is_named_without_a_folder_is_checked_at_its_root() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn worktrees_are_checked_and_the_project_keeps_the_attempts() -> Result<()> {
+async fn worktree_is_checked_and_the_project_keeps_the_attempts() -> Result<()> {
     let stage = Stage::new().await?;
     let board = &stage.board;
     let task = board

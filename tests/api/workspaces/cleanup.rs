@@ -14,7 +14,7 @@ use crate::{
 const EDIT: &str = "edit done.txt <<< \"done\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn done_goes_at_once_and_says_so() -> Result<()> {
+async fn worktree_of_done_task_is_removed_at_once_and_recorded() -> Result<()> {
     let bench = Bench::new(json!({ "auto_approve": true })).await?;
     let task = bench.started("Done", &[EDIT]).await?;
     let done = bench.state(&task, "done").await?;
@@ -28,7 +28,7 @@ async fn done_goes_at_once_and_says_so() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelled_waits_a_day_and_can_go_now_or_stay() -> Result<()> {
+async fn worktree_of_cancelled_task_waits_a_day_unless_removed_or_kept() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let mut tasks = Vec::new();
     for title in ["Now", "Stays"] {
@@ -65,7 +65,7 @@ async fn cancelled_waits_a_day_and_can_go_now_or_stay() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_environment_says_how_long_and_a_restart_does_not_forget() -> Result<()> {
+async fn cleanup_delay_from_environment_survives_a_restart() -> Result<()> {
     let mut bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Given up").await?;
     bench.server.terminate().await?;
@@ -107,7 +107,7 @@ async fn the_environment_says_how_long_and_a_restart_does_not_forget() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_state_s_own_word_goes_before_the_engine_s() -> Result<()> {
+async fn cleanup_policy_of_the_state_overrides_the_engines() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
@@ -138,7 +138,7 @@ async fn a_state_s_own_word_goes_before_the_engine_s() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn locked_worktree_stays_and_a_repository_inside_is_kept_when_it_goes() -> Result<()> {
+async fn locked_worktree_stays_and_inner_repository_is_backed_up_on_removal() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Stays").await?;
     let nested = tree(&task).join("nested");
@@ -163,7 +163,7 @@ async fn locked_worktree_stays_and_a_repository_inside_is_kept_when_it_goes() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_removal_is_an_error_of_the_worktree_not_of_the_merge() -> Result<()> {
+async fn failed_removal_is_reported_on_the_worktree_not_on_the_merge() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.started("Done", &[EDIT]).await?;
     let review = bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
@@ -190,7 +190,7 @@ async fn a_failed_removal_is_an_error_of_the_worktree_not_of_the_merge() -> Resu
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn worktree_whose_git_file_leads_elsewhere_goes_and_that_repository_is_left_alone() -> Result<()> {
+async fn worktree_with_foreign_git_file_is_removed_without_touching_that_repository() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Led astray").await?;
     let other = forge_testkit::Repository::create(&bench.sandbox.dir.path().join("other"), &[("a", "a")])?;
@@ -204,7 +204,7 @@ async fn worktree_whose_git_file_leads_elsewhere_goes_and_that_repository_is_lef
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_only_tree_goes_too() -> Result<()> {
+async fn read_only_worktree_is_removed() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Read-only").await?;
     let deep = tree(&task).join("node_modules/pkg");
@@ -219,7 +219,7 @@ async fn a_read_only_tree_goes_too() -> Result<()> {
 
 /// Files of another user, as a container leaves them, and folders that nobody may write to.
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_files_go_too_and_what_they_hold_is_kept() -> Result<()> {
+async fn files_of_another_user_are_removed_and_backed_up() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Foreign").await?;
     let locked = tree(&task).join("locked");
@@ -265,7 +265,7 @@ async fn nothing_is_left(task: &Value) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merged_branch_goes_when_the_project_asks_and_no_other() -> Result<()> {
+async fn only_merged_branch_is_deleted_when_the_project_asks() -> Result<()> {
     let settings = json!({ "auto_approve": true, "delete_merged_branches": true, "merge_config": { "strategy": "squash" } });
     let bench = Bench::new(settings).await?;
     let merged = bench.started("Merged", &[EDIT]).await?;
@@ -296,7 +296,7 @@ async fn a_merged_branch_goes_when_the_project_asks_and_no_other() -> Result<()>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merged_branch_that_somebody_has_checked_out_stays() -> Result<()> {
+async fn checked_out_merged_branch_is_kept() -> Result<()> {
     let bench = Bench::new(json!({ "delete_merged_branches": true })).await?;
     let task = bench.started("Merged", &[EDIT]).await?;
     bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
@@ -311,7 +311,7 @@ async fn a_merged_branch_that_somebody_has_checked_out_stays() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_is_put_back_unless_it_would_overwrite() -> Result<()> {
+async fn backup_is_restored_unless_it_would_overwrite() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Come back").await?;
     std::fs::write(tree(&task).join("half.txt"), "half")?;

@@ -9,7 +9,7 @@ use super::bench::{Bench, is_ready, tree};
 use crate::forge::{text, until_exists};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn worktree_then_files_then_set_up_each_told_in_one_log() -> Result<()> {
+async fn worktree_files_and_setup_are_logged_in_order_in_one_log() -> Result<()> {
     let settings = json!({
         "copy_files": [{ "pattern": ".env" }, { "pattern": "shared/", "mode": "symlink" }],
         "setup": ["cat .env; echo port $FORGE_PORT_BASE", "echo two >&2"],
@@ -42,7 +42,7 @@ async fn worktree_then_files_then_set_up_each_told_in_one_log() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn set_up_is_seen_while_it_runs_and_can_be_stopped_and_repeated() -> Result<()> {
+async fn running_setup_can_be_followed_stopped_and_repeated() -> Result<()> {
     let probe = Bench::new(json!({})).await?;
     let go = probe.sandbox.dir.path().join("go");
     let settings =
@@ -89,7 +89,7 @@ async fn set_up_is_seen_while_it_runs_and_can_be_stopped_and_repeated() -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn set_up_that_fails_blocks_with_its_output_and_is_tried_again() -> Result<()> {
+async fn failed_setup_blocks_with_its_output_and_can_be_retried() -> Result<()> {
     let bench = Bench::new(
         json!({ "setup": ["echo before; test -e ../../../../mended || { echo missing >&2; exit 7; }"] }),
     )
@@ -114,7 +114,7 @@ async fn set_up_that_fails_blocks_with_its_output_and_is_tried_again() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_cannot_be_brought_blocks_and_is_named() -> Result<()> {
+async fn file_that_cannot_be_copied_blocks_and_is_named() -> Result<()> {
     let settings = json!({ "copy_files": [{ "pattern": "*.secret" }] });
     let bench = Bench::with(settings, &[("a.secret", "mine"), ("escape.secret", "x")]).await?;
     let escape = bench.sandbox.repo.path().join("escape.secret");
@@ -135,7 +135,7 @@ async fn a_file_that_cannot_be_brought_blocks_and_is_named() -> Result<()> {
 
 /// Every claim at once: no creation fails on a lock of git's, and no two share ports.
 #[tokio::test(flavor = "multi_thread")]
-async fn thirty_tasks_claimed_at_once_all_get_their_worktree() -> Result<()> {
+async fn thirty_concurrent_claims_each_get_a_worktree() -> Result<()> {
     let mut bench = Bench::new(json!({ "max_concurrent": 30 })).await?;
     let new = json!({ "name": "Many", "adapter": "shell", "max_concurrent": 30,
         "config": { "command": forge_testkit::program("forge")?, "args": ["scripted-agent", "--prompt-file", "{prompt_file}"] } });
@@ -163,7 +163,7 @@ async fn thirty_tasks_claimed_at_once_all_get_their_worktree() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_of_git_s_holds_a_creation_up_until_it_is_gone_and_names_its_holder() -> Result<()> {
+async fn git_lock_delays_creation_and_names_its_holder() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.task("Held up", &[]).await?;
     let branch = format!("forge/{}", text(&task, "id"));
@@ -186,7 +186,7 @@ async fn a_lock_of_git_s_holds_a_creation_up_until_it_is_gone_and_names_its_hold
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_tools_files_are_offered_as_settings() -> Result<()> {
+async fn files_of_other_tools_are_suggested_as_settings() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let imports = format!("/projects/{}/imports", bench.project);
     assert_eq!(bench.items(&imports).await?, Vec::<Value>::new());

@@ -13,7 +13,7 @@ use crate::forge::{Sandbox, refused, script, text};
 const OUT: &[&str] = &["../secret", "/etc/passwd", "a/../../secret", "C:\\secret", "a\u{0}b", ""];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paths_of_diffs_stay_inside() -> Result<()> {
+async fn diff_path_outside_the_worktree_is_refused() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Guarded").await?;
     std::fs::write(bench.sandbox.dir.path().join("secret"), "not yours")?;
@@ -33,7 +33,7 @@ async fn paths_of_diffs_stay_inside() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_of_logs_and_backups_are_names() -> Result<()> {
+async fn log_or_backup_name_with_a_path_is_refused() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Guarded").await?;
     let id = text(&task, "id");
@@ -57,7 +57,7 @@ async fn names_of_logs_and_backups_are_names() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orphans_are_named_by_their_real_paths_inside_the_root() -> Result<()> {
+async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Guarded").await?;
     let outside = bench.sandbox.dir.path().join("outside");
@@ -99,7 +99,7 @@ async fn orphans_are_named_by_their_real_paths_inside_the_root() -> Result<()> {
 
 /// A plan is a file of the task's folder: a link in its place leads nowhere, read or written.
 #[tokio::test(flavor = "multi_thread")]
-async fn plans_are_neither_read_nor_written_through_links() -> Result<()> {
+async fn plan_behind_a_link_is_neither_read_nor_written() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Guarded").await?;
     let secret = bench.sandbox.dir.path().join("secret");
@@ -121,7 +121,7 @@ async fn plans_are_neither_read_nor_written_through_links() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn patterns_of_files_to_copy_stay_in_the_repository() -> Result<()> {
+async fn copy_pattern_outside_the_repository_is_refused() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let route = format!("/projects/{}/settings", bench.project);
     for pattern in ["../secret", "a/../../secret", "..", "a\u{0}b", "C:\\secret", "\\\\host\\share", " "] {
@@ -136,7 +136,7 @@ async fn patterns_of_files_to_copy_stay_in_the_repository() -> Result<()> {
 
 /// A folder on the way is swapped for a link out, again and again, while files below it are asked for.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() -> Result<()> {
+async fn folder_swapped_for_a_link_leaks_no_file() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Swapped").await?;
     let outside = bench.sandbox.dir.path().join("outside");
@@ -193,7 +193,7 @@ fn of_another(repository: &Path) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_inherited_repository_reaches_neither_git_nor_any_script() -> Result<()> {
+async fn inherited_git_variables_reach_neither_git_nor_scripts() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let other = Repository::create(&sandbox.dir.path().join("other"), &[("theirs.txt", "theirs")])?;
     let state = || -> Result<String> {

@@ -58,7 +58,7 @@ async fn commits_on_a_detached_head_are_kept_when_the_worktree_goes() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn head_without_a_commit_leaves_every_way_on() -> Result<()> {
+async fn worktree_with_unborn_head_can_be_removed_continued_and_deleted() -> Result<()> {
     let leave: [&[&str]; 2] = [&["checkout", "-q", "--orphan", "fresh"], &["update-ref", "-d", "HEAD"]];
     for args in leave {
         let bench = Bench::new(json!({ "auto_approve": false })).await?;
@@ -107,7 +107,7 @@ async fn awaiting() -> Result<(Board, Value)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn merging_the_reviewed_commit_keeps_what_came_on_a_detached_head() -> Result<()> {
+async fn merging_the_reviewed_commit_keeps_commits_on_a_detached_head() -> Result<()> {
     let (board, task) = awaiting().await?;
     git(&tree(&task), &["checkout", "-q", "--detach"])?;
     commit(&tree(&task), "after")?;
@@ -153,7 +153,7 @@ async fn missing_git_file_hides_no_work_from_approval_and_merge() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn work_that_git_was_told_to_overlook_is_reviewed_and_merged() -> Result<()> {
+async fn work_marked_assume_unchanged_is_reviewed_and_merged() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": true })).await?;
     let hide = "run git update-index --assume-unchanged README.md && echo hidden >README.md";
     let task = board.task(&[hide], json!({})).await?;

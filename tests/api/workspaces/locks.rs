@@ -7,7 +7,7 @@ use super::bench::{Bench, bystander, foreign_lock, is_ready, lock_file, tree};
 use crate::forge::{text, until_exists};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_holds_the_lock_in_its_own_name_and_gives_it_back() -> Result<()> {
+async fn running_agent_holds_the_lock_and_releases_it() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let go = bench.sandbox.dir.path().join("go");
     let task = bench.started("Locked", &[&format!("wait-for {}", go.display()), "edit a <<< \"a\""]).await?;
@@ -27,7 +27,7 @@ async fn an_agent_holds_the_lock_in_its_own_name_and_gives_it_back() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_want_to_wait_is_refused_by_transition_claim_and_follow_up() -> Result<()> {
+async fn locked_worktree_refuses_transition_claim_and_follow_up_without_waiting() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.started("Busy", &["edit a <<< \"a\"", "hang"]).await?;
     let live = bench
@@ -69,7 +69,7 @@ async fn who_does_not_want_to_wait_is_refused_by_transition_claim_and_follow_up(
 
 /// A person's message waits for the run that goes on, and reaches the agent before the task moves on.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_to_a_busy_agent_waits_in_line_and_goes_first() -> Result<()> {
+async fn message_to_a_busy_agent_is_queued_and_delivered_before_the_next_move() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let go = bench.sandbox.dir.path().join("go");
     let description = format!(
@@ -99,7 +99,7 @@ async fn a_message_to_a_busy_agent_waits_in_line_and_goes_first() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_of_somebody_outside_is_waited_for_until_it_is_given_back() -> Result<()> {
+async fn foreign_lock_is_waited_for_until_released() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("In line").await?;
     let mut holder = bystander(bench.sandbox.dir.path())?;
@@ -125,7 +125,7 @@ async fn a_lock_of_somebody_outside_is_waited_for_until_it_is_given_back() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_holder_that_dies_while_it_is_waited_for_holds_nobody_up() -> Result<()> {
+async fn lock_of_a_holder_that_dies_is_released() -> Result<()> {
     let settings = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
     let bench = Bench::new(settings).await?;
     let task = bench.by_hand("In line").await?;
@@ -147,7 +147,7 @@ async fn a_holder_that_dies_while_it_is_waited_for_holds_nobody_up() -> Result<(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn locks_of_the_dead_are_released_at_start() -> Result<()> {
+async fn locks_of_dead_processes_are_released_at_start() -> Result<()> {
     let mut bench = Bench::new(json!({})).await?;
     let gone = bench.by_hand("Gone").await?;
     let reused = bench.by_hand("Reused").await?;
@@ -170,7 +170,7 @@ async fn locks_of_the_dead_are_released_at_start() -> Result<()> {
 
 /// Checks hold it too: what would change files meanwhile is refused.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_check_holds_the_lock() -> Result<()> {
+async fn running_check_holds_the_lock() -> Result<()> {
     let probe = tempfile::tempdir()?;
     let go = probe.path().join("go");
     let bench = Bench::new(json!({ "review_config": { "ci_steps": [until_exists(&go)] } })).await?;

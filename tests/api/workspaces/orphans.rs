@@ -26,7 +26,7 @@ fn git(at: &std::path::Path, args: &[&str]) -> Result<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn they_are_listed_with_what_a_person_needs_to_decide() -> Result<()> {
+async fn orphans_are_listed_with_branch_and_uncommitted_work() -> Result<()> {
     let mut bench = Bench::new(json!({})).await?;
     let task = bench.by_hand("Has one").await?;
     let folder = orphan(&bench, "7-left-abc", "forge/left")?;
@@ -59,7 +59,7 @@ async fn they_are_listed_with_what_a_person_needs_to_decide() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reclaiming_one_keeps_what_only_it_has() -> Result<()> {
+async fn reclaimed_orphan_has_its_unique_work_backed_up() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let folder = orphan(&bench, "7-left-abc", "forge/left")?;
     let inside = folder.join("tree");
@@ -91,7 +91,7 @@ async fn reclaiming_one_keeps_what_only_it_has() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_adopted_one_is_the_worktree_of_a_new_task() -> Result<()> {
+async fn adopted_orphan_is_the_worktree_of_a_new_task() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let folder = orphan(&bench, "7-left-abc", "forge/left")?;
     std::fs::write(folder.join("tree/work.txt"), "work")?;
@@ -117,7 +117,7 @@ async fn an_adopted_one_is_the_worktree_of_a_new_task() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_branch_of_the_person_s_own_keeps_its_name() -> Result<()> {
+async fn adopted_orphan_on_a_users_branch_keeps_that_branch() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let folder = orphan(&bench, "mine", "feature/mine")?;
     let task = bench
@@ -130,7 +130,7 @@ async fn a_branch_of_the_person_s_own_keeps_its_name() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_cannot_be_moved_leaves_no_task_behind() -> Result<()> {
+async fn orphan_in_use_is_not_adopted_and_leaves_no_task() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     let folder = orphan(&bench, "busy", "forge/busy")?;
     let admin = git(&folder.join("tree"), &["rev-parse", "--absolute-git-dir"])?;

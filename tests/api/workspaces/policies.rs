@@ -68,7 +68,7 @@ async fn serve_with_delay(bench: &mut Bench, seconds: &str) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_states_own_policy_comes_first() -> Result<()> {
+async fn policy_of_the_state_comes_first() -> Result<()> {
     let mut bench = Bench::new(json!({})).await?;
     // Another delay of the environment's makes no difference to a state that says for itself.
     serve_with_delay(&mut bench, "7200").await?;
@@ -107,7 +107,7 @@ async fn the_states_own_policy_comes_first() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_one_the_defaults_of_each_state_hold() -> Result<()> {
+async fn state_without_a_policy_uses_its_default() -> Result<()> {
     let mut bench = Bench::new(json!({})).await?;
     serve_with_delay(&mut bench, "7200").await?;
     let project = project(&bench, "silent", &Value::Null).await?;
@@ -124,7 +124,7 @@ async fn without_one_the_defaults_of_each_state_hold() -> Result<()> {
 
 /// Forge is not there when the time comes: it is done at the next start.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delay_goes_on_while_forge_does_not_run() -> Result<()> {
+async fn delay_expired_while_forge_was_stopped_is_applied_at_start() -> Result<()> {
     let mut bench = Bench::new(json!({})).await?;
     let project = project(&bench, "soon", &json!({ "delayed": { "seconds": 3 } })).await?;
     for to in ["done", "cancelled", "shelved"] {
@@ -138,7 +138,7 @@ async fn a_delay_goes_on_while_forge_does_not_run() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_has_the_last_word() -> Result<()> {
+async fn keep_and_remove_by_a_person_override_the_cleanup_policy() -> Result<()> {
     let bench = Bench::new(json!({})).await?;
     for cleanup in [json!("keep"), json!({ "delayed": { "seconds": 3600 } })] {
         let project = project(&bench, &cleanup.to_string(), &cleanup).await?;

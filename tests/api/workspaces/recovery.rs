@@ -7,7 +7,7 @@ use super::bench::{Bench, is_ready, tree};
 use crate::forge::text;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_folder_is_made_again_from_its_branch_with_files_and_set_up() -> Result<()> {
+async fn missing_worktree_is_recreated_from_its_branch_with_files_and_setup() -> Result<()> {
     let settings = json!({ "setup": ["echo deps > deps.txt"], "copy_files": [{ "pattern": ".env" }] });
     let bench = Bench::with(settings, &[(".env", "S=1")]).await?;
     let task = bench.by_hand("Lost").await?;
@@ -34,7 +34,7 @@ async fn a_lost_folder_is_made_again_from_its_branch_with_files_and_set_up() -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_its_branch_too_a_person_resets_it() -> Result<()> {
+async fn missing_worktree_without_its_branch_needs_a_reset() -> Result<()> {
     let bench = Bench::new(json!({ "setup": ["echo ready > ready.txt"] })).await?;
     let task = bench.by_hand("Gone").await?;
     let (status, body) =
@@ -68,7 +68,7 @@ async fn without_its_branch_too_a_person_resets_it() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reset_keeps_uncommitted_work_and_the_old_branch_as_backups() -> Result<()> {
+async fn reset_backs_up_uncommitted_work_and_the_old_branch() -> Result<()> {
     let bench = Bench::new(json!({ "setup": ["test ! -e break"] })).await?;
     bench.sandbox.repo.write("break", "x")?;
     bench.sandbox.repo.commit("break it")?;
@@ -94,7 +94,7 @@ async fn a_reset_keeps_uncommitted_work_and_the_old_branch_as_backups() -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reset_counts_retries_from_zero() -> Result<()> {
+async fn reset_sets_retry_counts_to_zero() -> Result<()> {
     let bench = Bench::new(json!({ "review_config": { "ci_steps": ["false"] } })).await?;
     let lines = "```forge-script\nedit a <<< \"x\"\n```\n```forge-script attempt=2\nhang\n```";
     let new = json!({ "title": "Reset", "description": lines, "roles": { "coder": bench.agent } });

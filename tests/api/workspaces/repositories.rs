@@ -35,7 +35,7 @@ fn script(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
 
 /// A filter named as LFS names its own: what is committed is a pointer, what lies in the tree is the content.
 #[tokio::test(flavor = "multi_thread")]
-async fn with_lfs() -> Result<()> {
+async fn repository_with_lfs_is_merged_with_pointers() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let (dir, repo) = (board.sandbox.dir.path(), &board.sandbox.repo);
     let store = dir.join("lfs-objects");
@@ -70,7 +70,7 @@ async fn with_lfs() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_submodule() -> Result<()> {
+async fn repository_with_a_submodule_is_merged() -> Result<()> {
     let (board, library, pinned) = Board::with_library(json!({})).await?;
     let repo = &board.sandbox.repo;
     // One task changes its own files, one moves the library on.
@@ -91,7 +91,7 @@ async fn with_a_submodule() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_a_sparse_checkout() -> Result<()> {
+async fn repository_with_a_sparse_checkout_is_merged() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let repo = &board.sandbox.repo;
     for folder in ["here", "there"] {
@@ -110,7 +110,7 @@ async fn with_a_sparse_checkout() -> Result<()> {
 
 /// Hooks that fail after the fact change nothing; one that refuses a commit is heard by the agent, who mends it.
 #[tokio::test(flavor = "multi_thread")]
-async fn with_hooks_of_the_users_that_fail() -> Result<()> {
+async fn repository_with_failing_user_hooks_is_merged() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for hook in ["post-checkout", "post-commit", "post-merge", "post-rewrite"] {
         board.git_hook(hook, "echo I am broken >&2; exit 1")?;
@@ -128,7 +128,7 @@ async fn with_hooks_of_the_users_that_fail() -> Result<()> {
 
 /// The longest name a file may have, names that are not ASCII, and names that git or a shell would read otherwise.
 #[tokio::test(flavor = "multi_thread")]
-async fn with_names_of_all_kinds() -> Result<()> {
+async fn repository_with_unusual_file_names_is_merged() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let long = "n".repeat(255);
     let wide = "é".repeat(127);

@@ -22,7 +22,7 @@ fn pool(bench: &Bench) -> Vec<std::path::PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_finished_worktree_waits_and_the_next_task_takes_it_clean() -> Result<()> {
+async fn finished_worktree_is_pooled_and_reused_clean() -> Result<()> {
     let settings = json!({ "auto_approve": true, "workspace_reuse": "with_ignored", "setup": ["mkdir -p cache; date > cache/warm"] });
     let mut bench = Bench::with(settings, &[("cache/cold", "in the checkout only")]).await?;
     let first = bench.task("First", &[]).await?;
@@ -71,7 +71,7 @@ async fn a_finished_worktree_waits_and_the_next_task_takes_it_clean() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_more_wait_than_the_project_wants_and_none_when_it_is_off() -> Result<()> {
+async fn pool_keeps_at_most_its_limit_and_is_empty_when_disabled() -> Result<()> {
     let bench =
         Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked", "workspace_pool_size": 1 }))
             .await?;
@@ -92,7 +92,7 @@ async fn no_more_wait_than_the_project_wants_and_none_when_it_is_off() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_kill_left_goes_at_the_next_start() -> Result<()> {
+async fn leftovers_of_a_kill_in_the_pool_are_removed_at_start() -> Result<()> {
     let mut bench = Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
     let done = finished(&bench, "Done").await?;
     bench.server.terminate().await?;
@@ -110,7 +110,7 @@ async fn what_a_kill_left_goes_at_the_next_start() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn they_go_with_their_project() -> Result<()> {
+async fn pooled_worktrees_are_removed_with_their_project() -> Result<()> {
     let bench = Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
     finished(&bench, "One").await?;
     assert_eq!(pool(&bench).len(), 1);
@@ -123,7 +123,7 @@ async fn they_go_with_their_project() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn crossing_the_cap_is_told_once() -> Result<()> {
+async fn disk_cap_crossing_is_reported_once() -> Result<()> {
     let bench = Bench::new(json!({ "workspace_disk_cap_mib": 1 })).await?;
     let task = bench.by_hand("Big").await?;
     let told = |items: &[Value]| items.iter().filter(|item| item["kind"] == "disk").count();
