@@ -7,7 +7,7 @@ use forge_testkit::program;
 use forge_tests::patience::{until, until_there};
 use serde_json::{Value, json};
 
-use crate::forge::{Ended, Sandbox, script, text};
+use crate::forge::{CommandOutput, Sandbox, script, text};
 
 impl Sandbox {
     fn json(&self, args: &[&str]) -> Result<Value> {
@@ -201,7 +201,7 @@ async fn taken_port_is_reported_before_work_begins() -> Result<()> {
     Ok(())
 }
 
-fn check(ended: &Ended, code: i32, says: &str) {
+fn check(ended: &CommandOutput, code: i32, says: &str) {
     assert_eq!(ended.code, Some(code), "{ended:?}");
     assert!(ended.stderr.starts_with(&format!("{says}: ")), "{ended:?}");
     assert!(ended.stdout.is_empty(), "{ended:?}");
@@ -273,7 +273,7 @@ fn bare_repository_works_as_a_project() -> Result<()> {
     Ok(())
 }
 
-impl Ended {
+impl CommandOutput {
     /// It succeeded; what it printed does not matter.
     pub fn json_less(&self) -> Result<()> {
         anyhow::ensure!(self.code == Some(0), "{self:?}");
@@ -338,7 +338,7 @@ fn every_demo_story_ends_as_expected() -> Result<()> {
     Ok(())
 }
 
-fn check_conflict(ended: &Ended) {
+fn check_conflict(ended: &CommandOutput) {
     check(ended, 4, "conflict");
 }
 
@@ -347,12 +347,12 @@ const EXAMPLES: &str = concat!(
     "/../src-tauri/crates/forge-model/tests/vectors/inner-loop-examples.json"
 );
 
-fn fed(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<Ended> {
+fn fed(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<CommandOutput> {
     let file = sandbox.dir.path().join("facts.json");
     std::fs::write(&file, facts)?;
     let mut command = sandbox.command(args)?;
     let output = command.stdin(std::fs::File::open(&file)?).output()?;
-    Ok(Ended {
+    Ok(CommandOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout)?,
         stderr: String::from_utf8(output.stderr)?,

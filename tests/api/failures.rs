@@ -15,18 +15,18 @@ use nix::{
 };
 use serde_json::json;
 
-use crate::forge::{Ended, Sandbox, script};
+use crate::forge::{CommandOutput, Sandbox, script};
 
 /// What was run and what it said, without what differs from one machine or day to the next.
-struct Told {
+struct Transcript {
     sandbox: Sandbox,
     text: String,
 }
 
-impl Told {
+impl Transcript {
     fn run(&mut self, args: &[&str]) -> Result<()> {
         let output = self.sandbox.command(args)?.env("COLUMNS", "100").output()?;
-        let ended = Ended {
+        let ended = CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout)?,
             stderr: String::from_utf8(output.stderr)?,
@@ -34,7 +34,7 @@ impl Told {
         self.tell(args, &ended, &[])
     }
 
-    fn tell(&mut self, args: &[&str], ended: &Ended, also: &[(String, &str)]) -> Result<()> {
+    fn tell(&mut self, args: &[&str], ended: &CommandOutput, also: &[(String, &str)]) -> Result<()> {
         assert_eq!(ended.stdout, "", "{args:?}: {ended:?}");
         assert!(ended.stderr.contains("\nhint: "), "{args:?}: {ended:?}");
         let code = ended.code.context("ended by a signal")?;
@@ -57,86 +57,86 @@ impl Told {
 
 #[test]
 fn failure_of_each_kind_has_a_code_a_message_and_a_hint() -> Result<()> {
-    let mut told = Told { sandbox: Sandbox::new()?, text: String::new() };
-    command_lines(&mut told)?;
-    refusals(&mut told)?;
-    machines(&mut told)?;
-    engines(&mut told)?;
-    insta::assert_snapshot!("failures", told.text.trim_end());
+    let mut transcript = Transcript { sandbox: Sandbox::new()?, text: String::new() };
+    command_lines(&mut transcript)?;
+    refusals(&mut transcript)?;
+    machines(&mut transcript)?;
+    engines(&mut transcript)?;
+    insta::assert_snapshot!("failures", transcript.text.trim_end());
     Ok(())
 }
 
 /// The command line is wrong, or does not say enough.
-fn command_lines(told: &mut Told) -> Result<()> {
-    told.run(&["frobnicate"])?;
-    told.run(&["task", "show"])?;
-    told.run(&["task", "start", "1", "--wait", "--no-wait"])?;
-    told.run(&["serve", "--port", "many"])?;
-    told.run(&["api", "task_list", "[]"])
+fn command_lines(transcript: &mut Transcript) -> Result<()> {
+    transcript.run(&["frobnicate"])?;
+    transcript.run(&["task", "show"])?;
+    transcript.run(&["task", "start", "1", "--wait", "--no-wait"])?;
+    transcript.run(&["serve", "--port", "many"])?;
+    transcript.run(&["api", "task_list", "[]"])
 }
 
 /// The engine refuses.
-fn refusals(told: &mut Told) -> Result<()> {
-    told.run(&["task", "list"])?;
-    told.run(&["task", "list", "--project", "none"])?;
-    told.run(&["project", "add", "home"])?;
+fn refusals(transcript: &mut Transcript) -> Result<()> {
+    transcript.run(&["task", "list"])?;
+    transcript.run(&["task", "list", "--project", "none"])?;
+    transcript.run(&["project", "add", "home"])?;
     for good in [
         &["project", "add", "repo", "--name", "One"][..],
         &["task", "create", "First"],
         &["task", "create", "Second", "--depends-on", "1"],
         &["agent", "add", "Bot", "--command", "true"],
     ] {
-        told.sandbox.run(good)?.json_less()?;
+        transcript.sandbox.run(good)?.json_less()?;
     }
-    told.run(&["project", "add", "repo", "--name", "One"])?;
-    told.run(&["task", "list", "--limit", "0"])?;
-    told.run(&["task", "show", "7"])?;
-    told.run(&["task", "start", "1", "--agent", "nobody"])?;
-    told.run(&["task", "start", "2", "--agent", "user"])?;
-    told.run(&["task", "move", "1", "nowhere"])?;
-    told.run(&["task", "action", "1", "retry"])?;
-    told.run(&["task", "approve", "1"])
+    transcript.run(&["project", "add", "repo", "--name", "One"])?;
+    transcript.run(&["task", "list", "--limit", "0"])?;
+    transcript.run(&["task", "show", "7"])?;
+    transcript.run(&["task", "start", "1", "--agent", "nobody"])?;
+    transcript.run(&["task", "start", "2", "--agent", "user"])?;
+    transcript.run(&["task", "move", "1", "nowhere"])?;
+    transcript.run(&["task", "action", "1", "retry"])?;
+    transcript.run(&["task", "approve", "1"])
 }
 
 /// The machine refuses.
-fn machines(told: &mut Told) -> Result<()> {
-    told.run(&["replay", "election", "missing.json"])?;
-    std::fs::write(told.sandbox.dir.path().join("file"), "")?;
-    told.run(&["task", "list", "--data-dir", "file"])?;
+fn machines(transcript: &mut Transcript) -> Result<()> {
+    transcript.run(&["replay", "election", "missing.json"])?;
+    std::fs::write(transcript.sandbox.dir.path().join("file"), "")?;
+    transcript.run(&["task", "list", "--data-dir", "file"])?;
     let taken = TcpListener::bind("127.0.0.1:0")?;
     let port = taken.local_addr()?.port().to_string();
-    told.run_beside(&["serve", "--port", &port], &[(port.clone(), "[PORT]")])
+    transcript.run_beside(&["serve", "--port", &port], &[(port.clone(), "[PORT]")])
 }
 
 /// Another engine is in the way, or gone, or is not one.
-fn engines(told: &mut Told) -> Result<()> {
-    interrupted(told)?;
-    let server = told.sandbox.serve()?;
+fn engines(transcript: &mut Transcript) -> Result<()> {
+    interrupted(transcript)?;
+    let server = transcript.sandbox.serve()?;
     let known = [(server.pid().to_string(), "[PID]"), (server.url.clone(), "[URL]")];
-    told.run_beside(&["serve", "--port", "0"], &known)?;
-    let token = told.sandbox.data_dir().join("token");
+    transcript.run_beside(&["serve", "--port", "0"], &known)?;
+    let token = transcript.sandbox.data_dir().join("token");
     let right = std::fs::read_to_string(&token)?;
     std::fs::write(&token, "x".repeat(right.len()))?;
-    told.run_beside(&["task", "list"], &known)?;
+    transcript.run_beside(&["task", "list"], &known)?;
     std::fs::write(&token, "cut")?;
-    told.run_beside(&["task", "list"], &known)?;
+    transcript.run_beside(&["task", "list"], &known)?;
     std::fs::write(&token, right)?;
     drop(server);
 
-    let lock = told.sandbox.data_dir().join("engine.lock");
+    let lock = transcript.sandbox.data_dir().join("engine.lock");
     let _held =
         Flock::lock(File::open(&lock)?, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| error)?;
     let announce = |url: Option<&str>| std::fs::write(&lock, json!({ "pid": 7, "url": url }).to_string());
     announce(Some("http://127.0.0.1:1"))?;
-    told.run(&["task", "list"])?;
+    transcript.run(&["task", "list"])?;
     let other = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}", other.local_addr()?);
     announce(Some(&url))?;
     let other = std::thread::spawn(move || answer_strangely(&other));
-    told.run_beside(&["task", "list"], &[(url, "[URL]")])?;
+    transcript.run_beside(&["task", "list"], &[(url, "[URL]")])?;
     other.join().map_err(|_| anyhow::anyhow!("nobody asked"))??;
     announce(None)?;
-    told.run(&["task", "list"])
+    transcript.run(&["task", "list"])
 }
 
 /// Another program that speaks HTTP.
@@ -151,7 +151,7 @@ fn answer_strangely(listener: &TcpListener) -> Result<()> {
 }
 
 /// A signal ends a command that waits.
-fn interrupted(told: &mut Told) -> Result<()> {
+fn interrupted(transcript: &mut Transcript) -> Result<()> {
     let hang = script(&["hang"]);
     let forge = forge_testkit::program("forge")?;
     let forge = forge.to_str().context("no text")?.to_owned();
@@ -166,10 +166,14 @@ fn interrupted(told: &mut Told) -> Result<()> {
         "--prompt-file",
         "{prompt_file}",
     ];
-    told.sandbox.run(&agent)?.json_less()?;
-    told.sandbox.run(&["task", "create", "Third", "--agent", "Slow", "--description", &hang])?.json_less()?;
+    transcript.sandbox.run(&agent)?.json_less()?;
+    transcript
+        .sandbox
+        .run(&["task", "create", "Third", "--agent", "Slow", "--description", &hang])?
+        .json_less()?;
     let args = ["task", "start", "3", "--wait"];
-    let mut child = told.sandbox.command(args)?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child =
+        transcript.sandbox.command(args)?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut stderr = BufReader::new(child.stderr.take().context("no stderr")?);
     let mut line = String::new();
     stderr.read_line(&mut line)?;
@@ -179,5 +183,9 @@ fn interrupted(told: &mut Told) -> Result<()> {
     let code = child.wait()?.code();
     // How far it came by then is told, too.
     let from = rest.find("interrupted: ").context(rest.clone())?;
-    told.tell(&args, &Ended { code, stdout: String::new(), stderr: rest[from..].to_owned() }, &[])
+    transcript.tell(
+        &args,
+        &CommandOutput { code, stdout: String::new(), stderr: rest[from..].to_owned() },
+        &[],
+    )
 }

@@ -19,13 +19,13 @@ const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it 
 /// A patch of the second of three lines.
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
-struct Fixing {
+struct FixFixture {
     board: Board,
     folder: PathBuf,
     task: Value,
 }
 
-impl Fixing {
+impl FixFixture {
     /// A task whose work fails its check once and is then a person's, and an agent that answers so.
     async fn new(answer: &str, auto_fix: Value) -> Result<Self> {
         Self::with(answer, auto_fix, json!({ "ci_steps": ["true", CHECK, "true"] }), json!({})).await
@@ -121,10 +121,10 @@ impl Fixing {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_check_gets_a_fix_drafted_applied_and_verified() -> Result<()> {
-    let fixing = Fixing::new(&format!("Here:\n\n```diff\n{FIX}```\n"), json!({})).await?;
-    fixing.board.claim(&fixing.task).await?;
-    fixing.blocked().await?;
-    let fix = fixing.proposal("drafted").await?;
+    let fixture = FixFixture::new(&format!("Here:\n\n```diff\n{FIX}```\n"), json!({})).await?;
+    fixture.board.claim(&fixture.task).await?;
+    fixture.blocked().await?;
+    let fix = fixture.proposal("drafted").await?;
     assert_eq!(fix["files"], json!(["total.txt"]));
     assert_eq!((&fix["addedLines"], &fix["removedLines"]), (&json!(1), &json!(1)));
     assert_eq!(
@@ -134,54 +134,54 @@ async fn failed_check_gets_a_fix_drafted_applied_and_verified() -> Result<()> {
             "failureIds": ["generic:total.txt:error: it is not good"],
         })
     );
-    let head = fixing.git(&["rev-parse", &fixing.branch()])?;
+    let head = fixture.git(&["rev-parse", &fixture.branch()])?;
     assert_eq!(text(&fix, "baseCommit"), head);
-    let asked = std::fs::read_to_string(fixing.folder.join("asked"))?;
+    let asked = std::fs::read_to_string(fixture.folder.join("asked"))?;
     assert!(asked.contains("it is not good") && asked.contains("unified diff"), "{asked}");
 
     // The export is there, whole, and git does not see it.
-    let patch = fixing.root().join(format!(".forge/proposed-fixes/{}.patch", text(&fix, "fixId")));
+    let patch = fixture.root().join(format!(".forge/proposed-fixes/{}.patch", text(&fix, "fixId")));
     until_there(&patch).await?;
     assert_eq!(std::fs::read_to_string(&patch)?, text(&fix, "patch"));
-    let list = fixing.root().join(".forge/fix-proposals.json");
+    let list = fixture.root().join(".forge/fix-proposals.json");
     until_there(&list).await?;
     let exported = || -> Result<Value> { Ok(serde_json::from_str(&std::fs::read_to_string(&list)?)?) };
     assert_eq!(exported()?[0]["fixId"], fix["fixId"]);
     assert_eq!(exported()?[0]["patch"], Value::Null);
-    assert_eq!(fixing.git(&["status", "--porcelain"])?, "");
+    assert_eq!(fixture.git(&["status", "--porcelain"])?, "");
 
     // The run that drafted it is one of the task's, and nobody waits for it.
-    let runs = fixing.board.runs(&fixing.task).await?;
+    let runs = fixture.board.runs(&fixture.task).await?;
     let roles: Vec<String> = runs.iter().map(|run| text(run, "role")).collect();
     assert_eq!(roles, ["coder", "drafter"]);
     assert_eq!(runs[1]["id"], fix["executionId"]);
 
-    let applied = fixing.act(&fix, "apply").await?;
+    let applied = fixture.act(&fix, "apply").await?;
     assert_eq!(applied["status"], "applied");
     let commit = text(&applied, "appliedCommit");
-    assert_eq!(fixing.git(&["show", "-s", "--format=%an %P", &commit])?, format!("Forge {head}"));
-    assert_eq!(fixing.content()?, "one\ngood\nthree");
-    let verified = fixing.proposal("verified").await?;
+    assert_eq!(fixture.git(&["show", "-s", "--format=%an %P", &commit])?, format!("Forge {head}"));
+    assert_eq!(fixture.content()?, "one\ngood\nthree");
+    let verified = fixture.proposal("verified").await?;
     assert_eq!(
         (&verified["verification"]["passed"], &verified["verification"]["exitCode"]),
         (&json!(true), &json!(0))
     );
     assert_eq!(verified["decidedBy"], "user:api");
-    assert_eq!(fixing.content()?, "one\ngood\nthree");
-    assert_eq!(fixing.refused(&fix, "apply").await?.0, "fix_decided");
-    assert_eq!(fixing.refused(&fix, "reject").await?.0, "fix_decided");
+    assert_eq!(fixture.content()?, "one\ngood\nthree");
+    assert_eq!(fixture.refused(&fix, "apply").await?.0, "fix_decided");
+    assert_eq!(fixture.refused(&fix, "reject").await?.0, "fix_decided");
     until("the export's last word", async || Ok((exported()?[0]["status"] == "verified").then_some(())))
         .await?;
     for kind in ["fix.applied", "fix.verified"] {
-        let told = fixing.board.events(kind, 1).await?;
+        let told = fixture.board.events(kind, 1).await?;
         assert_eq!(told[0]["entity_id"], fix["fixId"]);
     }
 
     // What was verified can be taken back, and then no more.
-    let back = fixing.act(&fix, "rollback").await?;
+    let back = fixture.act(&fix, "rollback").await?;
     assert_eq!(back["status"], "rolled_back");
-    assert_eq!(fixing.content()?, "one\nbad\nthree");
-    assert_eq!(fixing.refused(&fix, "rollback").await?.0, "fix_decided");
+    assert_eq!(fixture.content()?, "one\nbad\nthree");
+    assert_eq!(fixture.refused(&fix, "rollback").await?.0, "fix_decided");
     Ok(())
 }
 
@@ -191,21 +191,21 @@ async fn retry_does_not_wait_for_a_draft_and_supersedes_it() -> Result<()> {
         "task_state_config": { "retry_budgets": { "review": 1 } },
         "description": forge_testkit::script(&["append total.txt <<< \"one\\nbad\\nthree\\n\""]),
     });
-    let fixing = Fixing::with(FIX, json!({}), json!({ "ci_steps": [CHECK] }), more).await?;
-    let gate = fixing.folder.join("gate");
+    let fixture = FixFixture::with(FIX, json!({}), json!({ "ci_steps": [CHECK] }), more).await?;
+    let gate = fixture.folder.join("gate");
     std::fs::write(&gate, "")?;
-    fixing.board.claim(&fixing.task).await?;
+    fixture.board.claim(&fixture.task).await?;
     // Both attempts are over while the drafters still think, one for each.
-    fixing.blocked().await?;
+    fixture.blocked().await?;
     let statuses = |all: &Value, of: &str| -> Vec<String> {
         all[of].as_array().into_iter().flatten().map(|it| text(it, "status")).collect()
     };
-    assert_eq!(statuses(&fixing.fixes().await?, "drafts"), ["drafting", "drafting"]);
-    until("both drafters", async || Ok((fixing.asked() == 2).then_some(()))).await?;
+    assert_eq!(statuses(&fixture.fixes().await?, "drafts"), ["drafting", "drafting"]);
+    until("both drafters", async || Ok((fixture.asked() == 2).then_some(()))).await?;
     std::fs::remove_file(&gate)?;
     // The first was made for what the second attempt has changed.
     until("what became of both", async || {
-        let mut now = statuses(&fixing.fixes().await?, "proposals");
+        let mut now = statuses(&fixture.fixes().await?, "proposals");
         now.sort();
         Ok((now == ["drafted", "superseded"]).then_some(()))
     })
@@ -214,13 +214,13 @@ async fn retry_does_not_wait_for_a_draft_and_supersedes_it() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_verified_after_the_review_is_reviewed_again_before_it_is_merged() -> Result<()> {
-    let fixing = Fixing::new(FIX, json!({})).await?;
-    let (board, task) = (&fixing.board, &fixing.task);
+    let fixture = FixFixture::new(FIX, json!({})).await?;
+    let (board, task) = (&fixture.board, &fixture.task);
     board.claim(task).await?;
-    fixing.blocked().await?;
-    let fix = fixing.proposal("drafted").await?;
-    let applied = fixing.act(&fix, "apply").await?;
-    fixing.proposal("verified").await?;
+    fixture.blocked().await?;
+    let fix = fixture.proposal("drafted").await?;
+    let applied = fixture.act(&fix, "apply").await?;
+    fixture.proposal("verified").await?;
     // Forge made the change itself, so the ways on are offered before anybody is refused.
     let changed = board.server.until(task, |task| task["work_changed"].is_object()).await?;
     assert_eq!(changed["work_changed"]["tip_commit"], applied["appliedCommit"]);
@@ -239,19 +239,19 @@ async fn fix_verified_after_the_review_is_reviewed_again_before_it_is_merged() -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_that_does_not_help_is_rolled_back_automatically() -> Result<()> {
-    let fixing = Fixing::new(&FIX.replace("+good", "+worse"), json!({})).await?;
-    fixing.board.claim(&fixing.task).await?;
-    fixing.blocked().await?;
-    let fix = fixing.proposal("drafted").await?;
-    fixing.act(&fix, "apply").await?;
-    let back = fixing.proposal("rolled_back").await?;
+    let fixture = FixFixture::new(&FIX.replace("+good", "+worse"), json!({})).await?;
+    fixture.board.claim(&fixture.task).await?;
+    fixture.blocked().await?;
+    let fix = fixture.proposal("drafted").await?;
+    fixture.act(&fix, "apply").await?;
+    let back = fixture.proposal("rolled_back").await?;
     assert_eq!(back["verification"]["passed"], false);
     assert!(text(&back, "reason").starts_with("it did not help: check `grep"), "{back:#}");
-    assert_eq!(fixing.content()?, "one\nbad\nthree");
-    let count = fixing.git(&["rev-list", "--count", &format!("main..{}", fixing.branch())])?;
+    assert_eq!(fixture.content()?, "one\nbad\nthree");
+    let count = fixture.git(&["rev-list", "--count", &format!("main..{}", fixture.branch())])?;
     assert_eq!(count, "3", "the work, the fix, and its end");
     assert_eq!(
-        fixing.git(&["-C", &fixing.worktree().await?.to_string_lossy(), "status", "--porcelain"])?,
+        fixture.git(&["-C", &fixture.worktree().await?.to_string_lossy(), "status", "--porcelain"])?,
         ""
     );
     Ok(())
@@ -259,28 +259,28 @@ async fn fix_that_does_not_help_is_rolled_back_automatically() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn file_changed_since_the_draft_is_not_overwritten() -> Result<()> {
-    let fixing = Fixing::new(FIX, json!({})).await?;
-    fixing.board.claim(&fixing.task).await?;
-    fixing.blocked().await?;
-    let fix = fixing.proposal("drafted").await?;
-    let tree = fixing.worktree().await?;
+    let fixture = FixFixture::new(FIX, json!({})).await?;
+    fixture.board.claim(&fixture.task).await?;
+    fixture.blocked().await?;
+    let fix = fixture.proposal("drafted").await?;
+    let tree = fixture.worktree().await?;
     let at = tree.to_string_lossy().into_owned();
 
     // What is not committed is not overwritten.
     std::fs::write(tree.join("total.txt"), "one\nbad\nthree\nmine\n")?;
-    let (code, message) = fixing.refused(&fix, "apply").await?;
+    let (code, message) = fixture.refused(&fix, "apply").await?;
     assert_eq!(code, "fix_blocked", "{message}");
     assert!(message.contains("total.txt"), "{message}");
     assert_eq!(std::fs::read_to_string(tree.join("total.txt"))?, "one\nbad\nthree\nmine\n");
-    fixing.git(&["-C", &at, "checkout", "-q", "--", "total.txt"])?;
-    fixing.act(&fix, "apply").await?;
-    fixing.proposal("verified").await?;
+    fixture.git(&["-C", &at, "checkout", "-q", "--", "total.txt"])?;
+    fixture.act(&fix, "apply").await?;
+    fixture.proposal("verified").await?;
 
     // Another commit on the file: the fix cannot be taken back.
     std::fs::write(tree.join("total.txt"), "one\ngood\nthree\nmore\n")?;
-    fixing.git(&["-C", &at, "commit", "-q", "-a", "-m", "by hand"])?;
+    fixture.git(&["-C", &at, "commit", "-q", "-a", "-m", "by hand"])?;
     let (code, message) = until("the end of the verification", async || {
-        let said = fixing.refused(&fix, "rollback").await?;
+        let said = fixture.refused(&fix, "rollback").await?;
         Ok((said.0 != "fix_blocked").then_some(said))
     })
     .await?;
@@ -288,39 +288,39 @@ async fn file_changed_since_the_draft_is_not_overwritten() -> Result<()> {
         (code.as_str(), message.as_str()),
         ("fix_outdated", "total.txt changed since the fix was applied")
     );
-    assert_eq!(fixing.content()?, "one\ngood\nthree\nmore");
+    assert_eq!(fixture.content()?, "one\ngood\nthree\nmore");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_of_an_older_file_version_is_superseded() -> Result<()> {
-    let fixing = Fixing::new(FIX, json!({})).await?;
-    fixing.board.claim(&fixing.task).await?;
-    fixing.blocked().await?;
-    let fix = fixing.proposal("drafted").await?;
-    let tree = fixing.worktree().await?;
+    let fixture = FixFixture::new(FIX, json!({})).await?;
+    fixture.board.claim(&fixture.task).await?;
+    fixture.blocked().await?;
+    let fix = fixture.proposal("drafted").await?;
+    let tree = fixture.worktree().await?;
     std::fs::write(tree.join("total.txt"), "one\nbad\n3\n")?;
-    fixing.git(&["-C", &tree.to_string_lossy(), "commit", "-q", "-a", "-m", "by hand"])?;
-    let (code, message) = fixing.refused(&fix, "apply").await?;
+    fixture.git(&["-C", &tree.to_string_lossy(), "commit", "-q", "-a", "-m", "by hand"])?;
+    let (code, message) = fixture.refused(&fix, "apply").await?;
     assert_eq!(
         (code.as_str(), message.as_str()),
         ("fix_outdated", "total.txt changed since the fix was drafted")
     );
-    assert_eq!(fixing.proposal("superseded").await?["reason"], "total.txt changed since it was drafted");
-    assert_eq!(fixing.content()?, "one\nbad\n3");
+    assert_eq!(fixture.proposal("superseded").await?["reason"], "total.txt changed since it was drafted");
+    assert_eq!(fixture.content()?, "one\nbad\n3");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_of_a_changed_file_is_listed_as_superseded() -> Result<()> {
-    let fixing = Fixing::new(FIX, json!({})).await?;
-    fixing.board.claim(&fixing.task).await?;
-    fixing.blocked().await?;
-    fixing.proposal("drafted").await?;
-    let tree = fixing.worktree().await?;
+    let fixture = FixFixture::new(FIX, json!({})).await?;
+    fixture.board.claim(&fixture.task).await?;
+    fixture.blocked().await?;
+    fixture.proposal("drafted").await?;
+    let tree = fixture.worktree().await?;
     std::fs::write(tree.join("total.txt"), "one\nbad\n3\n")?;
-    fixing.git(&["-C", &tree.to_string_lossy(), "commit", "-q", "-a", "-m", "by hand"])?;
-    assert_eq!(fixing.proposal("superseded").await?["reason"], "total.txt changed since it was drafted");
+    fixture.git(&["-C", &tree.to_string_lossy(), "commit", "-q", "-a", "-m", "by hand"])?;
+    assert_eq!(fixture.proposal("superseded").await?["reason"], "total.txt changed since it was drafted");
     Ok(())
 }
 
@@ -341,14 +341,14 @@ async fn answer_that_is_no_small_patch_of_the_file_is_not_proposed() -> Result<(
         (long.trim_end(), "the patch changes 5 lines; at most 4 are allowed"),
         ("NONE", "the answer contains no unified diff"),
     ] {
-        let fixing = Fixing::new(answer, json!({ "maxChangedLines": 4 })).await?;
-        fixing.board.claim(&fixing.task).await?;
-        fixing.blocked().await?;
-        let reason = fixing.dropped().await?;
+        let fixture = FixFixture::new(answer, json!({ "maxChangedLines": 4 })).await?;
+        fixture.board.claim(&fixture.task).await?;
+        fixture.blocked().await?;
+        let reason = fixture.dropped().await?;
         assert!(reason.starts_with(why), "{reason}");
-        assert_eq!(fixing.fixes().await?["proposals"], json!([]));
-        assert!(!fixing.root().join(".forge/proposed-fixes").exists());
-        assert_eq!(fixing.content()?, "one\nbad\nthree");
+        assert_eq!(fixture.fixes().await?["proposals"], json!([]));
+        assert!(!fixture.root().join(".forge/proposed-fixes").exists());
+        assert_eq!(fixture.content()?, "one\nbad\nthree");
     }
     Ok(())
 }
@@ -364,24 +364,24 @@ async fn failure_that_names_no_single_file_drafts_no_fix() -> Result<()> {
         (CHECK, json!({ "enabled": false })),
     ] {
         let checks = json!({ "ci_steps": [check] });
-        let fixing = Fixing::with(FIX, auto_fix, checks, json!({})).await?;
-        fixing.board.claim(&fixing.task).await?;
-        fixing.blocked().await?;
-        assert_eq!(fixing.fixes().await?, json!({ "proposals": [], "drafts": [] }), "{check}");
-        assert_eq!(fixing.asked(), 0);
+        let fixture = FixFixture::with(FIX, auto_fix, checks, json!({})).await?;
+        fixture.board.claim(&fixture.task).await?;
+        fixture.blocked().await?;
+        assert_eq!(fixture.fixes().await?, json!({ "proposals": [], "drafts": [] }), "{check}");
+        assert_eq!(fixture.asked(), 0);
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_in_place_of_a_retry_is_applied_automatically() -> Result<()> {
-    let fixing = Fixing::new(FIX, json!({ "applyWithoutReview": true })).await?;
-    fixing.board.claim(&fixing.task).await?;
-    let done = fixing.board.server.until(&fixing.task, is("done")).await?;
+    let fixture = FixFixture::new(FIX, json!({ "applyWithoutReview": true })).await?;
+    fixture.board.claim(&fixture.task).await?;
+    let done = fixture.board.server.until(&fixture.task, is("done")).await?;
     assert_eq!(done["budgets"]["review"]["used"], 0);
-    let fix = fixing.proposal("verified").await?;
+    let fix = fixture.proposal("verified").await?;
     assert_eq!(fix["verification"]["passed"], true);
-    let reviews = fixing.board.items(&format!("/tasks/{}/reviews", text(&fixing.task, "id"))).await?;
+    let reviews = fixture.board.items(&format!("/tasks/{}/reviews", text(&fixture.task, "id"))).await?;
     assert_eq!(reviews.len(), 1);
     assert_eq!(
         (&reviews[0]["status"], &reviews[0]["reviewed_commit"]),
@@ -394,36 +394,37 @@ async fn fix_in_place_of_a_retry_is_applied_automatically() -> Result<()> {
         .filter_map(|step| step["exit_code"].as_i64())
         .collect();
     assert_eq!(codes, [0, 0, 0]);
-    assert_eq!(fixing.git(&["show", "main:total.txt"])?, "one\ngood\nthree");
-    let runs = fixing.board.runs(&fixing.task).await?;
+    assert_eq!(fixture.git(&["show", "main:total.txt"])?, "one\ngood\nthree");
+    let runs = fixture.board.runs(&fixture.task).await?;
     assert_eq!(runs.iter().filter(|run| run["role"] == "coder").count(), 1);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn useless_fix_in_place_of_a_retry_is_rolled_back_and_work_returns() -> Result<()> {
-    let fixing = Fixing::new(&FIX.replace("+good", "+worse"), json!({ "applyWithoutReview": true })).await?;
-    fixing.board.claim(&fixing.task).await?;
-    let blocked = fixing.blocked().await?;
+    let fixture =
+        FixFixture::new(&FIX.replace("+good", "+worse"), json!({ "applyWithoutReview": true })).await?;
+    fixture.board.claim(&fixture.task).await?;
+    let blocked = fixture.blocked().await?;
     assert_eq!(blocked["error_annotation"]["type"], "review_budget_exhausted");
-    let fix = fixing.proposal("rolled_back").await?;
+    let fix = fixture.proposal("rolled_back").await?;
     assert_eq!(fix["verification"]["passed"], false);
-    assert_eq!(fixing.content()?, "one\nbad\nthree");
-    assert_eq!(fixing.asked(), 1);
+    assert_eq!(fixture.content()?, "one\nbad\nthree");
+    assert_eq!(fixture.asked(), 1);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_shared_by_two_tasks_is_decided_per_task() -> Result<()> {
-    let fixing = Fixing::new(FIX, json!({})).await?;
+    let fixture = FixFixture::new(FIX, json!({})).await?;
     let once = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
-    let twin = fixing.board.task(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""], once).await?;
-    for task in [&fixing.task, &twin] {
-        fixing.board.claim(task).await?;
-        fixing.board.server.until(task, is("blocked")).await?;
+    let twin = fixture.board.task(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""], once).await?;
+    for task in [&fixture.task, &twin] {
+        fixture.board.claim(task).await?;
+        fixture.board.server.until(task, is("blocked")).await?;
     }
-    let fix = fixing.proposal("drafted").await?;
-    let of_twin = Fixing { task: twin, ..fixing };
+    let fix = fixture.proposal("drafted").await?;
+    let of_twin = FixFixture { task: twin, ..fixture };
     assert_eq!(of_twin.proposal("drafted").await?["fixId"], fix["fixId"]);
     let (status, body) = of_twin.board.refuse(&of_twin.of(&fix, "reject"), json!({})).await?;
     assert_eq!((status, &body["details"]["findings"][0]["path"]), (400, &json!("task_id")), "{body:#}");
@@ -437,14 +438,14 @@ async fn fix_shared_by_two_tasks_is_decided_per_task() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejected_fix_can_be_neither_applied_nor_rolled_back() -> Result<()> {
-    let fixing = Fixing::new(FIX, json!({})).await?;
-    fixing.board.claim(&fixing.task).await?;
-    fixing.blocked().await?;
-    let fix = fixing.proposal("drafted").await?;
-    assert_eq!(fixing.act(&fix, "reject").await?["status"], "rejected");
-    assert_eq!(fixing.refused(&fix, "apply").await?.0, "fix_decided");
-    assert_eq!(fixing.refused(&fix, "rollback").await?.0, "fix_decided");
-    let of_project = fixing.board.items(&format!("/projects/{}/fixes", fixing.board.project)).await?;
+    let fixture = FixFixture::new(FIX, json!({})).await?;
+    fixture.board.claim(&fixture.task).await?;
+    fixture.blocked().await?;
+    let fix = fixture.proposal("drafted").await?;
+    assert_eq!(fixture.act(&fix, "reject").await?["status"], "rejected");
+    assert_eq!(fixture.refused(&fix, "apply").await?.0, "fix_decided");
+    assert_eq!(fixture.refused(&fix, "rollback").await?.0, "fix_decided");
+    let of_project = fixture.board.items(&format!("/projects/{}/fixes", fixture.board.project)).await?;
     assert_eq!((of_project.len(), &of_project[0]["status"]), (1, &json!("rejected")));
     Ok(())
 }
@@ -455,10 +456,10 @@ async fn untrusted_forge_files_draft_no_fix() -> Result<()> {
                git -c user.name=a -c user.email=a@example.org commit -qm own > /dev/null";
     let check =
         format!("grep -q good total.txt || {{ ( {own} ); echo 'total.txt:2:1: error: no' >&2; exit 1; }}");
-    let fixing = Fixing::with(FIX, json!({}), json!({ "ci_steps": [check] }), json!({})).await?;
-    fixing.board.claim(&fixing.task).await?;
-    let reason = fixing.dropped().await?;
+    let fixture = FixFixture::with(FIX, json!({}), json!({ "ci_steps": [check] }), json!({})).await?;
+    fixture.board.claim(&fixture.task).await?;
+    let reason = fixture.dropped().await?;
     assert!(reason.contains("`.forge.json` (new)"), "{reason}");
-    assert_eq!(fixing.asked(), 0, "the agent was not started");
+    assert_eq!(fixture.asked(), 0, "the agent was not started");
     Ok(())
 }

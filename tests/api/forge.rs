@@ -21,13 +21,13 @@ pub struct Sandbox {
 
 /// What a program did.
 #[derive(Debug)]
-pub struct Ended {
+pub struct CommandOutput {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Ended {
+impl CommandOutput {
     /// Its standard output as JSON, when it succeeded.
     pub fn json(&self) -> Result<Value> {
         ensure!(self.code == Some(0), "{self:?}");
@@ -64,9 +64,9 @@ impl Sandbox {
     }
 
     /// Runs the program to its end.
-    pub fn run(&self, args: &[&str]) -> Result<Ended> {
+    pub fn run(&self, args: &[&str]) -> Result<CommandOutput> {
         let output = self.command(args)?.output()?;
-        Ok(Ended {
+        Ok(CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout)?,
             stderr: String::from_utf8(output.stderr)?,

@@ -18,7 +18,7 @@ const MARK: &str = "--- end of command";
 
 /// A command, and the lines that the guide shows after it.
 #[derive(Debug, Default)]
-struct Shown {
+struct DocumentedCommand {
     command: String,
     lines: Vec<String>,
 }
@@ -36,14 +36,16 @@ fn chapters() -> Result<Vec<PathBuf>> {
 }
 
 /// The commands of a chapter, in order.
-fn commands(text: &str) -> Vec<Shown> {
-    let mut all: Vec<Shown> = Vec::new();
+fn commands(text: &str) -> Vec<DocumentedCommand> {
+    let mut all: Vec<DocumentedCommand> = Vec::new();
     let mut inside = false;
     for line in text.lines() {
         match (inside, line, line.strip_prefix("$ ")) {
             (_, "```console", _) => inside = true,
             (true, "```", _) => inside = false,
-            (true, _, Some(command)) => all.push(Shown { command: command.to_owned(), lines: Vec::new() }),
+            (true, _, Some(command)) => {
+                all.push(DocumentedCommand { command: command.to_owned(), lines: Vec::new() })
+            }
             (true, _, None) => all.last_mut().into_iter().for_each(|shown| shown.lines.push(line.to_owned())),
             (false, ..) => {}
         }

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use anyhow::Result;
 
-use crate::forge::{Ended, Sandbox};
+use crate::forge::{CommandOutput, Sandbox};
 
 impl Sandbox {
     /// Runs the program as on a terminal of a hundred columns.
-    fn asked(&self, args: &[String]) -> Result<Ended> {
+    fn asked(&self, args: &[String]) -> Result<CommandOutput> {
         let output = self.command(args)?.env("COLUMNS", "100").output()?;
-        Ok(Ended {
+        Ok(CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout)?,
             stderr: String::from_utf8(output.stderr)?,

@@ -30,31 +30,31 @@ const OUTCOME: &str =
 
 /// How a project asks for lessons.
 #[derive(Clone, Copy, PartialEq)]
-enum By {
+enum LessonSource {
     Action,
     Plugin,
 }
 
-struct Stage {
+struct KnowledgeFixture {
     server: Served,
     sandbox: Sandbox,
     project: String,
     agent: String,
 }
 
-impl Stage {
+impl KnowledgeFixture {
     /// A project that keeps lessons, and a command that prints what a file says and changes one.
-    async fn new(by: By) -> Result<Self> {
+    async fn new(by: LessonSource) -> Result<Self> {
         let sandbox = Sandbox::new()?;
         let server = sandbox.serve()?;
         let plugin = json!({ "type": "plugin", "name": "knowledge-capture" });
-        let done = if by == By::Plugin { json!([plugin]) } else { json!([]) };
+        let done = if by == LessonSource::Plugin { json!([plugin]) } else { json!([]) };
         let inject = json!([{ "type": "plugin", "name": "knowledge-inject" }]);
         let settings = json!({
             "auto_approve": true, "lifecycle_hooks": { "before_work": inject, "on_task_done": done },
         });
         let (project, _) = server.project(&sandbox.repo, settings).await?;
-        if by == By::Action {
+        if by == LessonSource::Action {
             let path = format!("/projects/{project}/workflow");
             let mut workflow = server.get(&path).await?["workflow"].take();
             let states = workflow["states"].as_array_mut().context("no states")?;
@@ -64,13 +64,13 @@ impl Stage {
             let put = server.request(Method::PUT, &path).json(&json!({ "workflow": workflow }));
             crate::forge::good(put.send().await?).await?;
         }
-        let stage = Self { sandbox, server, project, agent: String::new() };
-        stage.says(SAID)?;
-        let command = format!("cat '{}'; echo x >> work.txt", stage.words().display());
+        let fixture = Self { sandbox, server, project, agent: String::new() };
+        fixture.says(SAID)?;
+        let command = format!("cat '{}'; echo x >> work.txt", fixture.words().display());
         let config = json!({ "command": "sh", "args": ["-c", command] });
         let new = json!({ "name": "Plain", "adapter": "shell", "config": config });
-        let agent = text(&stage.server.post("/agents", new).await?, "id");
-        Ok(Self { agent, ..stage })
+        let agent = text(&fixture.server.post("/agents", new).await?, "id");
+        Ok(Self { agent, ..fixture })
     }
 
     fn words(&self) -> PathBuf {
@@ -133,18 +133,18 @@ impl Stage {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn finished_task_proposes_lessons_by_action_and_by_plugin() -> Result<()> {
-    for by in [By::Action, By::Plugin] {
-        let stage = Stage::new(by).await?;
-        let task = stage.done("Mend the login").await?;
-        let name = if by == By::Action { "knowledge-capture" } else { "on_task_done[0]" };
-        let steps = stage.steps(&task).await?;
+    for by in [LessonSource::Action, LessonSource::Plugin] {
+        let fixture = KnowledgeFixture::new(by).await?;
+        let task = fixture.done("Mend the login").await?;
+        let name = if by == LessonSource::Action { "knowledge-capture" } else { "on_task_done[0]" };
+        let steps = fixture.steps(&task).await?;
         let at = steps.iter().position(|(step, ..)| step == name).context("it did not run")?;
         assert_eq!(steps[at], (name.to_owned(), "ok".to_owned(), OUTCOME.to_owned()));
         let cleaned =
             steps.iter().position(|(step, ..)| step == "schedule_workspace_cleanup" || step == "cleanup");
         assert!(cleaned.is_none_or(|cleaned| at < cleaned), "{steps:?}");
 
-        let lesson = stage.proposed().await?;
+        let lesson = fixture.proposed().await?;
         let wanted = json!({
             "status": "proposed", "title": "The login token expires", "paths": ["src/login.rs"],
             "body": "Renew the login token after an hour.", "file": null, "commit": null,
@@ -156,15 +156,15 @@ async fn finished_task_proposes_lessons_by_action_and_by_plugin() -> Result<()> 
         assert!(lesson["execution_id"].is_string() && lesson["created_at"].is_string(), "{lesson:#}");
 
         // The same is not said twice, whoever says it and whatever became of it.
-        let again = stage.done("Mend it again").await?;
-        let steps = stage.steps(&again).await?;
+        let again = fixture.done("Mend it again").await?;
+        let steps = fixture.steps(&again).await?;
         let (_, outcome, reason) = steps.iter().find(|(step, ..)| step == name).context("no step")?;
         assert_eq!(outcome, "skipped");
         assert!(reason.starts_with("no new lesson proposed; refused: \"Out of bounds\""), "{reason}");
-        assert_eq!(stage.proposed().await?["id"], lesson["id"]);
-        stage.says("no lesson\n")?;
-        let silent = stage.done("Say nothing").await?;
-        let steps = stage.steps(&silent).await?;
+        assert_eq!(fixture.proposed().await?["id"], lesson["id"]);
+        fixture.says("no lesson\n")?;
+        let silent = fixture.done("Say nothing").await?;
+        let steps = fixture.steps(&silent).await?;
         assert!(steps.contains(&(name.to_owned(), "skipped".to_owned(), "no lesson proposed".to_owned())));
     }
     Ok(())
@@ -172,44 +172,44 @@ async fn finished_task_proposes_lessons_by_action_and_by_plugin() -> Result<()> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn accepted_lesson_is_committed_and_read_by_the_next_agent() -> Result<()> {
-    let stage = Stage::new(By::Plugin).await?;
-    let task = stage.done("Mend the login").await?;
-    let lesson = stage.proposed().await?;
+    let fixture = KnowledgeFixture::new(LessonSource::Plugin).await?;
+    let task = fixture.done("Mend the login").await?;
+    let lesson = fixture.proposed().await?;
     // The user is elsewhere: nothing of the checkout moves.
-    stage.git(&["switch", "-q", "-c", "elsewhere"])?;
-    std::fs::write(stage.sandbox.repo.path().join("README.md"), "# By hand\n")?;
-    let (head, main) = (stage.git(&["rev-parse", "HEAD"])?, stage.git(&["rev-parse", "main"])?);
-    let accepted = stage.accept(&lesson, json!({})).await?;
+    fixture.git(&["switch", "-q", "-c", "elsewhere"])?;
+    std::fs::write(fixture.sandbox.repo.path().join("README.md"), "# By hand\n")?;
+    let (head, main) = (fixture.git(&["rev-parse", "HEAD"])?, fixture.git(&["rev-parse", "main"])?);
+    let accepted = fixture.accept(&lesson, json!({})).await?;
     let file = "docs/knowledge/the-login-token-expires.md";
     assert_eq!((text(&accepted, "status"), text(&accepted, "file")), ("accepted".into(), file.into()));
-    assert_eq!(accepted["commit"], stage.git(&["rev-parse", "main"])?.as_str());
-    assert_eq!(stage.git(&["rev-parse", "HEAD"])?, head);
-    assert_eq!(stage.git(&["status", "--porcelain"])?, " M README.md");
-    assert!(!stage.sandbox.repo.path().join(file).exists());
+    assert_eq!(accepted["commit"], fixture.git(&["rev-parse", "main"])?.as_str());
+    assert_eq!(fixture.git(&["rev-parse", "HEAD"])?, head);
+    assert_eq!(fixture.git(&["status", "--porcelain"])?, " M README.md");
+    assert!(!fixture.sandbox.repo.path().join(file).exists());
     let number = &task["number"];
     assert_eq!(
-        stage.git(&["show", "--format=%s|%P", "--name-status", "main"])?,
+        fixture.git(&["show", "--format=%s|%P", "--name-status", "main"])?,
         format!("Lesson: The login token expires (#{number})|{main}\n\nA\t{file}")
     );
     assert_eq!(
-        stage.git(&["show", &format!("main:{file}")])?,
+        fixture.git(&["show", &format!("main:{file}")])?,
         format!(
             "---\ntitle: \"The login token expires\"\npaths: [\"src/login.rs\"]\ntask: {number}\n---\n\
              # The login token expires\n\nRenew the login token after an hour."
         )
     );
     // Once more changes nothing; what is kept cannot be dismissed.
-    assert_eq!(stage.accept(&lesson, json!({ "title": "Other" })).await?, accepted);
-    let dismiss = stage.path(&format!("/{}/dismiss", text(&lesson, "id")));
-    let (status, body) = refused(stage.server.request(Method::POST, &dismiss).json(&json!({}))).await?;
+    assert_eq!(fixture.accept(&lesson, json!({ "title": "Other" })).await?, accepted);
+    let dismiss = fixture.path(&format!("/{}/dismiss", text(&lesson, "id")));
+    let (status, body) = refused(fixture.server.request(Method::POST, &dismiss).json(&json!({}))).await?;
     assert_eq!((status, text(&body, "code").as_str()), (409, "lesson_decided"), "{body:#}");
-    assert!(stage.list("?status=proposed").await?.is_empty());
-    assert_eq!(stage.list("").await?, std::slice::from_ref(&accepted));
-    assert_eq!(stage.list("?status=accepted").await?, [accepted]);
+    assert!(fixture.list("?status=proposed").await?.is_empty());
+    assert_eq!(fixture.list("").await?, std::slice::from_ref(&accepted));
+    assert_eq!(fixture.list("?status=accepted").await?, [accepted]);
 
     // The next task's agent is told, and how to propose, too.
-    let next = stage.done("Renew the login token").await?;
-    let prompt = stage.server.get(&format!("/tasks/{}/prompt-preview", text(&next, "id"))).await?;
+    let next = fixture.done("Renew the login token").await?;
+    let prompt = fixture.server.get(&format!("/tasks/{}/prompt-preview", text(&next, "id"))).await?;
     let prompt = text(&prompt, "text");
     let told = format!(
         "## The login token expires\n\nRenew the login token after an hour.\n\nSource: `{file}`, learned in task #{number}, \
@@ -234,40 +234,40 @@ async fn project_without_lessons_does_not_ask_for_any() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn accepted_lesson_updates_the_checkout_or_names_the_obstacle() -> Result<()> {
-    let stage = Stage::new(By::Plugin).await?;
-    stage.done("Mend the login").await?;
-    let lesson = stage.proposed().await?;
-    let root = stage.sandbox.repo.path().to_owned();
+    let fixture = KnowledgeFixture::new(LessonSource::Plugin).await?;
+    fixture.done("Mend the login").await?;
+    let lesson = fixture.proposed().await?;
+    let root = fixture.sandbox.repo.path().to_owned();
     let file = "docs/knowledge/tokens.md";
     std::fs::create_dir_all(root.join("docs/knowledge"))?;
     std::fs::write(root.join(file), "mine\n")?;
-    let main = stage.git(&["rev-parse", "main"])?;
+    let main = fixture.git(&["rev-parse", "main"])?;
     let edit = json!({ "title": "Tokens", "body": "They expire.\r\n", "paths": [] });
-    let accept = stage.path(&format!("/{}/accept", text(&lesson, "id")));
-    let (status, body) = refused(stage.server.request(Method::POST, &accept).json(&edit)).await?;
+    let accept = fixture.path(&format!("/{}/accept", text(&lesson, "id")));
+    let (status, body) = refused(fixture.server.request(Method::POST, &accept).json(&edit)).await?;
     assert_eq!((status, text(&body, "code").as_str()), (409, "target_checkout_dirty"), "{body:#}");
     assert_eq!(body["details"]["files"], json!([file]));
     assert!(body["hints"][0].as_str().is_some_and(|hint| hint.contains("Commit, move")), "{body:#}");
-    assert_eq!(stage.git(&["rev-parse", "main"])?, main);
+    assert_eq!(fixture.git(&["rev-parse", "main"])?, main);
     assert_eq!(std::fs::read_to_string(root.join(file))?, "mine\n");
-    assert_eq!(stage.proposed().await?, lesson, "it still waits");
+    assert_eq!(fixture.proposed().await?, lesson, "it still waits");
 
     // Committed, the name is taken; the lesson gets another, and the checkout moves along.
-    stage.git(&["add", file])?;
-    stage.git(&["commit", "-qm", "mine"])?;
+    fixture.git(&["add", file])?;
+    fixture.git(&["commit", "-qm", "mine"])?;
     std::fs::write(root.join("README.md"), "# By hand\n")?;
-    let accepted = stage.accept(&lesson, edit).await?;
+    let accepted = fixture.accept(&lesson, edit).await?;
     assert_eq!(text(&accepted, "file"), "docs/knowledge/tokens-2.md");
     assert_eq!((text(&accepted, "title"), text(&accepted, "body")), ("Tokens".into(), "They expire.".into()));
     let kept = std::fs::read_to_string(root.join("docs/knowledge/tokens-2.md"))?;
     assert!(
         kept.starts_with("---\ntitle: \"Tokens\"\ntask: ") && kept.ends_with("# Tokens\n\nThey expire.\n")
     );
-    assert_eq!(stage.git(&["status", "--porcelain"])?, " M README.md");
-    assert_eq!(stage.git(&["rev-parse", "HEAD"])?, stage.git(&["rev-parse", "main"])?);
+    assert_eq!(fixture.git(&["status", "--porcelain"])?, " M README.md");
+    assert_eq!(fixture.git(&["rev-parse", "HEAD"])?, fixture.git(&["rev-parse", "main"])?);
 
     // What somebody wrote by hand is a lesson, too.
-    let all = stage.list("").await?;
+    let all = fixture.list("").await?;
     let shown: Vec<(String, Value)> = all.iter().map(|one| (text(one, "file"), one["id"].clone())).collect();
     assert_eq!(
         shown,
@@ -278,40 +278,40 @@ async fn accepted_lesson_updates_the_checkout_or_names_the_obstacle() -> Result<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lesson_proposed_by_hand_can_be_dismissed_and_listed_in_pages() -> Result<()> {
-    let stage = Stage::new(By::Plugin).await?;
+    let fixture = KnowledgeFixture::new(LessonSource::Plugin).await?;
     let mut ids = Vec::new();
     for title in ["One", "Two", "Three"] {
         let new = json!({ "title": title, "body": "x" });
-        ids.push(stage.server.post(&stage.path(""), new).await?);
+        ids.push(fixture.server.post(&fixture.path(""), new).await?);
     }
-    let post = |path: &str, body: &Value| stage.server.request(Method::POST, path).json(body);
-    let (status, body) = refused(post(&stage.path(""), &json!({ "title": "One", "body": " x " }))).await?;
+    let post = |path: &str, body: &Value| fixture.server.request(Method::POST, path).json(body);
+    let (status, body) = refused(post(&fixture.path(""), &json!({ "title": "One", "body": " x " }))).await?;
     assert_eq!((status, text(&body, "code").as_str()), (409, "name_taken"), "{body:#}");
     let wrong = json!({ "title": "", "body": "x", "paths": ["ok", "/x"] });
-    let (status, body) = refused(post(&stage.path(""), &wrong)).await?;
+    let (status, body) = refused(post(&fixture.path(""), &wrong)).await?;
     let paths: Vec<String> =
         body["details"]["findings"].as_array().into_iter().flatten().map(|one| text(one, "path")).collect();
     assert_eq!((status, paths), (400, vec!["title".to_owned(), "paths[1]".to_owned()]), "{body:#}");
-    let (status, _) = refused(post(&stage.path("/nobody/accept"), &json!({}))).await?;
+    let (status, _) = refused(post(&fixture.path("/nobody/accept"), &json!({}))).await?;
     assert_eq!(status, 404);
-    let (status, _) = refused(stage.server.request(Method::GET, &stage.path("?cursor=x"))).await?;
+    let (status, _) = refused(fixture.server.request(Method::GET, &fixture.path("?cursor=x"))).await?;
     assert_eq!(status, 400);
 
-    let dismiss = stage.path(&format!("/{}/dismiss", text(&ids[1], "id")));
+    let dismiss = fixture.path(&format!("/{}/dismiss", text(&ids[1], "id")));
     for _ in 0..2 {
-        assert_eq!(text(&stage.server.post(&dismiss, json!({})).await?, "status"), "dismissed");
+        assert_eq!(text(&fixture.server.post(&dismiss, json!({})).await?, "status"), "dismissed");
     }
-    assert_eq!(stage.list("?status=dismissed").await?.len(), 1);
-    let accepted = stage.accept(&ids[0], json!({ "title": "日本語" })).await?;
+    assert_eq!(fixture.list("?status=dismissed").await?.len(), 1);
+    let accepted = fixture.accept(&ids[0], json!({ "title": "日本語" })).await?;
     assert_eq!(
         (text(&accepted, "file"), text(&accepted, "title")),
         ("docs/knowledge/lesson.md".into(), "日本語".into())
     );
     // Second thoughts: two files and a proposal, a page each.
-    stage.accept(&ids[1], json!({ "paths": ["src/"] })).await?;
+    fixture.accept(&ids[1], json!({ "paths": ["src/"] })).await?;
     let (mut titles, mut cursor) = (Vec::new(), String::new());
     loop {
-        let page = stage.server.get(&stage.path(&format!("?limit=1{cursor}"))).await?;
+        let page = fixture.server.get(&fixture.path(&format!("?limit=1{cursor}"))).await?;
         let items = page["items"].as_array().context("no items")?;
         ensure!(items.len() <= 1, "{page:#}");
         titles.extend(items.iter().map(|item| text(item, "title")));
@@ -319,15 +319,16 @@ async fn lesson_proposed_by_hand_can_be_dismissed_and_listed_in_pages() -> Resul
         cursor = format!("&cursor={next}");
     }
     assert_eq!(titles, ["Three", "日本語", "Two"]);
-    assert_eq!(stage.list("?status=accepted").await?[1]["paths"], json!(["src"]));
+    assert_eq!(fixture.list("?status=accepted").await?[1]["paths"], json!(["src"]));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn proposed_lesson_is_announced_to_the_window() -> Result<()> {
-    let stage = Stage::new(By::Plugin).await?;
-    let mut events = stage.server.request(Method::GET, "/events").header("Last-Event-ID", "0").send().await?;
-    stage.done("Mend the login").await?;
+    let fixture = KnowledgeFixture::new(LessonSource::Plugin).await?;
+    let mut events =
+        fixture.server.request(Method::GET, "/events").header("Last-Event-ID", "0").send().await?;
+    fixture.done("Mend the login").await?;
     let told = async {
         let mut all = String::new();
         while let Some(chunk) = events.chunk().await? {

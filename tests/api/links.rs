@@ -16,12 +16,12 @@ const UNPUSHED: &str =
     "run cd lib && echo two > lib.txt && git -c user.name=a -c user.email=a@b commit -qam two";
 
 /// A board whose repository has the submodule `lib`.
-struct Linked {
+struct SubmoduleFixture {
     board: Board,
     pinned: String,
 }
 
-impl Linked {
+impl SubmoduleFixture {
     async fn new(settings: Value) -> Result<Self> {
         let (board, _, pinned) = Board::with_library(settings).await?;
         Ok(Self { board, pinned })
@@ -55,9 +55,9 @@ fn ended(task: &Value) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unpushed_submodule_moved_to_the_merge_by_hand_blocks_until_it_is_pushed() -> Result<()> {
-    let linked = Linked::new(json!({})).await?;
-    let board = &linked.board;
-    let (task, tree) = linked.by_hand().await?;
+    let fixture = SubmoduleFixture::new(json!({})).await?;
+    let board = &fixture.board;
+    let (task, tree) = fixture.by_hand().await?;
     std::fs::write(tree.join("lib/lib.txt"), "two\n")?;
     git(&tree.join("lib"), &["commit", "-qam", "two"])?;
     let own = git(&tree.join("lib"), &["rev-parse", "HEAD"])?;
@@ -65,22 +65,22 @@ async fn unpushed_submodule_moved_to_the_merge_by_hand_blocks_until_it_is_pushed
     for _ in 0..2 {
         let blocked = board.server.until(&task, ended).await?;
         assert_eq!(blocked["error_annotation"]["type"], "submodule_not_pushed", "{blocked:#}");
-        assert_eq!(linked.landed()?, linked.pinned);
+        assert_eq!(fixture.landed()?, fixture.pinned);
         board.act(&task, "actions/retry", json!({})).await?;
     }
     board.server.until(&task, ended).await?;
     git(&tree.join("lib"), &["push", "-q", "origin", "HEAD:refs/heads/next"])?;
     board.act(&task, "actions/retry?wait=none", json!({})).await?;
     board.server.until(&task, is("done")).await?;
-    assert_eq!(linked.landed()?, own);
+    assert_eq!(fixture.landed()?, own);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unpushed_submodule_is_reported_to_the_agent_once_and_cannot_be_approved() -> Result<()> {
     for (retries, runs) in [(2, 2), (0, 1)] {
-        let linked = Linked::new(json!({})).await?;
-        let board = &linked.board;
+        let fixture = SubmoduleFixture::new(json!({})).await?;
+        let board = &fixture.board;
         let description = format!(
             "{}\n{}",
             script(&[UNPUSHED]),
@@ -97,7 +97,7 @@ async fn unpushed_submodule_is_reported_to_the_agent_once_and_cannot_be_approved
             blocked["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect();
         assert!(!offers.contains(&"approve".to_owned()), "{offers:?}");
         assert_eq!(board.runs(&task).await?.len(), runs, "{retries}");
-        assert_eq!(linked.landed()?, linked.pinned);
+        assert_eq!(fixture.landed()?, fixture.pinned);
         let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
         let first = reviews.first().context("no review")?;
         assert!(text(first, "reason").contains("is on no branch of its remote: push it"), "{first:#}");
@@ -131,9 +131,9 @@ async fn embedded_repository_committed_by_hand_does_not_land_as_a_link() -> Resu
 /// The folder is gone, the branch is there: the links of its commit are asked for all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result<()> {
-    let linked = Linked::new(json!({})).await?;
-    let board = &linked.board;
-    let (task, tree) = linked.by_hand().await?;
+    let fixture = SubmoduleFixture::new(json!({})).await?;
+    let board = &fixture.board;
+    let (task, tree) = fixture.by_hand().await?;
     std::fs::write(tree.join("lib/lib.txt"), "two\n")?;
     git(&tree.join("lib"), &["commit", "-qam", "two"])?;
     git(&tree, &["commit", "-qam", "a link"])?;
@@ -141,7 +141,7 @@ async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result
     board.move_to(&task, "merging").await?;
     let blocked = board.server.until(&task, ended).await?;
     assert_ne!(blocked["status"], "done", "{blocked:#}");
-    assert_eq!(linked.landed()?, linked.pinned);
+    assert_eq!(fixture.landed()?, fixture.pinned);
     Ok(())
 }
 
@@ -149,8 +149,8 @@ async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result
 #[tokio::test(flavor = "multi_thread")]
 async fn uncommitted_file_in_a_submodule_is_reported_with_a_remedy() -> Result<()> {
     for checks in [json!([]), json!(["true"])] {
-        let linked = Linked::new(json!({ "review_config": { "ci_steps": checks } })).await?;
-        let board = &linked.board;
+        let fixture = SubmoduleFixture::new(json!({ "review_config": { "ci_steps": checks } })).await?;
+        let board = &fixture.board;
         let description = format!(
             "{}\n{}",
             script(&["run echo x > lib/loose && echo own > own"]),

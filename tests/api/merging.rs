@@ -114,12 +114,12 @@ async fn later_merge_is_queued_and_names_the_task_ahead() -> Result<()> {
 const CHECK: &str = "test ! -e poison";
 
 /// Work that passed its review, and a target that moved since.
-struct Stale {
+struct MovedTarget {
     board: Board,
     task: Value,
 }
 
-impl Stale {
+impl MovedTarget {
     /// `late` is added to the target between the review and the merge; nobody has the target checked out.
     async fn new(late: &str, strategy: &str, checks: Value) -> Result<Self> {
         let settings = json!({
@@ -184,21 +184,22 @@ fn readme(repo: &Path) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rebased_work_is_checked_before_it_lands() -> Result<()> {
-    let stale = Stale::new("late", "rebase", json!([CHECK, "git log -1 --format=%H >../checked"])).await?;
-    let (board, reviewed) = (&stale.board, stale.tip(&stale.branch())?);
-    stale.approve().await?;
-    let done = board.server.until(&stale.task, is("done")).await?;
-    let all = reviews(board, &stale.task).await?;
+    let fixture =
+        MovedTarget::new("late", "rebase", json!([CHECK, "git log -1 --format=%H >../checked"])).await?;
+    let (board, reviewed) = (&fixture.board, fixture.tip(&fixture.branch())?);
+    fixture.approve().await?;
+    let done = board.server.until(&fixture.task, is("done")).await?;
+    let all = reviews(board, &fixture.task).await?;
     let rows: Vec<_> = all.iter().map(|row| (row["status"].as_str(), row["verdict"].as_str())).collect();
     assert_eq!(rows, [(Some("passed"), Some("pass")), (Some("passed"), Some("pass_ci_only"))]);
-    let landed = stale.tip("trunk")?;
+    let landed = fixture.tip("trunk")?;
     assert_eq!((&all[1]["reviewed_commit"], &all[1]["state"]), (&json!(landed), &json!("merging")));
     assert_eq!(all[1]["steps"].as_array().map(Vec::len), Some(2), "its own checks");
     let parents = board.sandbox.repo.git(&["log", "--format=%s", "trunk"])?;
     assert_eq!(parents, "mine\nadds late\nfirst", "replayed, no merge commit");
     assert_eq!(done["budgets"]["merge_fix"]["used"], 0, "it costs nothing");
-    assert_eq!(board.runs(&stale.task).await?.len(), 1, "nobody was asked");
-    let kept = format!("refs/forge/backup/{}/", text(&stale.task, "id"));
+    assert_eq!(board.runs(&fixture.task).await?.len(), 1, "nobody was asked");
+    let kept = format!("refs/forge/backup/{}/", text(&fixture.task, "id"));
     let kept = board.sandbox.repo.git(&["for-each-ref", "--format=%(objectname)", &kept])?;
     assert!(kept.lines().any(|kept| kept == reviewed), "the old tip is kept: {kept}");
     Ok(())
@@ -206,43 +207,43 @@ async fn rebased_work_is_checked_before_it_lands() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rebase_that_breaks_the_checks_does_not_land() -> Result<()> {
-    let stale = Stale::new("poison", "rebase", json!([CHECK])).await?;
-    let (board, before) = (&stale.board, stale.tip("trunk")?);
-    stale.approve().await?;
-    let blocked = board.server.until(&stale.task, is("blocked")).await?;
+    let fixture = MovedTarget::new("poison", "rebase", json!([CHECK])).await?;
+    let (board, before) = (&fixture.board, fixture.tip("trunk")?);
+    fixture.approve().await?;
+    let blocked = board.server.until(&fixture.task, is("blocked")).await?;
     assert_eq!(blocked["error_annotation"]["type"], "ci_failed_after_merge_fix");
     assert_eq!(blocked["error_annotation"]["evidence"]["command"], CHECK);
     assert!(blocked["review_passed_at"].is_null());
-    assert_eq!(stale.tip("trunk")?, before);
-    let last = reviews(board, &stale.task).await?.pop().context("no review")?;
+    assert_eq!(fixture.tip("trunk")?, before);
+    let last = reviews(board, &fixture.task).await?.pop().context("no review")?;
     assert_eq!((&last["status"], &last["verdict"]), (&json!("failed"), &json!("fail")));
     // Trying again checks again, although branch and target stand where they would land.
-    board.act(&stale.task, "actions/retry?wait=none", json!({})).await?;
+    board.act(&fixture.task, "actions/retry?wait=none", json!({})).await?;
     board
         .server
-        .until(&stale.task, |task| task["review"]["attempt_number"] == 3 && task["status"] == "blocked")
+        .until(&fixture.task, |task| task["review"]["attempt_number"] == 3 && task["status"] == "blocked")
         .await?;
-    assert_eq!(stale.tip("trunk")?, before);
+    assert_eq!(fixture.tip("trunk")?, before);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn target_moved_during_checks_causes_another_rebase() -> Result<()> {
-    let stale = Stale::new("late", "rebase", json!([])).await?;
-    let board = &stale.board;
+    let fixture = MovedTarget::new("late", "rebase", json!([])).await?;
+    let board = &fixture.board;
     let dir = board.sandbox.dir.path();
     let (began, go) = (dir.join("began"), dir.join("go"));
     let check = format!("echo x >>'{}'; {}", began.display(), until_exists(&go));
-    stale.set_checks(json!([check])).await?;
-    stale.approve().await?;
+    fixture.set_checks(json!([check])).await?;
+    fixture.approve().await?;
     until_there(&began).await?;
-    let merging = board.get(&stale.task).await?;
+    let merging = board.get(&fixture.task).await?;
     assert_eq!((&merging["status"], &merging["review"]["status"]), (&json!("merging"), &json!("running")));
     add(board, "later")?;
     std::fs::write(&go, "")?;
-    board.server.until(&stale.task, is("done")).await?;
+    board.server.until(&fixture.task, is("done")).await?;
     let verdicts: Vec<_> =
-        reviews(board, &stale.task).await?.iter().map(|row| text(row, "verdict")).collect();
+        reviews(board, &fixture.task).await?.iter().map(|row| text(row, "verdict")).collect();
     assert_eq!(verdicts, ["pass", "pass_ci_only", "pass_ci_only"]);
     let log = board.sandbox.repo.git(&["log", "--format=%s", "trunk"])?;
     assert_eq!(log, "mine\nadds later\nadds late\nfirst");
@@ -260,26 +261,26 @@ fn moving(board: &Board, tree: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn target_that_keeps_moving_is_given_up() -> Result<()> {
-    let stale = Stale::new("late", "rebase", json!([])).await?;
-    let board = &stale.board;
+    let fixture = MovedTarget::new("late", "rebase", json!([])).await?;
+    let board = &fixture.board;
     let adds = "git update-index --add --cacheinfo 100644,$(git rev-parse trunk:README.md),n$$";
-    stale.set_checks(json!([moving(board, adds)])).await?;
-    stale.approve().await?;
-    let blocked = board.server.until(&stale.task, is("blocked")).await?;
+    fixture.set_checks(json!([moving(board, adds)])).await?;
+    fixture.approve().await?;
+    let blocked = board.server.until(&fixture.task, is("blocked")).await?;
     assert_eq!(blocked["error_annotation"]["type"], "target_unstable", "{blocked:#}");
-    assert_eq!(reviews(board, &stale.task).await?.len(), 1 + 5);
+    assert_eq!(reviews(board, &fixture.task).await?.len(), 1 + 5);
     assert!(board.sandbox.repo.show("trunk", "work").is_none());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rebase_to_already_checked_files_lands_without_another_check() -> Result<()> {
-    let stale = Stale::new("late", "rebase", json!([])).await?;
-    stale.set_checks(json!([moving(&stale.board, "true")])).await?;
-    stale.approve().await?;
-    stale.board.server.until(&stale.task, is("done")).await?;
-    assert_eq!(reviews(&stale.board, &stale.task).await?.len(), 2);
-    let log = stale.board.sandbox.repo.git(&["log", "--format=%s", "trunk"])?;
+    let fixture = MovedTarget::new("late", "rebase", json!([])).await?;
+    fixture.set_checks(json!([moving(&fixture.board, "true")])).await?;
+    fixture.approve().await?;
+    fixture.board.server.until(&fixture.task, is("done")).await?;
+    assert_eq!(reviews(&fixture.board, &fixture.task).await?.len(), 2);
+    let log = fixture.board.sandbox.repo.git(&["log", "--format=%s", "trunk"])?;
     assert_eq!(log, "mine\nmoved\nadds late\nfirst");
     Ok(())
 }
@@ -287,11 +288,11 @@ async fn rebase_to_already_checked_files_lands_without_another_check() -> Result
 #[tokio::test(flavor = "multi_thread")]
 async fn merge_and_squash_strategies_are_not_checked_again() -> Result<()> {
     for strategy in ["merge", "squash"] {
-        let stale = Stale::new("late", strategy, json!([CHECK])).await?;
-        stale.approve().await?;
-        let board = &stale.board;
-        board.server.until(&stale.task, is("done")).await?;
-        assert_eq!(reviews(board, &stale.task).await?.len(), 1, "{strategy}");
+        let fixture = MovedTarget::new("late", strategy, json!([CHECK])).await?;
+        fixture.approve().await?;
+        let board = &fixture.board;
+        board.server.until(&fixture.task, is("done")).await?;
+        assert_eq!(reviews(board, &fixture.task).await?.len(), 1, "{strategy}");
         assert!(board.sandbox.repo.show("trunk", "late").is_some(), "{strategy}");
         assert_eq!(board.sandbox.repo.show("trunk", "work").as_deref(), Some("work"), "{strategy}");
     }
@@ -300,39 +301,40 @@ async fn merge_and_squash_strategies_are_not_checked_again() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rebase_that_cannot_be_checked_does_not_land() -> Result<()> {
-    let stale = Stale::new("late", "rebase", json!([CHECK])).await?;
-    let before = stale.tip("trunk")?;
-    let now = stale.board.get(&stale.task).await?;
+    let fixture = MovedTarget::new("late", "rebase", json!([CHECK])).await?;
+    let before = fixture.tip("trunk")?;
+    let now = fixture.board.get(&fixture.task).await?;
     std::fs::remove_dir_all(text(&now["workspace"], "path"))?;
-    stale.approve().await?;
-    let end = stale.board.server.until(&stale.task, |task| is("blocked")(task) || is("done")(task)).await?;
+    fixture.approve().await?;
+    let end =
+        fixture.board.server.until(&fixture.task, |task| is("blocked")(task) || is("done")(task)).await?;
     assert_eq!(end["status"], "blocked", "{end:#}");
-    assert_eq!(stale.tip("trunk")?, before, "the target is as it was");
+    assert_eq!(fixture.tip("trunk")?, before, "the target is as it was");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn checks_of_a_rebase_can_be_stopped() -> Result<()> {
-    let stale = Stale::new("late", "rebase", json!([])).await?;
-    let board = &stale.board;
+    let fixture = MovedTarget::new("late", "rebase", json!([])).await?;
+    let board = &fixture.board;
     let go = board.sandbox.dir.path().join("go");
-    stale.set_checks(json!([until_exists(&go)])).await?;
-    stale.approve().await?;
-    board.server.until(&stale.task, |task| task["review"]["attempt_number"] == 2).await?;
-    let before = stale.tip("trunk")?;
-    let path = format!("/tasks/{}/review/cancel", text(&stale.task, "id"));
+    fixture.set_checks(json!([until_exists(&go)])).await?;
+    fixture.approve().await?;
+    board.server.until(&fixture.task, |task| task["review"]["attempt_number"] == 2).await?;
+    let before = fixture.tip("trunk")?;
+    let path = format!("/tasks/{}/review/cancel", text(&fixture.task, "id"));
     board.server.post(&path, json!({})).await?;
-    let stopped = board.get(&stale.task).await?;
+    let stopped = board.get(&fixture.task).await?;
     assert_eq!(
         (&stopped["status"], &stopped["error_annotation"]["type"]),
         (&json!("merging"), &json!("manual"))
     );
-    assert_eq!((&stopped["review"]["status"], stale.tip("trunk")?), (&json!("cancelled"), before));
+    assert_eq!((&stopped["review"]["status"], fixture.tip("trunk")?), (&json!("cancelled"), before));
     std::fs::write(&go, "")?;
-    board.act(&stale.task, "actions/retry?wait=none", json!({})).await?;
-    board.server.until(&stale.task, is("done")).await?;
+    board.act(&fixture.task, "actions/retry?wait=none", json!({})).await?;
+    board.server.until(&fixture.task, is("done")).await?;
     let verdicts: Vec<_> =
-        reviews(board, &stale.task).await?.iter().map(|row| text(row, "verdict")).collect();
+        reviews(board, &fixture.task).await?.iter().map(|row| text(row, "verdict")).collect();
     assert_eq!(verdicts, ["pass", "", "pass_ci_only"]);
     Ok(())
 }
@@ -341,9 +343,9 @@ async fn checks_of_a_rebase_can_be_stopped() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_after_the_review_are_reported_in_the_history() -> Result<()> {
     for strategy in ["rebase", "merge", "squash"] {
-        let stale = Stale::new("late", strategy, json!([CHECK])).await?;
-        let board = &stale.board;
-        let tree = text(&board.get(&stale.task).await?["workspace"], "path");
+        let fixture = MovedTarget::new("late", strategy, json!([CHECK])).await?;
+        let board = &fixture.board;
+        let tree = text(&board.get(&fixture.task).await?["workspace"], "path");
         let git = |args: &[&str]| {
             let mut git = std::process::Command::new("git");
             git.args(args).current_dir(&tree).envs(forge_testkit::HERMETIC_GIT).output()
@@ -351,18 +353,18 @@ async fn commits_after_the_review_are_reported_in_the_history() -> Result<()> {
         std::fs::write(Path::new(&tree).join("after"), "after\n")?;
         git(&["add", "after"])?;
         ensure!(git(&["commit", "-qm", "after the review"])?.status.success());
-        let after = stale.tip(&stale.branch())?;
-        let (status, refusal) = board.refused(&stale.task, "review/approve", json!({})).await?;
+        let after = fixture.tip(&fixture.branch())?;
+        let (status, refusal) = board.refused(&fixture.task, "review/approve", json!({})).await?;
         assert_eq!((status, text(&refusal, "code").as_str()), (409, "work_changed_since_review"));
-        board.act(&stale.task, "actions/merge_reviewed?wait=none", json!({})).await?;
-        let done = board.server.until(&stale.task, is("done")).await?;
+        board.act(&fixture.task, "actions/merge_reviewed?wait=none", json!({})).await?;
+        let done = board.server.until(&fixture.task, is("done")).await?;
         assert_eq!(done["unmerged_commits"], 1, "{strategy}: {done:#}");
         let repo = &board.sandbox.repo;
         assert_eq!(repo.show("trunk", "after"), None, "{strategy}: nobody looked at it");
         assert_eq!(repo.show("trunk", "work").as_deref(), Some("work"), "{strategy}");
-        let kept = stale.branch();
-        assert_eq!(stale.tip(&kept)?, after, "{strategy}: it is where it is said to be");
-        let history = board.history(&stale.task).await?;
+        let kept = fixture.branch();
+        assert_eq!(fixture.tip(&kept)?, after, "{strategy}: it is where it is said to be");
+        let history = board.history(&fixture.task).await?;
         let merging = history.iter().find(|row| row["to"] == "merging").context("no merging")?;
         let merged = merging["steps"].as_array().into_iter().flatten();
         let merged: Vec<_> = merged.filter(|step| step["action"] == "run_merge").collect();
@@ -373,7 +375,7 @@ async fn commits_after_the_review_are_reported_in_the_history() -> Result<()> {
         repo.git(&["switch", "-q", "trunk"])?;
         repo.git(&again)?;
         assert_eq!(repo.show("trunk", "after").as_deref(), Some("after"), "{strategy}: {back}");
-        let merges = board.items(&format!("/tasks/{}/merges", text(&stale.task, "id"))).await?;
+        let merges = board.items(&format!("/tasks/{}/merges", text(&fixture.task, "id"))).await?;
         assert!(text(&merges[0], "reason").contains(&kept), "{merges:#?}");
     }
     Ok(())

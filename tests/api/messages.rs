@@ -7,73 +7,73 @@ use serde_json::{Value, json};
 
 use crate::{
     forge::{Sandbox, Served, refused, text},
-    workspaces::bench::Bench,
+    workspaces::fixture::WorkspaceFixture,
 };
 
 /// The messages that wait, as a task's moves tell them.
-async fn waiting(bench: &Bench, task: &Value) -> Result<Vec<Value>> {
-    let moves = bench.items(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
+async fn waiting(fixture: &WorkspaceFixture, task: &Value) -> Result<Vec<Value>> {
+    let moves = fixture.items(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
     let steps = moves.iter().flat_map(|it| it["steps"].as_array().cloned().unwrap_or_default());
     Ok(steps.map(|step| step["message"].clone()).filter(|message| !message.is_null()).collect())
 }
 
-async fn files(bench: &Bench, task: &Value) -> Result<Vec<String>> {
-    let items = bench.items(&format!("/tasks/{}/attachments", text(task, "id"))).await?;
+async fn files(fixture: &WorkspaceFixture, task: &Value) -> Result<Vec<String>> {
+    let items = fixture.items(&format!("/tasks/{}/attachments", text(task, "id"))).await?;
     Ok(items.iter().map(|it| text(it, "name")).collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn queued_message_keeps_text_and_files_for_the_agent() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let go = bench.sandbox.dir.path().join("go");
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let go = fixture.sandbox.dir.path().join("go");
     let description = format!("```forge-script\nwait-for {}\nedit a <<< \"one\"\n```", go.display());
-    let task = bench.server.task(&bench.project, json!({ "description": description })).await?;
-    bench.claim(&task).await?;
-    let live = bench.server.until(&task, |task| task["live"].is_object()).await?;
+    let task = fixture.server.task(&fixture.project, json!({ "description": description })).await?;
+    fixture.claim(&task).await?;
+    let live = fixture.server.until(&task, |task| task["live"].is_object()).await?;
 
     let at = format!("/tasks/{}/attachments", text(&task, "id"));
     let given = json!({ "name": "../trace log.txt", "data": BASE64_STANDARD.encode("it broke here\n") });
-    let trace = bench.server.post(&at, given).await?;
+    let trace = fixture.server.post(&at, given).await?;
     assert_eq!((&trace["name"], &trace["bytes"]), (&json!("trace log.txt"), &json!(14)), "{trace}");
-    let lies = bench.sandbox.dir.path().join("sketch.svg");
+    let lies = fixture.sandbox.dir.path().join("sketch.svg");
     std::fs::write(&lies, "<svg/>")?;
-    let sketch = bench.server.post(&at, json!({ "path": lies })).await?;
-    let spare = bench.server.post(&at, json!({ "name": "spare", "data": "" })).await?;
+    let sketch = fixture.server.post(&at, json!({ "path": lies })).await?;
+    let spare = fixture.server.post(&at, json!({ "name": "spare", "data": "" })).await?;
     let gone = format!("/attachments/{}", text(&spare, "id"));
-    crate::forge::good(bench.server.request(Method::DELETE, &gone).send().await?).await?;
-    assert_eq!(files(&bench, &task).await?, ["trace log.txt", "sketch.svg"]);
+    crate::forge::good(fixture.server.request(Method::DELETE, &gone).send().await?).await?;
+    assert_eq!(files(&fixture, &task).await?, ["trace log.txt", "sketch.svg"]);
 
     let path = format!("/executions/{}/follow-up", text(&live["live"], "execution_id"));
     let all = json!([trace["id"], sketch["id"]]);
-    bench.server.post(&path, json!({ "message": "Look at these.", "attachments": all })).await?;
+    fixture.server.post(&path, json!({ "message": "Look at these.", "attachments": all })).await?;
     let expected = json!([
         { "text": "Look at these.", "comments": 0, "files": ["trace log.txt", "sketch.svg"] }
     ]);
-    assert_eq!(json!(waiting(&bench, &task).await?), expected);
-    assert_eq!(files(&bench, &task).await?, Vec::<String>::new(), "they went with the message");
+    assert_eq!(json!(waiting(&fixture, &task).await?), expected);
+    assert_eq!(files(&fixture, &task).await?, Vec::<String>::new(), "they went with the message");
     let twice = json!({ "message": "", "attachments": [trace["id"]] });
-    let (status, body) = bench.refused(&path, twice).await?;
+    let (status, body) = fixture.refused(&path, twice).await?;
     assert_eq!((status, &body["code"]), (409, &json!("already_sent")), "{body}");
 
     std::fs::write(&go, "")?;
-    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
-    assert_eq!(waiting(&bench, &task).await?, Vec::<Value>::new());
-    let runs = bench.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
+    fixture.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    assert_eq!(waiting(&fixture, &task).await?, Vec::<Value>::new());
+    let runs = fixture.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
     let [first, second] = runs.as_slice() else { anyhow::bail!("one more run: {runs:#?}") };
     assert_eq!(
         (&first["messages"], &second["messages"]),
         (&json!([]), &expected),
         "what it was started with"
     );
-    let log = bench.log(&task, &text(second, "log_id")).await?;
-    let kept = bench.sandbox.data_dir().join("attachments").join(&bench.project).join(text(&task, "id"));
+    let log = fixture.log(&task, &text(second, "log_id")).await?;
+    let kept = fixture.sandbox.data_dir().join("attachments").join(&fixture.project).join(text(&task, "id"));
     for (file, content) in [(&trace, "it broke here\n"), (&sketch, "<svg/>")] {
         let place = kept.join(text(file, "id")).join(text(file, "name"));
         assert!(log.contains(&place.to_string_lossy().into_owned()), "the agent was told of it: {log}");
         assert_eq!(std::fs::read_to_string(place)?, content);
     }
-    bench.act(&task, "cancel", json!({})).await?;
-    let removal = bench.server.request(Method::DELETE, &format!("/tasks/{}", text(&task, "id")));
+    fixture.act(&task, "cancel", json!({})).await?;
+    let removal = fixture.server.request(Method::DELETE, &format!("/tasks/{}", text(&task, "id")));
     crate::forge::good(removal.send().await?).await?;
     assert!(!kept.exists(), "a task's files go with it");
     Ok(())

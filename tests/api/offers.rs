@@ -58,7 +58,7 @@ const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
 }
 
 /// A kind of trouble, and where the ways out of it lead.
-struct Trouble {
+struct BlockCase {
     kind: AnnotationType,
     /// Where the task stands then.
     state: &'static str,
@@ -68,18 +68,18 @@ struct Trouble {
     ends: &'static [&'static str],
 }
 
-const fn trouble(kind: AnnotationType) -> Trouble {
-    Trouble { kind, state: "blocked", retried: "in_progress", ends: &["done"] }
+const fn trouble(kind: AnnotationType) -> BlockCase {
+    BlockCase { kind, state: "blocked", retried: "in_progress", ends: &["done"] }
 }
 
-impl Trouble {
+impl BlockCase {
     fn ended(&self, task: &Value) -> bool {
         self.ends.iter().any(|state| task["status"] == *state)
     }
 }
 
 /// A project whose troubles end as soon as a file is there.
-struct Stage {
+struct ActionFixture {
     board: Board,
     /// It is the `forge` program itself, so that it can be an agent's program, too.
     mended: PathBuf,
@@ -89,7 +89,7 @@ struct Stage {
 
 type Also = fn(&Repository, bool) -> Result<()>;
 
-impl Stage {
+impl ActionFixture {
     async fn new() -> Result<Self> {
         let board = Board::new(json!({})).await?;
         board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
@@ -124,7 +124,7 @@ impl Stage {
         Ok(task)
     }
 
-    async fn in_trouble(&self, task: &Value, trouble: &Trouble) -> Result<Value> {
+    async fn in_trouble(&self, task: &Value, trouble: &BlockCase) -> Result<Value> {
         let there = |task: &Value| {
             task["error_annotation"]["type"] == trouble.kind.as_str() && task["status"] == trouble.state
         };
@@ -135,7 +135,7 @@ impl Stage {
     }
 
     /// Brings the trouble about once per way out, and takes it.
-    async fn every_way_out(&self, trouble: &Trouble, bring: impl AsyncFn() -> Result<Value>) -> Result<()> {
+    async fn every_way_out(&self, trouble: &BlockCase, bring: impl AsyncFn() -> Result<Value>) -> Result<()> {
         let offered = ways_out(trouble.kind).context("nothing brings it about")?;
         let all: Vec<&str> = offered.iter().copied().chain(["hold", "cancel"]).collect();
         for verb in &all {
@@ -163,7 +163,7 @@ impl Stage {
     }
 
     /// Takes an offer, looks where it leads at once and where the task ends up.
-    async fn take(&self, task: &Value, verb: &str, trouble: &Trouble) -> Result<()> {
+    async fn take(&self, task: &Value, verb: &str, trouble: &BlockCase) -> Result<()> {
         let board = &self.board;
         let before = board.history(task).await?.len();
         let reason = format!("because of {verb}");
@@ -232,7 +232,7 @@ impl Stage {
     }
 
     /// A reset leaves a fresh worktree and the task with a person; the old branch is kept.
-    async fn was_reset(&self, before: &Value, now: &Value, trouble: &Trouble) -> Result<()> {
+    async fn was_reset(&self, before: &Value, now: &Value, trouble: &BlockCase) -> Result<()> {
         let repo = &self.board.sandbox.repo;
         let target = now["merge_config"]["target_branch"].as_str().unwrap_or("main");
         ensure_that(

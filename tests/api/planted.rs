@@ -54,12 +54,12 @@ const CONFIGURATION: &str = r#"
 const HOOKS: &str = "pre-commit commit-msg post-commit post-checkout post-merge pre-merge-commit post-index-change \
                      post-rewrite reference-transaction";
 
-struct Planted {
+struct PlantedFixture {
     board: Board,
     folder: PathBuf,
 }
 
-impl Planted {
+impl PlantedFixture {
     /// A board, with a script that plants everything into the git directory that it is given.
     async fn new() -> Result<Self> {
         let board = Board::new(json!({ "auto_approve": false })).await?;
@@ -138,49 +138,49 @@ fn holds(path: &Path, text: &str) -> Result<bool> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn configuration_that_an_agent_changed_is_undone_before_git_reads_it() -> Result<()> {
-    let planted = Planted::new().await?;
-    let plant = planted.plant_into("$(git rev-parse --path-format=absolute --git-common-dir)");
-    planted.settled(&["edit work <<< \"work\\n\"", &plant], "repository_changed", "undo_repository").await?;
-    assert!(!holds(&planted.git_dir().join("config"), "evil")?);
-    assert!(!planted.git_dir().join("hooks/pre-commit").exists());
+    let fixture = PlantedFixture::new().await?;
+    let plant = fixture.plant_into("$(git rev-parse --path-format=absolute --git-common-dir)");
+    fixture.settled(&["edit work <<< \"work\\n\"", &plant], "repository_changed", "undo_repository").await?;
+    assert!(!holds(&fixture.git_dir().join("config"), "evil")?);
+    assert!(!fixture.git_dir().join("hooks/pre-commit").exists());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repositories_at_any_depth_are_ignored_or_added_as_files_without_their_programs() -> Result<()> {
     for verb in ["ignore_embedded", "add_embedded"] {
-        let planted = Planted::new().await?;
+        let fixture = PlantedFixture::new().await?;
         let deep = [
             "edit work <<< \"work\\n\"",
             "run git init -q one/two/three && echo deep > one/two/three/file",
             "run git -C one/two/three add file && git -C one/two/three commit -qm deep",
-            &planted.plant_into("one/two/three/.git"),
+            &fixture.plant_into("one/two/three/.git"),
         ];
-        planted.settled(&deep, "embedded_repository", verb).await?;
+        fixture.settled(&deep, "embedded_repository", verb).await?;
         let added = (verb == "add_embedded").then_some("deep");
-        assert_eq!(planted.main("one/two/three/file").as_deref(), added, "{verb}");
+        assert_eq!(fixture.main("one/two/three/file").as_deref(), added, "{verb}");
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repository_replacing_the_worktrees_git_file_is_not_used() -> Result<()> {
-    let planted = Planted::new().await?;
+    let fixture = PlantedFixture::new().await?;
     let own = "run rm .git && git init -q . && git add --all && git commit -qm own";
-    let task = planted.begun(&["edit work <<< \"work\\n\"", own, &planted.plant_into(".git")]).await?;
+    let task = fixture.begun(&["edit work <<< \"work\\n\"", own, &fixture.plant_into(".git")]).await?;
     let reviewed = |task: &Value| task["review"]["status"] == "awaiting_human";
-    planted.board.server.until(&task, reviewed).await?;
-    planted.board.act(&task, "review/approve?wait=none", json!({})).await?;
-    planted.board.server.until(&task, is("done")).await?;
-    planted.assert_nothing_ran();
-    assert_eq!(planted.main("work").as_deref(), Some("work"));
+    fixture.board.server.until(&task, reviewed).await?;
+    fixture.board.act(&task, "review/approve?wait=none", json!({})).await?;
+    fixture.board.server.until(&task, is("done")).await?;
+    fixture.assert_nothing_ran();
+    assert_eq!(fixture.main("work").as_deref(), Some("work"));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rebase_that_would_run_a_program_is_rejected_and_not_continued() -> Result<()> {
-    let planted = Planted::new().await?;
-    let ran = planted.folder.join("ran");
+    let fixture = PlantedFixture::new().await?;
+    let ran = fixture.folder.join("ran");
     let todo = format!(
         "printf 'exec touch {}\\n' > \"$(git rev-parse --git-path rebase-merge/git-rebase-todo)\"",
         ran.display()
@@ -193,38 +193,38 @@ async fn rebase_that_would_run_a_program_is_rejected_and_not_continued() -> Resu
         "run echo resolved > both && git add both",
         &format!("run {todo}"),
     ];
-    let task = planted.begun(&lines).await?;
+    let task = fixture.begun(&lines).await?;
     let stopped = |task: &Value| is("blocked")(task) || task["review"]["status"] == "awaiting_human";
-    let now = planted.board.server.until(&task, stopped).await?;
+    let now = fixture.board.server.until(&task, stopped).await?;
     assert_eq!(now["status"], "blocked", "{now:#}");
     assert!(now.to_string().contains("its to-do list contains `exec touch"), "{now:#}");
-    planted.assert_nothing_ran();
+    fixture.assert_nothing_ran();
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn adding_a_repository_with_planted_programs_runs_none() -> Result<()> {
-    let planted = Planted::new().await?;
-    let other = planted.folder.join("other");
+    let fixture = PlantedFixture::new().await?;
+    let other = fixture.folder.join("other");
     let plant = format!(
         "set -e; git init -q '{0}'; cd '{0}'; echo x > file.evil; git add -A; \
          git -c user.name=A -c user.email=a@b commit -qm first; sh '{1}' .git",
         other.display(),
-        planted.folder.join("plant.sh").display(),
+        fixture.folder.join("plant.sh").display(),
     );
     let made =
         std::process::Command::new("sh").args(["-c", &plant]).envs(forge_testkit::HERMETIC_GIT).status()?;
     assert!(made.success());
     let new = json!({ "name": "Other", "repo_path": other });
-    let project = text(&planted.board.server.post("/projects", new).await?, "id");
-    planted.board.server.get(&format!("/projects/{project}")).await?;
-    planted.board.server.get(&format!("/projects/{project}/trust")).await?;
-    planted.board.server.get(&format!("/projects/{project}/repository")).await?;
-    planted.assert_nothing_ran();
+    let project = text(&fixture.board.server.post("/projects", new).await?, "id");
+    fixture.board.server.get(&format!("/projects/{project}")).await?;
+    fixture.board.server.get(&format!("/projects/{project}/trust")).await?;
+    fixture.board.server.get(&format!("/projects/{project}/repository")).await?;
+    fixture.assert_nothing_ran();
     Ok(())
 }
 
-impl Planted {
+impl PlantedFixture {
     /// A task that waits because its agent changed the configuration in a way that does no harm.
     async fn waiting(&self) -> Result<Value> {
         let lines = ["edit work <<< \"work\\n\"", "run git config alias.shown '!true'"];
@@ -244,34 +244,34 @@ impl Planted {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_configuration_is_accepted_over_http_as_shown() -> Result<()> {
-    let planted = Planted::new().await?;
-    let task = planted.waiting().await?;
-    let path = format!("/projects/{}/repository", planted.board.project);
-    let shown = planted.board.server.get(&path).await?["difference"].clone();
+    let fixture = PlantedFixture::new().await?;
+    let task = fixture.waiting().await?;
+    let path = format!("/projects/{}/repository", fixture.board.project);
+    let shown = fixture.board.server.get(&path).await?["difference"].clone();
     assert!(
         shown["files"][0]["diff"].as_str().is_some_and(|diff| diff.contains("+alias.shown=!true")),
         "{shown:#}"
     );
     let accept = format!("{path}/accept");
-    let (status, refusal) = planted.board.refuse(&accept, json!({ "digest": "another" })).await?;
+    let (status, refusal) = fixture.board.refuse(&accept, json!({ "digest": "another" })).await?;
     assert_eq!((status, &refusal["code"]), (409, &json!("repository_changed")));
-    planted.board.server.post(&accept, json!({ "digest": shown["digest"] })).await?;
-    planted.assert_accepted(&task).await
+    fixture.board.server.post(&accept, json!({ "digest": shown["digest"] })).await?;
+    fixture.assert_accepted(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_configuration_is_accepted_on_the_command_line_as_shown() -> Result<()> {
-    let planted = Planted::new().await?;
-    let task = planted.waiting().await?;
-    let sandbox = &planted.board.sandbox;
-    let project = planted.board.project.as_str();
+    let fixture = PlantedFixture::new().await?;
+    let task = fixture.waiting().await?;
+    let sandbox = &fixture.board.sandbox;
+    let project = fixture.board.project.as_str();
     let shown = sandbox.run(&["project", "repository", project])?;
     assert!(shown.stdout.contains("+alias.shown=!true"), "{shown:?}");
     let path = format!("/projects/{project}/repository");
-    let digest = text(&planted.board.server.get(&path).await?["difference"], "digest");
+    let digest = text(&fixture.board.server.get(&path).await?["difference"], "digest");
     let refused = sandbox.run(&["project", "repository", project, "--accept", "another"])?;
     assert_ne!(refused.code, Some(0), "{refused:?}");
     let accepted = sandbox.run(&["project", "repository", project, "--accept", &digest])?;
     assert_eq!(accepted.code, Some(0), "{accepted:?}");
-    planted.assert_accepted(&task).await
+    fixture.assert_accepted(&task).await
 }

@@ -23,12 +23,12 @@ const HASTY: &str = "300";
 const CALM: &str = "1";
 
 /// A project whose work goes to a code host.
-struct Given {
+struct PullRequestFixture {
     board: Board,
     host: FakeHost,
 }
 
-impl Given {
+impl PullRequestFixture {
     async fn new(kind: HostKind, pace: &str) -> Result<Self> {
         Self::with(kind, pace, TOKEN, json!({})).await
     }
@@ -118,8 +118,8 @@ fn over(task: &Value) -> bool {
 }
 
 async fn work_reaches(kind: HostKind) -> Result<()> {
-    let given = Given::new(kind, CALM).await?;
-    let (board, done) = (&given.board, given.marker("hooked"));
+    let fixture = PullRequestFixture::new(kind, CALM).await?;
+    let (board, done) = (&fixture.board, fixture.marker("hooked"));
     let hook =
         json!({ "type": "script", "command": format!("echo $FORGE_TASK_STATUS >>'{}'", done.display()) });
     let settings = format!("/projects/{}/settings", board.project);
@@ -127,14 +127,14 @@ async fn work_reaches(kind: HostKind) -> Result<()> {
     let main = board.sandbox.repo.git(&["rev-parse", "main"])?;
     let lines =
         ["edit work.txt <<< \"done\\n\"", "usage m 1000 200 420000", "summary Wrote it down, @everyone."];
-    let task = given.started(&script(&lines)).await?;
+    let task = fixture.started(&script(&lines)).await?;
     let later = json!({ "title": "Later", "depends_on": [task["id"]] });
     let later = board.server.task(&board.project, later).await?;
-    let waiting = given.awaits(&task).await?;
+    let waiting = fixture.awaits(&task).await?;
     ensure!(waiting["status"] == "merging" && waiting["error_annotation"].is_null(), "{waiting:#}");
     ensure!(text(&waiting["waiting"], "message").contains("pull request 1"), "{waiting:#}");
 
-    let pulls = given.pulls();
+    let pulls = fixture.pulls();
     ensure!(pulls.len() == 1, "{pulls:#?}");
     let (pull, head) = (&pulls[0], format!("forge/{}", text(&task, "id")));
     ensure!(
@@ -146,15 +146,15 @@ async fn work_reaches(kind: HostKind) -> Result<()> {
     }
     ensure!(!pull.body.contains("@everyone"), "nobody is called: {}", pull.body);
     ensure!(!pull.body.contains("Reviewed by"), "nobody looked at it: {}", pull.body);
-    let seen = given.pull_request(&task).await?;
+    let seen = fixture.pull_request(&task).await?;
     ensure!(seen["pull_request"]["number"] == 1 && seen["pull_request"]["state"] == "open", "{seen:#}");
-    ensure!(seen["pushed_commit"] == given.remote(&head)?.as_str(), "{seen:#}");
+    ensure!(seen["pushed_commit"] == fixture.remote(&head)?.as_str(), "{seen:#}");
     ensure!(board.sandbox.repo.git(&["rev-parse", "main"])? == main, "nothing is merged here");
     let merges = board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
     ensure!(merges.len() == 1 && merges[0]["status"] == "intended", "{merges:#?}");
 
-    let merged = given.host.merge(1)?;
-    let seen = given.refresh(&task).await?;
+    let merged = fixture.host.merge(1)?;
+    let seen = fixture.refresh(&task).await?;
     ensure!(seen["pull_request"]["state"] == "merged" && seen["next_check_at"].is_null(), "{seen:#}");
     let end = board.server.until(&task, |task| task["workspace"]["status"] == "cleaned").await?;
     ensure!(end["status"] == "done" && end["waiting"].is_null(), "{end:#}");
@@ -171,7 +171,7 @@ async fn work_reaches(kind: HostKind) -> Result<()> {
     ensure!(delivery["merge"]["status"] == "landed" && delivery["merge"]["merge_commit"] == merged.as_str());
     ensure!(delivery["pull_request"]["state"] == "merged", "{delivery:#}");
     ensure!(board.sandbox.repo.git(&["rev-parse", "main"])? == main, "main here is the person's");
-    ensure!(given.remote("main")? == merged);
+    ensure!(fixture.remote("main")? == merged);
     Ok(())
 }
 
@@ -192,45 +192,45 @@ async fn pull_request_on_gitlab_is_opened_and_merged() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn merge_at_the_host_is_noticed_by_polling() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    let task = given.awaiting().await?;
-    given.host.squash(1)?;
-    let end = given.board.server.until(&task, over).await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    let task = fixture.awaiting().await?;
+    fixture.host.squash(1)?;
+    let end = fixture.board.server.until(&task, over).await?;
     ensure!(end["status"] == "done", "{end:#}");
-    ensure!(given.pulls().len() == 1 && given.last_pull()?.state == PullRequestState::Merged);
+    ensure!(fixture.pulls().len() == 1 && fixture.last_pull()?.state == PullRequestState::Merged);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unchanged_pull_request_is_polled_with_conditional_requests() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.awaiting().await?;
-    given.refresh(&task).await?;
-    let (asked, unchanged) = (given.host.requests(), given.host.unchanged());
-    let version = given.board.get(&task).await?["version"].clone();
-    given.refresh(&task).await?;
-    let (asked, unchanged) = (given.host.requests() - asked, given.host.unchanged() - unchanged);
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.awaiting().await?;
+    fixture.refresh(&task).await?;
+    let (asked, unchanged) = (fixture.host.requests(), fixture.host.unchanged());
+    let version = fixture.board.get(&task).await?["version"].clone();
+    fixture.refresh(&task).await?;
+    let (asked, unchanged) = (fixture.host.requests() - asked, fixture.host.unchanged() - unchanged);
     ensure!(asked > 0 && asked == unchanged, "{unchanged} of {asked} requests cost nothing");
-    ensure!(given.board.get(&task).await?["version"] == version, "no news is told");
+    ensure!(fixture.board.get(&task).await?["version"] == version, "no news is told");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn code_host_can_be_tested_before_its_first_use() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let board = &given.board;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let board = &fixture.board;
     let path = format!("/projects/{}/code-host", board.project);
     let standing = board.server.get(&path).await?;
     ensure!(standing["reachable"] == true && standing["configured"] == true, "{standing:#}");
     ensure!(standing["token"] == "FORGE_GITHUB_TOKEN" && standing["problem"].is_null(), "{standing:#}");
     ensure!(!standing.to_string().contains(TOKEN));
-    given.host.go_offline().await;
+    fixture.host.go_offline().await;
     let standing = board.server.get(&path).await?;
     ensure!(
         standing["reachable"] == false && text(&standing, "problem").contains("could not reach the host"),
         "{standing:#}"
     );
-    given.host.come_back().await?;
+    fixture.host.come_back().await?;
 
     // Nothing configured: a folder is no code host.
     let settings = format!("/projects/{}/settings", board.project);
@@ -257,10 +257,11 @@ async fn code_host_can_be_tested_before_its_first_use() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn token_without_a_keychain_is_refused() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let path = format!("/projects/{}/code-host/token", given.board.project);
-    let put =
-        |token: &str| given.board.server.request(Method::PUT, &path).json(&json!({ "token": token })).send();
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let path = format!("/projects/{}/code-host/token", fixture.board.project);
+    let put = |token: &str| {
+        fixture.board.server.request(Method::PUT, &path).json(&json!({ "token": token })).send()
+    };
     let empty = put(" ").await?;
     ensure!(empty.status().as_u16() == 400, "{}", empty.text().await?);
     let refused = put("a-secret-token").await?;

@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// A project whose repository is checked.
-struct Stage {
+struct ValidateFixture {
     board: Board,
 }
 
-impl Stage {
+impl ValidateFixture {
     async fn new() -> Result<Self> {
         Ok(Self { board: Board::new(json!({})).await? })
     }

@@ -61,12 +61,12 @@ const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it 
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
 /// A client that remembers what it called.
-struct Caller {
+struct RecordingClient {
     mcp: Mcp,
     called: Mutex<BTreeSet<String>>,
 }
 
-impl Caller {
+impl RecordingClient {
     async fn call(&self, tool: &str, arguments: Value) -> Result<Value> {
         self.called.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
         self.mcp.call(tool, arguments).await
@@ -99,7 +99,7 @@ async fn every_tool_works_over_stdio() -> Result<()> {
 
 async fn every_tool(board: &Board, mcp: Mcp) -> Result<()> {
     as_listed(&mcp)?;
-    let caller = Caller { mcp, called: Mutex::default() };
+    let caller = RecordingClient { mcp, called: Mutex::default() };
     places(board, &caller).await?;
     tasks(board, &caller).await?;
     work(board, &caller).await?;
@@ -135,7 +135,7 @@ fn as_listed(mcp: &Mcp) -> Result<()> {
     Ok(())
 }
 
-async fn places(board: &Board, caller: &Caller) -> Result<()> {
+async fn places(board: &Board, caller: &RecordingClient) -> Result<()> {
     let projects = caller.call("forge_list_projects", json!({})).await?;
     assert_eq!(projects["items"][0]["id"], board.project.as_str());
     let project = caller.call("forge_get_project", json!({ "project_id": board.project })).await?;
@@ -147,7 +147,7 @@ async fn places(board: &Board, caller: &Caller) -> Result<()> {
     Ok(())
 }
 
-async fn tasks(board: &Board, caller: &Caller) -> Result<()> {
+async fn tasks(board: &Board, caller: &RecordingClient) -> Result<()> {
     let new = json!({ "project_id": board.project, "title": "Whole", "priority": 3 });
     let task = caller.call("forge_create_task", new).await?;
     let change = json!({ "task_id": task["id"], "version": task["version"], "title": "The whole" });
@@ -188,7 +188,7 @@ async fn tasks(board: &Board, caller: &Caller) -> Result<()> {
     Ok(())
 }
 
-async fn work(board: &Board, caller: &Caller) -> Result<()> {
+async fn work(board: &Board, caller: &RecordingClient) -> Result<()> {
     let new = json!({
         "project_id": board.project, "title": "Greet", "roles": { "coder": board.agent },
         "description": script(&["edit hello.txt <<< \"hello\\n\""]),
@@ -209,7 +209,7 @@ async fn work(board: &Board, caller: &Caller) -> Result<()> {
     until("a second run", async || Ok((board.runs(&task).await?.len() == 2).then_some(()))).await
 }
 
-async fn fixes(board: &Board, caller: &Caller) -> Result<()> {
+async fn fixes(board: &Board, caller: &RecordingClient) -> Result<()> {
     let program = drafter::install(
         &board.sandbox.dir.path().join("drafter"),
         &format!("Here:\n\n```diff\n{FIX}```\n"),
@@ -242,7 +242,7 @@ async fn fixes(board: &Board, caller: &Caller) -> Result<()> {
     Ok(())
 }
 
-async fn validations(board: &Board, caller: &Caller) -> Result<()> {
+async fn validations(board: &Board, caller: &RecordingClient) -> Result<()> {
     let root = board.sandbox.repo.path();
     let module = json!({ "moduleId": "m1", "runId": "r1", "project_id": board.project });
     let input = with(module.clone(), &json!({ "cwd": root, "files": ["README.md"], "commands": ["exit 3"] }));

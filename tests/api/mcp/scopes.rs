@@ -28,13 +28,13 @@ async fn open() -> Result<Board> {
 }
 
 /// A task whose agent writes its token down and waits.
-struct Held {
+struct RunFixture {
     task: Value,
     token: String,
     go: PathBuf,
 }
 
-impl Held {
+impl RunFixture {
     async fn new(board: &Board, name: &str, more: Value) -> Result<Self> {
         let folder = board.sandbox.dir.path();
         let (file, go) = (folder.join(format!("{name}-token")), folder.join(format!("{name}-go")));
@@ -106,9 +106,9 @@ fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value
 #[tokio::test(flavor = "multi_thread")]
 async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
     let board = open().await?;
-    let other = Held::new(&board, "other", json!({})).await?;
+    let other = RunFixture::new(&board, "other", json!({})).await?;
     let checks = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
-    let own = Held::new(&board, "own", checks).await?;
+    let own = RunFixture::new(&board, "own", checks).await?;
     assert_ne!(own.token, other.token);
     let all: Vec<String> = Mcp::over_http(&board.server).await?.tools.into_keys().collect();
     let mcp = Mcp::with_token(&board.server, &own.token).await?;
@@ -162,7 +162,7 @@ async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn run_token_limits_what_an_agent_decides_about_its_task() -> Result<()> {
     let board = open().await?;
-    let own = Held::new(&board, "own", json!({})).await?;
+    let own = RunFixture::new(&board, "own", json!({})).await?;
     let mcp = Mcp::with_token(&board.server, &own.token).await?;
     let id = own.id();
     let version = mcp.call("forge_get_task", json!({ "task_id": id })).await?["version"].clone();
@@ -210,7 +210,7 @@ async fn move_by_an_agent_asks_the_guards_for_agents_alone() -> Result<()> {
         let path = format!("/projects/{}/workflow", board.project);
         let request = board.server.request(Method::PUT, &path).json(&json!({ "workflow": workflow }));
         crate::forge::good(request.send().await?).await?;
-        let own = Held::new(&board, audience, json!({})).await?;
+        let own = RunFixture::new(&board, audience, json!({})).await?;
         let now = board.get(&own.task).await?;
         std::fs::write(Path::new(&text(&now["workspace"], "path")).join("half"), "half")?;
         let mcp = Mcp::with_token(&board.server, &own.token).await?;
@@ -244,7 +244,7 @@ async fn is_dead(board: &Board, token: &str) -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn run_token_is_valid_for_mcp_only_and_during_the_run() -> Result<()> {
     let board = open().await?;
-    let own = Held::new(&board, "own", json!({})).await?;
+    let own = RunFixture::new(&board, "own", json!({})).await?;
     for path in ["/api/v1/meta", "/api/v1/events", "/api/v1/openapi.json"] {
         let (status, body) = refused(board.server.bare(Method::GET, path).bearer_auth(&own.token)).await?;
         assert_eq!((status, &body["code"]), (403, &json!("out_of_scope")), "{path}");
@@ -261,12 +261,12 @@ async fn run_token_is_valid_for_mcp_only_and_during_the_run() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_start_issues_a_new_token_and_stores_none() -> Result<()> {
     let mut board = open().await?;
-    let own = Held::new(&board, "own", json!({})).await?;
+    let own = RunFixture::new(&board, "own", json!({})).await?;
     let file = board.sandbox.dir.path().join("own-token");
     board.server.terminate().await?;
     std::fs::remove_file(&file)?;
     board.server = board.sandbox.serve()?;
-    let token = Held::written(&board, &file).await?;
+    let token = RunFixture::written(&board, &file).await?;
     assert_ne!(token, own.token);
     is_dead(&board, &own.token).await?;
     let mcp = Mcp::with_token(&board.server, &token).await?;
@@ -311,7 +311,7 @@ async fn project_without_agent_tools_issues_no_run_token() -> Result<()> {
 }
 
 /// A task whose reviewer is at work, with a fix that was drafted for a check before, and what the reviewer may call.
-struct Judged {
+struct ReviewFixture {
     board: Board,
     task: Value,
     mcp: Mcp,
@@ -319,7 +319,7 @@ struct Judged {
     go: PathBuf,
 }
 
-impl Judged {
+impl ReviewFixture {
     async fn new(verdict: &str) -> Result<Self> {
         let board = open().await?;
         let folder = board.sandbox.dir.path();
@@ -347,7 +347,7 @@ impl Judged {
         });
         let task = board.server.task(&board.project, new).await?;
         board.claim(&task).await?;
-        let token = Held::written(&board, &file).await?;
+        let token = RunFixture::written(&board, &file).await?;
         let mcp = Mcp::with_token(&board.server, &token).await?;
         let fixes = mcp.call("list_fix_proposals", json!({ "task_id": task["id"] })).await?;
         let fix = fixes["proposals"][0].clone();
@@ -365,7 +365,7 @@ impl Judged {
 /// A reviewer's token judges: it may ask for a fix, and changes nothing otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn reviewer_token_may_request_a_fix_and_nothing_else() -> Result<()> {
-    let judged = Judged::new("verdict pass all of it").await?;
+    let judged = ReviewFixture::new("verdict pass all of it").await?;
     let mcp = &judged.mcp;
     let named: Vec<&str> = mcp.tools.keys().map(String::as_str).collect();
     ensure!(named.contains(&"apply_fix_proposal") && !named.contains(&"forge_create_sub_tasks"), "{named:?}");
@@ -397,7 +397,7 @@ async fn reviewer_token_may_request_a_fix_and_nothing_else() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rejecting_reviewer_has_the_requested_fix_applied_first() -> Result<()> {
-    let judged = Judged::new("verdict fail it is not good").await?;
+    let judged = ReviewFixture::new("verdict fail it is not good").await?;
     let fix = json!({ "fix_id": judged.fix["fixId"] });
     judged.mcp.call("apply_fix_proposal", fix).await?;
     std::fs::write(&judged.go, "")?;

@@ -4,67 +4,75 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::json;
 
-use super::{Stage, Trouble, attempts, limits, trouble};
+use super::{ActionFixture, BlockCase, attempts, limits, trouble};
 use crate::forge::{script, text};
 
 const EDIT: &str = "append a <<< \"x\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn executor_failed_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let told = attempts("error auth who are you", 2, EDIT);
     let case = trouble(AnnotationType::ExecutorFailed);
-    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, json!({})).await).await
+    fixture
+        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn executor_unavailable_offers_lead_where_they_say() -> Result<()> {
-    let mut stage = Stage::new().await?;
+    let mut fixture = ActionFixture::new().await?;
     let config =
-        json!({ "command": stage.mended, "args": ["scripted-agent", "--prompt-file", "{prompt_file}"] });
+        json!({ "command": fixture.mended, "args": ["scripted-agent", "--prompt-file", "{prompt_file}"] });
     let new = json!({ "name": "Missing", "adapter": "shell", "config": config });
-    stage.board.agent = text(&stage.board.server.post("/agents", new).await?, "id");
+    fixture.board.agent = text(&fixture.board.server.post("/agents", new).await?, "id");
     let told = script(&[EDIT]);
     let case = trouble(AnnotationType::ExecutorUnavailable);
-    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, json!({})).await).await
+    fixture
+        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commit_refused_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
-    let line = format!("{} || ! git diff --cached --name-only | grep -q no.txt", stage.is_mended());
-    stage.board.git_hook("pre-commit", &line)?;
+    let fixture = ActionFixture::new().await?;
+    let line = format!("{} || ! git diff --cached --name-only | grep -q no.txt", fixture.is_mended());
+    fixture.board.git_hook("pre-commit", &line)?;
     let told = script(&["append no.txt <<< \"no\\n\""]);
     let spent = limits(&json!({ "execution": 0 }));
     let case = trouble(AnnotationType::CommitRefused);
-    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, spent.clone()).await).await
+    fixture
+        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, spent.clone()).await)
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guard_rejected_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     let told = attempts(markers, 2, &format!("run rm -f m\n{EDIT}"));
     let spent = limits(&json!({ "execution": 0 }));
     let case = trouble(AnnotationType::GuardRejected);
-    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, spent.clone()).await).await
+    fixture
+        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, spent.clone()).await)
+        .await
 }
 
 /// The two ways in which a blocking hook keeps the agent away.
 #[tokio::test(flavor = "multi_thread")]
 async fn before_work_hook_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     for (kind, otherwise) in [
         (AnnotationType::BeforeWorkHookFailed, "false"),
         (AnnotationType::BeforeWorkHookTimeout, "sleep 600"),
     ] {
-        let command = format!("{} || {otherwise}", stage.is_mended());
+        let command = format!("{} || {otherwise}", fixture.is_mended());
         let hook = json!({ "type": "script", "command": command, "timeout_seconds": 1, "blocking": true });
         let settings = json!({ "lifecycle_hooks": { "before_work": [hook] } });
-        let project = stage.board.project(kind.as_str(), settings, json!({})).await?;
-        let case = Trouble { state: "in_progress", ..trouble(kind) };
+        let project = fixture.board.project(kind.as_str(), settings, json!({})).await?;
+        let case = BlockCase { state: "in_progress", ..trouble(kind) };
         let told = script(&[EDIT]);
-        stage.every_way_out(&case, async || stage.started(&project, &told, json!({})).await).await?;
+        fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await?;
     }
     Ok(())
 }

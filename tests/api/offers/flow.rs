@@ -4,7 +4,7 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::{Value, json};
 
-use super::{Stage, Trouble, attempts, trouble};
+use super::{ActionFixture, BlockCase, attempts, trouble};
 use crate::{
     board::{Board, state},
     forge::script,
@@ -14,35 +14,35 @@ const EDIT: &str = "append a <<< \"x\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn manual_block_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let told = script(&[EDIT]);
     let case = trouble(AnnotationType::Manual);
     let blocked = async || {
-        let new = json!({ "title": "Stop", "description": told, "roles": { "coder": stage.board.agent } });
-        let task = stage.board.server.task(&stage.board.project, new).await?;
-        stage.board.move_to(&task, "blocked").await?;
+        let new = json!({ "title": "Stop", "description": told, "roles": { "coder": fixture.board.agent } });
+        let task = fixture.board.server.task(&fixture.board.project, new).await?;
+        fixture.board.move_to(&task, "blocked").await?;
         Ok(task)
     };
-    stage.every_way_out(&case, blocked).await
+    fixture.every_way_out(&case, blocked).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dependency_cancelled_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let case = trouble(AnnotationType::DependencyCancelled);
     let waiting = async || {
-        let first = stage.board.task(&[], json!({})).await?;
-        let task = stage.board.task(&[EDIT], json!({ "depends_on": [first["id"]] })).await?;
-        stage.board.act(&first, "actions/cancel", json!({})).await?;
+        let first = fixture.board.task(&[], json!({})).await?;
+        let task = fixture.board.task(&[EDIT], json!({ "depends_on": [first["id"]] })).await?;
+        fixture.board.act(&first, "actions/cancel", json!({})).await?;
         Ok(task)
     };
-    stage.every_way_out(&case, waiting).await
+    fixture.every_way_out(&case, waiting).await
 }
 
 /// Four states in a row that each send the task on: the fourth cascade is one too many.
 #[tokio::test(flavor = "multi_thread")]
 async fn cascade_limit_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let mut workflow = Board::workflow(|states| {
         state(states, "todo")["triggers"]["post"] = json!({ "to": "s1" });
         for (name, next) in [("s1", "s2"), ("s2", "s3"), ("s3", "s4"), ("s4", "s5"), ("s5", "done")] {
@@ -58,52 +58,52 @@ async fn cascade_limit_offers_lead_where_they_say() -> Result<()> {
         { "name": "clerk", "display_name": "Clerk" },
     ]);
     workflow["roles"] = roles;
-    let project = stage.board.project("posted", json!({}), json!({ "workflow": workflow })).await?;
-    let case = Trouble { retried: "s4", ..trouble(AnnotationType::CascadeLimit) };
+    let project = fixture.board.project("posted", json!({}), json!({ "workflow": workflow })).await?;
+    let case = BlockCase { retried: "s4", ..trouble(AnnotationType::CascadeLimit) };
     let posted = async || {
-        let new = json!({ "title": "Post", "description": script(&[EDIT]), "roles": { "coder": stage.board.agent } });
-        let task = stage.board.server.task(&project, new).await?;
-        stage.board.move_to(&task, "s1").await?;
+        let new = json!({ "title": "Post", "description": script(&[EDIT]), "roles": { "coder": fixture.board.agent } });
+        let task = fixture.board.server.task(&project, new).await?;
+        fixture.board.move_to(&task, "s1").await?;
         Ok(task)
     };
-    stage.every_way_out(&case, posted).await
+    fixture.every_way_out(&case, posted).await
 }
 
 /// Nothing leads out of the merge, nobody is asked: the watchdog gives the task to a person.
 #[tokio::test(flavor = "multi_thread")]
 async fn recovery_required_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let workflow = Board::workflow(|states| state(states, "merging")["hooks"]["after_enter"] = json!([]))?;
-    let project = stage.board.project("dead end", json!({}), json!({ "workflow": workflow })).await?;
+    let project = fixture.board.project("dead end", json!({}), json!({ "workflow": workflow })).await?;
     // Where a person sent it, it is a person's turn; else the watchdog finds it again.
     let ends = &["merging", "blocked"];
-    let case = Trouble { retried: "merging", ends, ..trouble(AnnotationType::RecoveryRequired) };
+    let case = BlockCase { retried: "merging", ends, ..trouble(AnnotationType::RecoveryRequired) };
     let told = script(&[EDIT]);
-    stage.every_way_out(&case, async || stage.started(&project, &told, json!({})).await).await?;
+    fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await?;
     // People in the middle of their work are not disturbed.
-    let quiet = stage.board.project("quiet", json!({ "auto_approve": false }), json!({})).await?;
-    let mine = stage.board.server.task(&quiet, json!({ "title": "Mine" })).await?;
-    stage.board.move_to(&mine, "in_progress").await?;
-    stage.board.move_to(&mine, "review").await?;
-    let now = stage.board.server.until(&mine, |task| task["review"]["status"] == "awaiting_human").await?;
+    let quiet = fixture.board.project("quiet", json!({ "auto_approve": false }), json!({})).await?;
+    let mine = fixture.board.server.task(&quiet, json!({ "title": "Mine" })).await?;
+    fixture.board.move_to(&mine, "in_progress").await?;
+    fixture.board.move_to(&mine, "review").await?;
+    let now = fixture.board.server.until(&mine, |task| task["review"]["status"] == "awaiting_human").await?;
     assert_eq!(now["status"], "review");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn subtask_paused_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     let part = attempts(markers, 3, "run rm -f m\nappend part <<< \"x\\n\"");
     let case = trouble(AnnotationType::SubtaskPaused);
     let paused = async || -> Result<Value> {
-        let parent = stage.board.task(&[EDIT], json!({})).await?;
+        let parent = fixture.board.task(&[EDIT], json!({})).await?;
         let new = json!({
             "title": "Part", "description": part, "parent_id": parent["id"], "execution_mode": "ordered_turn",
         });
-        stage.board.server.task(&stage.board.project, new).await?;
-        stage.board.claim(&parent).await?;
+        fixture.board.server.task(&fixture.board.project, new).await?;
+        fixture.board.claim(&parent).await?;
         Ok(parent)
     };
-    stage.every_way_out(&case, paused).await
+    fixture.every_way_out(&case, paused).await
 }

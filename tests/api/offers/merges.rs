@@ -4,27 +4,29 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::json;
 
-use super::{Stage, Trouble, attempts, limits, trouble};
+use super::{ActionFixture, BlockCase, attempts, limits, trouble};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn merge_conflict_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
-    let repo = stage.board.sandbox.repo.path().display().to_string();
+    let fixture = ActionFixture::new().await?;
+    let repo = fixture.board.sandbox.repo.path().display().to_string();
     let first = format!(
         "run cd '{repo}' && echo $FORGE_TASK_ID >>c && git add c && git commit -qm main\nedit c <<< \"task\\n\""
     );
     let told = attempts(&first, 2, "run git rebase -q --strategy-option=ours main\nappend d <<< \"x\\n\"");
     let spent = limits(&json!({ "merge_fix": 0 }));
-    let case = Trouble { state: "merge_failed", ..trouble(AnnotationType::MergeConflict) };
-    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, spent.clone()).await).await
+    let case = BlockCase { state: "merge_failed", ..trouble(AnnotationType::MergeConflict) };
+    fixture
+        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, spent.clone()).await)
+        .await
 }
 
 /// A merge driver of the user's that moves the target each time it is asked.
 #[tokio::test(flavor = "multi_thread")]
 async fn target_unstable_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
-    let repo = &stage.board.sandbox.repo;
+    let fixture = ActionFixture::new().await?;
+    let repo = &fixture.board.sandbox.repo;
     let path = repo.path().display().to_string();
     repo.write(".gitattributes", "c merge=mover\n")?;
     repo.write("c", "first\n")?;
@@ -32,30 +34,32 @@ async fn target_unstable_offers_lead_where_they_say() -> Result<()> {
     let moves = format!(
         "env -u GIT_DIR -u GIT_INDEX_FILE -u GIT_WORK_TREE git -C '{path}' commit -q --allow-empty -m moved"
     );
-    let driver = format!("{} || {moves}; git merge-file --union %A %O %B", stage.is_mended());
+    let driver = format!("{} || {moves}; git merge-file --union %A %O %B", fixture.is_mended());
     repo.git(&["config", "merge.mover.driver", &driver])?;
     let first = format!(
         "run cd '{path}' && echo $FORGE_TASK_ID >>c && git add c && git commit -qm main\nappend c <<< \"task\\n\""
     );
     let told = attempts(&first, 2, "append d <<< \"x\\n\"");
-    let case = Trouble { retried: "merging", ..trouble(AnnotationType::TargetUnstable) };
-    stage.every_way_out(&case, async || stage.started(&stage.board.project, &told, json!({})).await).await
+    let case = BlockCase { retried: "merging", ..trouble(AnnotationType::TargetUnstable) };
+    fixture
+        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
+        .await
 }
 
 /// A hook of the user's that refuses to move the target.
 #[tokio::test(flavor = "multi_thread")]
 async fn merge_error_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
-    stage.board.sandbox.repo.git(&["branch", "release"])?;
+    let fixture = ActionFixture::new().await?;
+    fixture.board.sandbox.repo.git(&["branch", "release"])?;
     let line = format!(
         "refs=$(cat); [ \"$1\" != prepared ] || {} || ! echo \"$refs\" | grep -q refs/heads/release",
-        stage.is_mended()
+        fixture.is_mended()
     );
-    stage.board.git_hook("reference-transaction", &line)?;
+    fixture.board.git_hook("reference-transaction", &line)?;
     let told = script(&["append a <<< \"x\\n\""]);
     let target = json!({ "merge_config": { "target_branch": "release" } });
-    let case = Trouble { retried: "merging", ..trouble(AnnotationType::MergeError) };
-    stage
-        .every_way_out(&case, async || stage.started(&stage.board.project, &told, target.clone()).await)
+    let case = BlockCase { retried: "merging", ..trouble(AnnotationType::MergeError) };
+    fixture
+        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, target.clone()).await)
         .await
 }

@@ -4,46 +4,48 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::json;
 
-use super::{Stage, Trouble, attempts, limits, trouble};
+use super::{ActionFixture, BlockCase, attempts, limits, trouble};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn review_budget_exhausted_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
-    let settings = json!({ "review_config": { "ci_steps": [stage.is_mended()] } });
-    let project = stage.board.project("checked", settings, json!({})).await?;
+    let fixture = ActionFixture::new().await?;
+    let settings = json!({ "review_config": { "ci_steps": [fixture.is_mended()] } });
+    let project = fixture.board.project("checked", settings, json!({})).await?;
     let told = script(&["append a <<< \"x\\n\""]);
     let spent = limits(&json!({ "review": 0 }));
-    let case = Trouble { retried: "review", ..trouble(AnnotationType::ReviewBudgetExhausted) };
-    stage.every_way_out(&case, async || stage.started(&project, &told, spent.clone()).await).await
+    let case = BlockCase { retried: "review", ..trouble(AnnotationType::ReviewBudgetExhausted) };
+    fixture.every_way_out(&case, async || fixture.started(&project, &told, spent.clone()).await).await
 }
 
 /// What is tried again fails as before.
 #[tokio::test(flavor = "multi_thread")]
 async fn review_stagnant_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ActionFixture::new().await?;
     let settings = json!({
-        "review_config": { "ci_steps": [stage.is_mended()] }, "innerLoop": { "stopOnStagnation": true },
+        "review_config": { "ci_steps": [fixture.is_mended()] }, "innerLoop": { "stopOnStagnation": true },
     });
-    let project = stage.board.project("stuck", settings, json!({})).await?;
+    let project = fixture.board.project("stuck", settings, json!({})).await?;
     let told = script(&["append a <<< \"x\\n\""]);
-    let case = Trouble { retried: "review", ..trouble(AnnotationType::ReviewStagnant) };
-    stage.every_way_out(&case, async || stage.started(&project, &told, json!({})).await).await
+    let case = BlockCase { retried: "review", ..trouble(AnnotationType::ReviewStagnant) };
+    fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await
 }
 
 /// The first review passes, the merge conflicts, the agent resolves it, and then the checks fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn ci_failed_after_merge_fix_offers_lead_where_they_say() -> Result<()> {
-    let stage = Stage::new().await?;
-    let check = format!("{} || ! grep -q fixed c", stage.is_mended());
-    let project =
-        stage.board.project("fixed", json!({ "review_config": { "ci_steps": [check] } }), json!({})).await?;
-    let repo = stage.board.sandbox.repo.path().display().to_string();
+    let fixture = ActionFixture::new().await?;
+    let check = format!("{} || ! grep -q fixed c", fixture.is_mended());
+    let project = fixture
+        .board
+        .project("fixed", json!({ "review_config": { "ci_steps": [check] } }), json!({}))
+        .await?;
+    let repo = fixture.board.sandbox.repo.path().display().to_string();
     let first = format!(
         "run cd '{repo}' && echo main $FORGE_TASK_ID >c && git add c && git commit -qm main\nedit c <<< \"task\\n\""
     );
     let fix = "run git rebase -q --strategy-option=ours main\nrun echo fixed $$ >c";
     let told = attempts(&first, 2, fix);
-    let case = Trouble { retried: "review", ..trouble(AnnotationType::CiFailedAfterMergeFix) };
-    stage.every_way_out(&case, async || stage.started(&project, &told, json!({})).await).await
+    let case = BlockCase { retried: "review", ..trouble(AnnotationType::CiFailedAfterMergeFix) };
+    fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await
 }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_model::pull_request::{HostCheckStatus, HostKind, HostVerdict};
 use serde_json::{Value, json};
 
-use super::{CALM, Given};
+use super::{CALM, PullRequestFixture};
 use crate::forge::text;
 
 const TWO_ROUNDS: &str = "```forge-script\nedit work.txt <<< \"one\\ntwo\\n\"\nsummary First try.\n```\n\
@@ -18,18 +18,18 @@ fn id_of(seen: &Value, text: &str) -> Result<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let board = &given.board;
-    let task = given.started(TWO_ROUNDS).await?;
-    given.awaits(&task).await?;
-    let first = given.pull_request(&task).await?["pushed_commit"].clone();
-    given.host.comment_on_line(1, "ada", "work.txt", 2, "Why two?")?;
-    given.host.comment(1, "bob", "Please mention three.")?;
-    given.host.review(1, "ada", HostVerdict::ChangesRequested, "Not yet.")?;
-    given.host.set_check(1, "build", HostCheckStatus::Failed, "exit 2")?;
-    given.host.set_check(1, "lint", HostCheckStatus::Passed, "fine")?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let board = &fixture.board;
+    let task = fixture.started(TWO_ROUNDS).await?;
+    fixture.awaits(&task).await?;
+    let first = fixture.pull_request(&task).await?["pushed_commit"].clone();
+    fixture.host.comment_on_line(1, "ada", "work.txt", 2, "Why two?")?;
+    fixture.host.comment(1, "bob", "Please mention three.")?;
+    fixture.host.review(1, "ada", HostVerdict::ChangesRequested, "Not yet.")?;
+    fixture.host.set_check(1, "build", HostCheckStatus::Failed, "exit 2")?;
+    fixture.host.set_check(1, "lint", HostCheckStatus::Passed, "fine")?;
 
-    let seen = given.refresh(&task).await?;
+    let seen = fixture.refresh(&task).await?;
     let now = board.get(&task).await?;
     ensure!(text(&now["waiting"], "message").contains("a check failed there"), "{now:#}");
     let comments = board.items(&format!("/tasks/{}/comments", text(&task, "id"))).await?;
@@ -43,7 +43,7 @@ async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
         shown["path"] == "work.txt" && shown["now_line"] == 2 && shown["excerpt"] == json!(["two"]),
         "{shown:#}"
     );
-    given.refresh(&task).await?;
+    fixture.refresh(&task).await?;
     let again = board.items(&format!("/tasks/{}/comments", text(&task, "id"))).await?;
     ensure!(again.len() == 1, "each is kept once");
 
@@ -62,7 +62,7 @@ async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
     ensure!(sent["status"] == "in_progress" || sent["status"] == "review", "{sent:#}");
     ensure!(sent["budgets"]["review"]["used"] == 0, "no retry is spent: {sent:#}");
 
-    given.awaits(&task).await?;
+    fixture.awaits(&task).await?;
     let runs = board.runs(&task).await?;
     ensure!(runs.len() == 2, "{runs:#?}");
     let log =
@@ -80,16 +80,16 @@ async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
     }
     ensure!(!log.contains("Not yet."), "only what was chosen is told");
     // The second round comes to the same pull request.
-    let pulls = given.pulls();
+    let pulls = fixture.pulls();
     ensure!(pulls.len() == 1 && pulls[0].body.contains("Second try."), "{pulls:#?}");
-    let seen = given.pull_request(&task).await?;
+    let seen = fixture.pull_request(&task).await?;
     ensure!(seen["told"] == json!(told) && seen["pushed_commit"] != first, "{seen:#}");
-    ensure!(seen["pushed_commit"] == given.remote(&pulls[0].head)?.as_str(), "{seen:#}");
+    ensure!(seen["pushed_commit"] == fixture.remote(&pulls[0].head)?.as_str(), "{seen:#}");
     ensure!(seen["pull_request"]["head_commit"] == seen["pushed_commit"], "{seen:#}");
-    given.host.merge(1)?;
-    given.refresh(&task).await?;
+    fixture.host.merge(1)?;
+    fixture.refresh(&task).await?;
     ensure!(board.get(&task).await?["status"] == "done");
-    ensure!(given.board.sandbox.repo.git(&["ls-remote", "origin", "main"])?.len() > 40);
+    ensure!(fixture.board.sandbox.repo.git(&["ls-remote", "origin", "main"])?.len() > 40);
     let merges = board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
     let ends: Vec<String> = merges.iter().map(|merge| text(merge, "status")).collect();
     ensure!(ends == ["failed", "landed"], "{merges:#?}");
@@ -98,35 +98,35 @@ async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rewritten_work_replaces_the_pushed_branch() -> Result<()> {
-    let given = Given::new(HostKind::Gitea, CALM).await?;
+    let fixture = PullRequestFixture::new(HostKind::Gitea, CALM).await?;
     let rewrites = "```forge-script\nedit work.txt <<< \"one\\n\"\n```\n\
         ```forge-script attempt=2\nrun git reset -q --soft HEAD~1\nedit work.txt <<< \"other\\n\"\n```";
-    let task = given.started(rewrites).await?;
-    given.awaits(&task).await?;
-    let first = given.remote(&given.last_pull()?.head)?;
+    let task = fixture.started(rewrites).await?;
+    fixture.awaits(&task).await?;
+    let first = fixture.remote(&fixture.last_pull()?.head)?;
     let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
-    given.board.server.post(&path, json!({ "message": "Do it over." })).await?;
-    given.awaits(&task).await?;
-    let second = given.remote(&given.last_pull()?.head)?;
-    ensure!(first != second && given.pulls().len() == 1);
-    let git = |args: &[&str]| given.board.sandbox.repo.git(args);
+    fixture.board.server.post(&path, json!({ "message": "Do it over." })).await?;
+    fixture.awaits(&task).await?;
+    let second = fixture.remote(&fixture.last_pull()?.head)?;
+    ensure!(first != second && fixture.pulls().len() == 1);
+    let git = |args: &[&str]| fixture.board.sandbox.repo.git(args);
     ensure!(git(&["rev-parse", &format!("{first}^")])? == git(&["rev-parse", &format!("{second}^")])?);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn conflict_at_the_host_is_shown() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.awaiting().await?;
-    let repo = &given.board.sandbox.repo;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.awaiting().await?;
+    let repo = &fixture.board.sandbox.repo;
     repo.git(&["switch", "-qc", "theirs", "main"])?;
     repo.write("work.txt", "theirs\n")?;
     repo.commit("theirs")?;
     repo.git(&["push", "-q", "origin", "theirs:main"])?;
     repo.git(&["switch", "-q", "main"])?;
-    let seen = given.refresh(&task).await?;
+    let seen = fixture.refresh(&task).await?;
     ensure!(seen["pull_request"]["mergeable"] == "no", "{seen:#}");
-    let now = given.board.get(&task).await?;
+    let now = fixture.board.get(&task).await?;
     ensure!(now["status"] == "merging", "it is shown, not acted on: {now:#}");
     ensure!(text(&now["waiting"], "message").contains("it conflicts with main"), "{now:#}");
     Ok(())

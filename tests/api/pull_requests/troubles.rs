@@ -7,10 +7,10 @@ use forge_model::{pull_request::HostKind, time::Timestamp};
 use forge_testkit::hosts::{HostFault, TOKEN};
 use serde_json::{Value, json};
 
-use super::{CALM, Given, HASTY, over, waits};
+use super::{CALM, HASTY, PullRequestFixture, over, waits};
 use crate::forge::{script, text};
 
-impl Given {
+impl PullRequestFixture {
     /// A task that the code host, or the way there, holds up until a person does something.
     async fn fails(&self, task: &Value, said: &str, help: &str) -> Result<Value> {
         let now = self.board.server.until(task, |task| over(task) || waits(task, "awaiting_merge")).await?;
@@ -44,206 +44,209 @@ impl Given {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn task_without_network_waits_and_continues_automatically() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    given.host.go_offline().await;
-    let task = given.work().await?;
-    let now = given.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    fixture.host.go_offline().await;
+    let task = fixture.work().await?;
+    let now = fixture.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
     ensure!(now["status"] == "merging" && now["error_annotation"].is_null(), "{now:#}");
     ensure!(
         now["waiting"]["until"].is_string()
             && text(&now["waiting"], "message").contains("could not reach the host"),
         "{now:#}"
     );
-    let told = given.pull_request(&task).await?;
+    let told = fixture.pull_request(&task).await?;
     ensure!(told["trouble"].is_string() && text(&told, "remedy").contains("automatically"), "{told:#}");
     ensure!(now["pull_request"].is_null(), "there is none yet: {now:#}");
-    given.host.come_back().await?;
-    let now = given.awaits(&task).await?;
+    fixture.host.come_back().await?;
+    let now = fixture.awaits(&task).await?;
     ensure!(now["pull_request"]["number"] == 1 && now["pull_request"]["state"] == "open", "{now:#}");
-    let told = given.pull_request(&task).await?;
+    let told = fixture.pull_request(&task).await?;
     ensure!(told["trouble"].is_null() && told["remedy"].is_null(), "{told:#}");
-    given.host.go_offline().await;
-    given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
-    given.host.come_back().await?;
-    given.host.merge(1)?;
-    let end = given.board.server.until(&task, over).await?;
-    ensure!(end["status"] == "done" && given.pulls().len() == 1, "{end:#}");
+    fixture.host.go_offline().await;
+    fixture.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
+    fixture.host.come_back().await?;
+    fixture.host.merge(1)?;
+    let end = fixture.board.server.until(&task, over).await?;
+    ensure!(end["status"] == "done" && fixture.pulls().len() == 1, "{end:#}");
     ensure!(end["pull_request"]["state"] == "merged", "{end:#}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failing_or_rate_limiting_host_is_waited_for() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    let task = given.awaiting().await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    let task = fixture.awaiting().await?;
     for (trouble, said) in
         [(HostFault::Broken, "status 500"), (HostFault::Busy(2), "rate limited by the host until")]
     {
-        given.host.set_fault(Some(trouble));
+        fixture.host.set_fault(Some(trouble));
         let held = |task: &Value| {
             waits(task, "host_unreachable") && text(&task["waiting"], "message").contains(said)
         };
-        let now = given.board.server.until(&task, |task| held(task) || over(task)).await?;
+        let now = fixture.board.server.until(&task, |task| held(task) || over(task)).await?;
         ensure!(held(&now), "{now:#}");
-        given.host.set_fault(None);
-        given.awaits(&task).await?;
+        fixture.host.set_fault(None);
+        fixture.awaits(&task).await?;
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rate_limiting_host_gets_no_requests_meanwhile() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    let task = given.awaiting().await?;
-    given.host.set_fault(Some(HostFault::Busy(3600)));
-    let now = given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
-    let asked = given.host.requests();
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    let task = fixture.awaiting().await?;
+    fixture.host.set_fault(Some(HostFault::Busy(3600)));
+    let now = fixture.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
+    let asked = fixture.host.requests();
     // Things happen meanwhile that wake the task's steps.
-    given.board.act(&task, "actions/hold", json!({})).await?;
-    given.board.act(&task, "actions/release", json!({})).await?;
-    let again = given.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
+    fixture.board.act(&task, "actions/hold", json!({})).await?;
+    fixture.board.act(&task, "actions/release", json!({})).await?;
+    let again = fixture.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
     ensure!(again["waiting"]["until"] == now["waiting"]["until"], "{again:#}");
-    ensure!(given.host.requests() == asked, "it was asked {} times more", given.host.requests() - asked);
+    ensure!(fixture.host.requests() == asked, "it was asked {} times more", fixture.host.requests() - asked);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_token_needs_a_person() -> Result<()> {
     const WRONG: &str = "not-the-right-token";
-    let given = Given::with(HostKind::Github, CALM, WRONG, json!({})).await?;
-    let task = given.work().await?;
-    let now = given.fails(&task, "not signed in", "FORGE_GITHUB_TOKEN").await?;
+    let fixture = PullRequestFixture::with(HostKind::Github, CALM, WRONG, json!({})).await?;
+    let task = fixture.work().await?;
+    let now = fixture.fails(&task, "not signed in", "FORGE_GITHUB_TOKEN").await?;
     ensure!(now["error_annotation"]["details"]["status"] == 401, "{now:#}");
-    let standing = given.board.server.get(&format!("/projects/{}/code-host", given.board.project)).await?;
+    let standing =
+        fixture.board.server.get(&format!("/projects/{}/code-host", fixture.board.project)).await?;
     ensure!(
         standing["reachable"] == false && text(&standing, "remedy").contains("FORGE_GITHUB_TOKEN"),
         "{standing:#}"
     );
     // The work is safe at the remote, and the token is nowhere.
-    ensure!(!given.remote(&format!("forge/{}", text(&task, "id")))?.is_empty());
-    let history = given.board.history(&task).await?;
+    ensure!(!fixture.remote(&format!("forge/{}", text(&task, "id")))?.is_empty());
+    let history = fixture.board.history(&task).await?;
     ensure!(!format!("{now}{standing}{history:?}").contains(WRONG));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn token_without_permission_is_retried_by_a_person() -> Result<()> {
-    let given = Given::new(HostKind::Gitea, CALM).await?;
-    given.host.set_fault(Some(HostFault::Forbidden));
-    let task = given.work().await?;
-    let now = given.fails(&task, "denied access", "token").await?;
+    let fixture = PullRequestFixture::new(HostKind::Gitea, CALM).await?;
+    fixture.host.set_fault(Some(HostFault::Forbidden));
+    let task = fixture.work().await?;
+    let now = fixture.fails(&task, "denied access", "token").await?;
     ensure!(
         now["error_annotation"]["details"]["status"] == 403 && !now.to_string().contains(TOKEN),
         "{now:#}"
     );
-    given.host.set_fault(None);
-    given.goes_on(&task).await
+    fixture.host.set_fault(None);
+    fixture.goes_on(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_push_is_retried_by_a_person() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let hook = given.host.repository().join("hooks/pre-receive");
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let hook = fixture.host.repository().join("hooks/pre-receive");
     std::fs::write(&hook, "#!/bin/sh\necho the branch is too long >&2\nexit 1\n")?;
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?;
-    let task = given.work().await?;
-    given.fails(&task, "the branch is too long", "hook").await?;
-    ensure!(given.pulls().is_empty(), "nothing is proposed that is not there");
+    let task = fixture.work().await?;
+    fixture.fails(&task, "the branch is too long", "hook").await?;
+    ensure!(fixture.pulls().is_empty(), "nothing is proposed that is not there");
     std::fs::remove_file(&hook)?;
-    given.goes_on(&task).await
+    fixture.goes_on(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_commits_on_the_pushed_branch_are_kept() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
     let rewrites = "```forge-script\nedit work.txt <<< \"one\\n\"\n```\n\
         ```forge-script attempt=2\nappend work.txt <<< \"two\\n\"\n```";
-    let task = given.started(rewrites).await?;
-    given.awaits(&task).await?;
-    let (repo, head) = (&given.board.sandbox.repo, given.pulls()[0].head.clone());
+    let task = fixture.started(rewrites).await?;
+    fixture.awaits(&task).await?;
+    let (repo, head) = (&fixture.board.sandbox.repo, fixture.pulls()[0].head.clone());
     repo.git(&["fetch", "-q", "origin"])?;
     repo.git(&["switch", "-q", "--detach", &format!("origin/{head}")])?;
     repo.write("theirs.txt", "theirs\n")?;
     let theirs = repo.commit("theirs")?;
     repo.git(&["push", "-q", "origin", &format!("HEAD:refs/heads/{head}")])?;
     repo.git(&["switch", "-q", "main"])?;
-    let theirs = if theirs.len() == 40 { theirs } else { given.remote(&head)? };
+    let theirs = if theirs.len() == 40 { theirs } else { fixture.remote(&head)? };
     let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
-    given.board.server.post(&path, json!({ "message": "Two, too." })).await?;
-    given.fails(&task, "it was moved on the remote", "fetch that branch").await?;
-    ensure!(given.remote(&head)? == theirs, "what they pushed is theirs");
+    fixture.board.server.post(&path, json!({ "message": "Two, too." })).await?;
+    fixture.fails(&task, "it was moved on the remote", "fetch that branch").await?;
+    ensure!(fixture.remote(&head)? == theirs, "what they pushed is theirs");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_remote_is_named() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let settings = format!("/projects/{}/settings", given.board.project);
-    given.board.patch(&settings, json!({ "code_host": { "remote": "upstream" } })).await?;
-    let standing = given.board.server.get(&format!("/projects/{}/code-host", given.board.project)).await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let settings = format!("/projects/{}/settings", fixture.board.project);
+    fixture.board.patch(&settings, json!({ "code_host": { "remote": "upstream" } })).await?;
+    let standing =
+        fixture.board.server.get(&format!("/projects/{}/code-host", fixture.board.project)).await?;
     ensure!(text(&standing, "problem").contains("no git remote `upstream`"), "{standing:#}");
-    let task = given.work().await?;
-    given.fails(&task, "no remote `upstream`", "git remote add").await?;
-    given.board.patch(&settings, json!({ "code_host": { "remote": "origin" } })).await?;
-    given.goes_on(&task).await
+    let task = fixture.work().await?;
+    fixture.fails(&task, "no remote `upstream`", "git remote add").await?;
+    fixture.board.patch(&settings, json!({ "code_host": { "remote": "origin" } })).await?;
+    fixture.goes_on(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unreachable_remote_is_waited_for() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    let repo = &given.board.sandbox.repo;
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    let repo = &fixture.board.sandbox.repo;
     repo.git(&["remote", "set-url", "origin", "http://127.0.0.1:1/octo/app.git"])?;
-    let task = given.work().await?;
-    let now = given.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
+    let task = fixture.work().await?;
+    let now = fixture.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
     ensure!(text(&now["waiting"], "message").contains("Could not reach the remote `origin`"), "{now:#}");
-    repo.git(&["remote", "set-url", "origin", &given.host.repository().to_string_lossy()])?;
+    repo.git(&["remote", "set-url", "origin", &fixture.host.repository().to_string_lossy()])?;
     // Another remote is another place for the work to go to: nothing moves before a person says so.
-    let now = given.board.server.until(&task, |task| task["status"] == "blocked").await?;
+    let now = fixture.board.server.until(&task, |task| task["status"] == "blocked").await?;
     ensure!(now["error_annotation"]["type"] == "repository_changed", "{now:#}");
-    given.board.accept_configuration().await?;
-    given.awaits(&task).await?;
+    fixture.board.accept_configuration().await?;
+    fixture.awaits(&task).await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn project_without_a_code_host_reports_it() -> Result<()> {
-    let given = Given::with(HostKind::Github, CALM, TOKEN, json!({ "code_host": null })).await?;
-    let task = given.work().await?;
-    given.fails(&task, "find a code host", "settings").await?;
+    let fixture =
+        PullRequestFixture::with(HostKind::Github, CALM, TOKEN, json!({ "code_host": null })).await?;
+    let task = fixture.work().await?;
+    fixture.fails(&task, "find a code host", "settings").await?;
     Ok(())
 }
 
 /// A token that was wrong is looked for again, not remembered.
 #[tokio::test(flavor = "multi_thread")]
 async fn new_token_is_used_at_once() -> Result<()> {
-    let given = Given::with(HostKind::Github, CALM, " ", json!({})).await?;
-    let (home, kept) = (given.marker("home"), given.marker("token"));
+    let fixture = PullRequestFixture::with(HostKind::Github, CALM, " ", json!({})).await?;
+    let (home, kept) = (fixture.marker("home"), fixture.marker("token"));
     std::fs::write(&kept, "not-the-right-token")?;
     let gh = home.join("bin/gh");
     std::fs::create_dir(home.join("bin"))?;
     std::fs::write(&gh, format!("#!/bin/sh\nexec cat '{}'\n", kept.display()))?;
     std::fs::set_permissions(&gh, std::fs::Permissions::from_mode(0o755))?;
-    let path = format!("/projects/{}/code-host", given.board.project);
-    let standing = given.board.server.get(&path).await?;
+    let path = format!("/projects/{}/code-host", fixture.board.project);
+    let standing = fixture.board.server.get(&path).await?;
     ensure!(standing["token"] == "gh" && standing["reachable"] == false, "{standing:#}");
-    let task = given.work().await?;
-    given.fails(&task, "not signed in", "gh auth login").await?;
+    let task = fixture.work().await?;
+    fixture.fails(&task, "not signed in", "gh auth login").await?;
     std::fs::write(&kept, TOKEN)?;
-    given.goes_on(&task).await?;
+    fixture.goes_on(&task).await?;
     std::fs::write(&kept, "wrong again")?;
-    let standing = given.board.server.get(&path).await?;
+    let standing = fixture.board.server.get(&path).await?;
     ensure!(standing["reachable"] == false, "the settings tell what holds now: {standing:#}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repeatedly_failing_host_is_asked_with_growing_delay() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.awaiting().await?;
-    given.host.set_fault(Some(HostFault::Broken));
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.awaiting().await?;
+    fixture.host.set_fault(Some(HostFault::Broken));
     let mut due: Vec<i64> = Vec::new();
     for _ in 0..3 {
-        let seen = given.refresh(&task).await?;
+        let seen = fixture.refresh(&task).await?;
         let at: Timestamp = serde_json::from_value(seen["next_check_at"].clone())?;
         due.push(at.0);
     }

@@ -5,7 +5,7 @@ use forge_model::pull_request::{HostKind, PullRequestState};
 use forge_testkit::{Repository, hosts::TOKEN};
 use serde_json::{Value, json};
 
-use super::{CALM, Given, HASTY, over, waits};
+use super::{CALM, HASTY, PullRequestFixture, over, waits};
 use crate::{
     board::is,
     forge::{script, text},
@@ -15,7 +15,7 @@ fn verbs(task: &Value) -> Vec<String> {
     task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
 }
 
-impl Given {
+impl PullRequestFixture {
     /// A task whose pull request was closed without a merge.
     async fn closed(&self) -> Result<Value> {
         let task = self.awaiting().await?;
@@ -52,36 +52,36 @@ impl Given {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closed_pull_request_is_replaced_on_retry() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.closed().await?;
-    given.board.act(&task, "actions/retry", json!({})).await?;
-    given.ends_well(&task, 1).await
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.closed().await?;
+    fixture.board.act(&task, "actions/retry", json!({})).await?;
+    fixture.ends_well(&task, 1).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closed_pull_request_can_be_sent_back() -> Result<()> {
-    let given = Given::new(HostKind::Gitlab, CALM).await?;
-    let task = given.closed().await?;
-    given.board.act(&task, "actions/send_back", json!({ "reason": "they want less" })).await?;
-    ensure!(given.board.moves(&task).await?.contains(&"blocked>in_progress".to_owned()));
-    given.ends_well(&task, 1).await
+    let fixture = PullRequestFixture::new(HostKind::Gitlab, CALM).await?;
+    let task = fixture.closed().await?;
+    fixture.board.act(&task, "actions/send_back", json!({ "reason": "they want less" })).await?;
+    ensure!(fixture.board.moves(&task).await?.contains(&"blocked>in_progress".to_owned()));
+    fixture.ends_well(&task, 1).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closed_pull_request_can_be_restarted() -> Result<()> {
-    let given = Given::new(HostKind::Gitea, CALM).await?;
-    let task = given.closed().await?;
-    let now = given.board.act(&task, "actions/restart", json!({})).await?;
+    let fixture = PullRequestFixture::new(HostKind::Gitea, CALM).await?;
+    let task = fixture.closed().await?;
+    let now = fixture.board.act(&task, "actions/restart", json!({})).await?;
     ensure!(now["task"]["status"] == "todo", "{now:#}");
-    given.board.claim(&task).await?;
-    given.ends_well(&task, 1).await
+    fixture.board.claim(&task).await?;
+    fixture.ends_well(&task, 1).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_task_leaves_its_pull_request_open() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    let board = &given.board;
-    let task = given.awaiting().await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    let board = &fixture.board;
+    let task = fixture.awaiting().await?;
     board.act(&task, "actions/cancel", json!({})).await?;
     let history = board.history(&task).await?;
     let last = history.last().context("no move")?;
@@ -89,11 +89,11 @@ async fn cancelled_task_leaves_its_pull_request_open() -> Result<()> {
         last["to"] == "cancelled" && text(last, "reason").contains("pull request 1 is unchanged"),
         "{last:#}"
     );
-    ensure!(given.last_pull()?.state == PullRequestState::Open, "it is the host's");
-    ensure!(given.pull_request(&task).await?["next_check_at"].is_null(), "nobody waits for it");
+    ensure!(fixture.last_pull()?.state == PullRequestState::Open, "it is the host's");
+    ensure!(fixture.pull_request(&task).await?["next_check_at"].is_null(), "nobody waits for it");
     // It is still shown as it is, when somebody asks.
-    given.host.merge(1)?;
-    let seen = given.refresh(&task).await?;
+    fixture.host.merge(1)?;
+    let seen = fixture.refresh(&task).await?;
     ensure!(seen["pull_request"]["state"] == "merged", "{seen:#}");
     ensure!(board.get(&task).await?["status"] == "cancelled");
     Ok(())
@@ -101,15 +101,15 @@ async fn cancelled_task_leaves_its_pull_request_open() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn move_by_a_person_ends_the_wait_for_the_host() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    let board = &given.board;
-    let task = given.awaiting().await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    let board = &fixture.board;
+    let task = fixture.awaiting().await?;
     board.move_to(&task, "backlog").await?;
     let now = board.get(&task).await?;
     ensure!(now["status"] == "backlog" && now["waiting"].is_null(), "{now:#}");
-    ensure!(given.pull_request(&task).await?["next_check_at"].is_null());
-    given.host.merge(1)?;
-    given.refresh(&task).await?;
+    ensure!(fixture.pull_request(&task).await?["next_check_at"].is_null());
+    fixture.host.merge(1)?;
+    fixture.refresh(&task).await?;
     ensure!(board.get(&task).await?["status"] == "backlog", "it is recorded, and nothing follows");
     Ok(())
 }
@@ -117,43 +117,43 @@ async fn move_by_a_person_ends_the_wait_for_the_host() -> Result<()> {
 /// It was merged while the agent was still at it: what came later goes by another pull request.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_after_the_merge_gets_another_pull_request() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
     let more = "```forge-script\nedit work.txt <<< \"done\\n\"\n```\n\
         ```forge-script attempt=2\nrun until [ -e merged ]; do sleep 0.05; done; rm merged\nedit more.txt <<< \"more\\n\"\n```";
-    let task = given.started(more).await?;
-    let now = given.awaits(&task).await?;
+    let task = fixture.started(more).await?;
+    let now = fixture.awaits(&task).await?;
     let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
-    given.board.server.post(&path, json!({ "message": "More." })).await?;
-    given.host.merge(1)?;
+    fixture.board.server.post(&path, json!({ "message": "More." })).await?;
+    fixture.host.merge(1)?;
     std::fs::write(std::path::Path::new(&text(&now["workspace"], "path")).join("merged"), "")?;
-    given.awaits(&task).await?;
-    let pulls = given.pulls();
+    fixture.awaits(&task).await?;
+    let pulls = fixture.pulls();
     ensure!(pulls.len() == 2 && pulls[0].state == PullRequestState::Merged, "{pulls:#?}");
-    given.host.merge(2)?;
-    given.refresh(&task).await?;
-    ensure!(given.board.get(&task).await?["status"] == "done");
-    given.board.sandbox.repo.git(&["fetch", "-q", "origin"])?;
-    ensure!(given.board.sandbox.repo.show("origin/main", "more.txt").as_deref() == Some("more"));
+    fixture.host.merge(2)?;
+    fixture.refresh(&task).await?;
+    ensure!(fixture.board.get(&task).await?["status"] == "done");
+    fixture.board.sandbox.repo.git(&["fetch", "-q", "origin"])?;
+    ensure!(fixture.board.sandbox.repo.show("origin/main", "more.txt").as_deref() == Some("more"));
     Ok(())
 }
 
 /// It was closed while the agent is at work again: the person is told at once, and asked before another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn pull_request_closed_during_rework_is_reported_at_once() -> Result<()> {
-    let given = Given::new(HostKind::Github, HASTY).await?;
-    let board = &given.board;
-    let go = given.marker("go");
+    let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
+    let board = &fixture.board;
+    let go = fixture.marker("go");
     let first = "edit work.txt <<< \"done\\n\"";
     let told = format!(
         "```forge-script\n{first}\n```\n```forge-script attempt=2\nedit work.txt <<< \"better\\n\"\nwait-for {}\n```",
         go.display()
     );
-    let task = given.started(&told).await?;
-    given.awaits(&task).await?;
+    let task = fixture.started(&told).await?;
+    fixture.awaits(&task).await?;
     let send = format!("/tasks/{}/pull-request/send", text(&task, "id"));
     board.server.post(&send, json!({ "message": "better, please" })).await?;
     board.server.until(&task, |task| task["status"] == "in_progress" && task["live"].is_object()).await?;
-    given.host.close(1)?;
+    fixture.host.close(1)?;
     let told = board.events("notification.created", 1).await?;
     ensure!(told[0]["task_id"] == task["id"], "{told:#?}");
     let notices = board.items("/notifications").await?;
@@ -161,21 +161,21 @@ async fn pull_request_closed_during_rework_is_reported_at_once() -> Result<()> {
         notices.iter().any(|notice| text(notice, "body").contains("Pull request 1 was closed")),
         "{notices:#?}"
     );
-    ensure!(given.pull_request(&task).await?["pull_request"]["state"] == "closed");
+    ensure!(fixture.pull_request(&task).await?["pull_request"]["state"] == "closed");
     ensure!(board.get(&task).await?["status"] == "in_progress", "its agent goes on");
     std::fs::write(&go, "")?;
     let blocked = board.server.until(&task, is("blocked")).await?;
     ensure!(blocked["error_annotation"]["type"] == "pr_closed_without_merge", "{blocked:#}");
-    ensure!(given.pulls().len() == 1, "nobody asked for another one");
+    ensure!(fixture.pulls().len() == 1, "nobody asked for another one");
     board.act(&task, "actions/retry", json!({})).await?;
-    given.ends_well(&task, 1).await
+    fixture.ends_well(&task, 1).await
 }
 
 /// Work reaches the target by pull requests alone, and so does a lesson.
 #[tokio::test(flavor = "multi_thread")]
 async fn lesson_with_pull_requests_does_not_touch_the_local_branch() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let board = &given.board;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let board = &fixture.board;
     let path = format!("/projects/{}/knowledge", board.project);
     let draft = json!({ "title": "The token expires", "body": "Renew it.", "paths": ["src"] });
     let lesson = board.server.post(&path, draft).await?;
@@ -196,40 +196,50 @@ async fn lesson_with_pull_requests_does_not_touch_the_local_branch() -> Result<(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn work_without_changes_opens_no_pull_request() -> Result<()> {
-    let given =
-        Given::with(HostKind::Github, CALM, TOKEN, json!({ "review_config": { "ci_steps": [] } })).await?;
-    let task = given.started(&script(&["summary There is nothing to do."])).await?;
-    let end = given.board.server.until(&task, |task| over(task) || waits(task, "awaiting_merge")).await?;
-    ensure!(end["status"] == "done" && given.pulls().is_empty(), "{end:#}");
-    let merges = given.board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
+    let fixture = PullRequestFixture::with(
+        HostKind::Github,
+        CALM,
+        TOKEN,
+        json!({ "review_config": { "ci_steps": [] } }),
+    )
+    .await?;
+    let task = fixture.started(&script(&["summary There is nothing to do."])).await?;
+    let end = fixture.board.server.until(&task, |task| over(task) || waits(task, "awaiting_merge")).await?;
+    ensure!(end["status"] == "done" && fixture.pulls().is_empty(), "{end:#}");
+    let merges = fixture.board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
     ensure!(merges.iter().all(|merge| merge["status"] == "nothing"), "{merges:#?}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_commits_before_the_merge_are_reported() -> Result<()> {
-    let given = Given::new(HostKind::Gitea, CALM).await?;
-    let task = given.awaiting().await?;
-    let repo = &given.board.sandbox.repo;
+    let fixture = PullRequestFixture::new(HostKind::Gitea, CALM).await?;
+    let task = fixture.awaiting().await?;
+    let repo = &fixture.board.sandbox.repo;
     let branch = format!("forge/{}", text(&task, "id"));
-    let tip = given.remote(&branch)?;
+    let tip = fixture.remote(&branch)?;
     let more = repo.git(&["commit-tree", "-p", &tip, "-m", "theirs", &format!("{tip}^{{tree}}")])?;
     repo.git(&["push", "--quiet", "origin", &format!("{more}:refs/heads/{branch}")])?;
-    given.refresh(&task).await?;
-    given.host.merge(1)?;
-    given.refresh(&task).await?;
-    given.board.server.until(&task, is("done")).await?;
-    let history = given.board.history(&task).await?;
+    fixture.refresh(&task).await?;
+    fixture.host.merge(1)?;
+    fixture.refresh(&task).await?;
+    fixture.board.server.until(&task, is("done")).await?;
+    let history = fixture.board.history(&task).await?;
     let last = history.last().context("no move")?;
     ensure!(text(last, "reason").contains("others had added commits"), "{last:#}");
     Ok(())
 }
 
 /// Pushes a file on top of a branch of the code host to a branch there, from another machine's repository.
-fn push_from_elsewhere(given: &Given, on: &str, (name, content): (&str, &str), to: &str) -> Result<()> {
+fn push_from_elsewhere(
+    fixture: &PullRequestFixture,
+    on: &str,
+    (name, content): (&str, &str),
+    to: &str,
+) -> Result<()> {
     let elsewhere = tempfile::tempdir()?;
     let theirs = Repository::create(&elsewhere.path().join("theirs"), &[("README.md", "# Theirs\n")])?;
-    let bare = given.board.sandbox.repo.git(&["remote", "get-url", "origin"])?;
+    let bare = fixture.board.sandbox.repo.git(&["remote", "get-url", "origin"])?;
     theirs.git(&["fetch", "-q", &bare, on])?;
     theirs.git(&["reset", "-q", "--hard", "FETCH_HEAD"])?;
     theirs.write(name, content)?;
@@ -240,13 +250,13 @@ fn push_from_elsewhere(given: &Given, on: &str, (name, content): (&str, &str), t
 
 #[tokio::test(flavor = "multi_thread")]
 async fn replaced_reviewed_work_is_not_done() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.awaiting().await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.awaiting().await?;
     let branch = format!("forge/{}", text(&task, "id"));
-    push_from_elsewhere(&given, "main", ("theirs.txt", "theirs\n"), &branch)?;
-    given.host.merge(1)?;
-    given.refresh(&task).await?;
-    let blocked = given.board.server.until(&task, is("blocked")).await?;
+    push_from_elsewhere(&fixture, "main", ("theirs.txt", "theirs\n"), &branch)?;
+    fixture.host.merge(1)?;
+    fixture.refresh(&task).await?;
+    let blocked = fixture.board.server.until(&task, is("blocked")).await?;
     let message = text(&blocked["error_annotation"], "message");
     ensure!(message.contains("pull request 1 was merged without the reviewed commit"), "{message}");
     Ok(())
@@ -254,43 +264,43 @@ async fn replaced_reviewed_work_is_not_done() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pull_request_merged_elsewhere_is_done_once_its_target_has_the_work() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.awaiting().await?;
-    given.host.retarget(1, "release")?;
-    let merged = given.host.merge(1)?;
-    given.refresh(&task).await?;
-    let blocked = given.board.server.until(&task, over).await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.awaiting().await?;
+    fixture.host.retarget(1, "release")?;
+    let merged = fixture.host.merge(1)?;
+    fixture.refresh(&task).await?;
+    let blocked = fixture.board.server.until(&task, over).await?;
     let message = text(&blocked["error_annotation"], "message");
     ensure!(message.contains("pull request 1 was merged into release"), "{blocked:#}");
-    given.board.sandbox.repo.git(&["fetch", "--quiet", "origin"])?;
-    given.board.sandbox.repo.git(&["push", "--quiet", "origin", &format!("{merged}:refs/heads/main")])?;
-    given.board.act(&task, "actions/retry?wait=none", json!({})).await?;
-    given.board.server.until(&task, is("done")).await?;
+    fixture.board.sandbox.repo.git(&["fetch", "--quiet", "origin"])?;
+    fixture.board.sandbox.repo.git(&["push", "--quiet", "origin", &format!("{merged}:refs/heads/main")])?;
+    fixture.board.act(&task, "actions/retry?wait=none", json!({})).await?;
+    fixture.board.server.until(&task, is("done")).await?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn work_edited_by_others_before_the_squash_is_done() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.awaiting().await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.awaiting().await?;
     let branch = format!("forge/{}", text(&task, "id"));
-    push_from_elsewhere(&given, &branch, ("work.txt", "done, and better\n"), &branch)?;
-    given.host.squash(1)?;
-    given.refresh(&task).await?;
-    let end = given.board.server.until(&task, over).await?;
+    push_from_elsewhere(&fixture, &branch, ("work.txt", "done, and better\n"), &branch)?;
+    fixture.host.squash(1)?;
+    fixture.refresh(&task).await?;
+    let end = fixture.board.server.until(&task, over).await?;
     ensure!(end["status"] == "done", "{end:#}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn line_comment_at_the_host_is_imported_once() -> Result<()> {
-    let given = Given::new(HostKind::Github, CALM).await?;
-    let task = given.awaiting().await?;
+    let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
+    let task = fixture.awaiting().await?;
     let comments = format!("/tasks/{}/comments", text(&task, "id"));
     for number in 1..=2 {
-        given.host.comment_on_line(1, "octo", "work.txt", 1, &format!("no. {number}"))?;
-        given.refresh(&task).await?;
-        ensure!(given.board.items(&comments).await?.len() == number, "each is there once");
+        fixture.host.comment_on_line(1, "octo", "work.txt", 1, &format!("no. {number}"))?;
+        fixture.refresh(&task).await?;
+        ensure!(fixture.board.items(&comments).await?.len() == number, "each is there once");
     }
     Ok(())
 }

@@ -5,27 +5,27 @@ use forge_tests::{patience::until, serve::marked_processes};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Stage, told};
+use super::{ValidateFixture, told};
 use crate::forge::{Sandbox, refused};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn checks_of_every_kind_run_in_order_despite_failures() -> Result<()> {
-    let stage = Stage::new().await?;
-    stage.write("ok.mjs", "export const a = 1;\nexport default 2;\n")?;
-    stage.write("uses.mjs", "import two, { a } from './ok.mjs';\nconsole.log(a, two);\n")?;
-    stage.write("wants.mjs", "import { b } from './ok.mjs';\nconsole.log(b);\n")?;
-    stage.write("alone.mjs", "export const c = 1;\n")?;
-    stage.write("broken.ts", "const a: number = 1;\nconst b = = 2;\n")?;
-    stage.write("notes.txt", "(((\n")?;
+    let fixture = ValidateFixture::new().await?;
+    fixture.write("ok.mjs", "export const a = 1;\nexport default 2;\n")?;
+    fixture.write("uses.mjs", "import two, { a } from './ok.mjs';\nconsole.log(a, two);\n")?;
+    fixture.write("wants.mjs", "import { b } from './ok.mjs';\nconsole.log(b);\n")?;
+    fixture.write("alone.mjs", "export const c = 1;\n")?;
+    fixture.write("broken.ts", "const a: number = 1;\nconst b = = 2;\n")?;
+    fixture.write("notes.txt", "(((\n")?;
     let contract = |exporter, importer| json!({ "exporter": exporter, "importer": importer });
-    let report = stage
+    let report = fixture
         .validate(json!({
             "files": ["ok.mjs", "broken.ts", "gone.py", "notes.txt", "."],
             "commands": ["false", "echo out; echo err >&2"],
         }))
         .await;
     assert!(report.is_err(), "the folder itself is no file inside it");
-    let report = stage
+    let report = fixture
         .validate(json!({
             "files": ["ok.mjs", "broken.ts", "gone.py", "notes.txt"],
             "contractChecks": [
@@ -57,7 +57,7 @@ async fn checks_of_every_kind_run_in_order_despite_failures() -> Result<()> {
     assert_eq!(results[6]["imported"], json!(["a", "default"]), "{report:#}");
     assert!(results[8]["reason"].is_string() && results[8]["result"] == "unknown", "{report:#}");
     assert_eq!((&results[10]["exitCode"], &results[10]["timedOut"]), (&json!(1), &json!(false)));
-    assert_eq!(results[11]["stdout"], format!("out\n{}\n", stage.repo().display()));
+    assert_eq!(results[11]["stdout"], format!("out\n{}\n", fixture.repo().display()));
     assert_eq!(results[11]["stderr"], "err\n");
     // What is unknown is not in the divisor: 6 of 11.
     let score = report["score"].as_f64().context("no score")?;
@@ -68,26 +68,26 @@ async fn checks_of_every_kind_run_in_order_despite_failures() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn attempt_with_only_unknown_results_is_not_counted() -> Result<()> {
-    let stage = Stage::new().await?;
-    stage.write("a.mjs", "export const a = 1;\n")?;
-    stage.write("b.mjs", "export const b = 1;\n")?;
+    let fixture = ValidateFixture::new().await?;
+    fixture.write("a.mjs", "export const a = 1;\n")?;
+    fixture.write("b.mjs", "export const b = 1;\n")?;
     for _ in 0..3 {
         let checks = json!({ "contractChecks": [{ "exporter": "a.mjs", "importer": "b.mjs" }] });
-        let report = stage.validate(checks).await?;
+        let report = fixture.validate(checks).await?;
         assert_eq!(
             (&report["passed"], &report["recommendation"], &report["attempt"], &report["velocity"]),
             (&json!(false), &json!("RETRY"), &json!(0), &json!(null)),
             "{report:#}"
         );
     }
-    assert_eq!(stage.state("").await?["attempts"], json!([]));
+    assert_eq!(fixture.state("").await?["attempts"], json!([]));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn command_has_empty_input_and_truncated_output() -> Result<()> {
-    let stage = Stage::new().await?;
-    let report = stage
+    let fixture = ValidateFixture::new().await?;
+    let report = fixture
         .validate(json!({ "commands": ["cat; echo read", "head -c 3000000 /dev/zero | tr '\\0' x; echo end", "kill -9 $$"] }))
         .await?;
     let results = report["results"].as_array().context("no results")?;
@@ -126,58 +126,58 @@ async fn command_at_its_timeout_is_ended_with_its_children_and_the_next_runs() -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn disconnected_caller_ends_only_its_own_commands() -> Result<()> {
-    let stage = Stage::new().await?;
-    let begun = stage.board.sandbox.dir.path().join("begun");
+    let fixture = ValidateFixture::new().await?;
+    let begun = fixture.board.sandbox.dir.path().join("begun");
     let long = format!("echo x >'{}'; sleep 600", begun.display());
-    let call = stage.call(&json!({ "runId": "gone", "commands": [long, "echo never"] }));
-    let request = stage.board.server.request(Method::POST, "/validate").json(&call);
+    let call = fixture.call(&json!({ "runId": "gone", "commands": [long, "echo never"] }));
+    let request = fixture.board.server.request(Method::POST, "/validate").json(&call);
     let hanging = tokio::spawn(request.send());
     until("the command's start", async || Ok(begun.exists().then_some(()))).await?;
     // Others are answered meanwhile.
-    let other = stage.validate(json!({ "moduleId": "m2", "commands": ["true"] })).await?;
+    let other = fixture.validate(json!({ "moduleId": "m2", "commands": ["true"] })).await?;
     assert_eq!((&other["passed"], &other["attempt"]), (&json!(true), &json!(1)));
     hanging.abort();
     until("the end of its processes", async || {
-        Ok(marked_processes(stage.board.sandbox.dir.path())?.is_empty().then_some(()))
+        Ok(marked_processes(fixture.board.sandbox.dir.path())?.is_empty().then_some(()))
     })
     .await?;
     let log = until("its last line", async || {
-        let log = stage.log("gone")?;
+        let log = fixture.log("gone")?;
         Ok((log.len() == 2).then_some(log))
     })
     .await?;
     let kinds: Vec<&Value> = log.iter().map(|line| &line["type"]).collect();
     assert_eq!(kinds, [&json!("tool_call"), &json!("validate")]);
     assert_eq!(log[1]["data"]["cancelled"], true);
-    assert_eq!(stage.state("&runId=gone").await?["attempts"], json!([]));
+    assert_eq!(fixture.state("&runId=gone").await?["attempts"], json!([]));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn running_call_can_be_cancelled_by_another_client() -> Result<()> {
-    let stage = Stage::new().await?;
-    let of = |module: &str| json!({ "moduleId": module, "cwd": stage.repo() });
-    let begun = stage.board.sandbox.dir.path().join("begun");
-    let call = stage.call(&json!({ "commands": [format!("echo x >'{}'; sleep 600", begun.display())] }));
-    let running = tokio::spawn(refused(stage.board.server.request(Method::POST, "/validate").json(&call)));
+    let fixture = ValidateFixture::new().await?;
+    let of = |module: &str| json!({ "moduleId": module, "cwd": fixture.repo() });
+    let begun = fixture.board.sandbox.dir.path().join("begun");
+    let call = fixture.call(&json!({ "commands": [format!("echo x >'{}'; sleep 600", begun.display())] }));
+    let running = tokio::spawn(refused(fixture.board.server.request(Method::POST, "/validate").json(&call)));
     until("the command's start", async || Ok(begun.exists().then_some(()))).await?;
-    let other = stage.board.server.request(Method::POST, "/validate/cancel").json(&of("m2"));
+    let other = fixture.board.server.request(Method::POST, "/validate/cancel").json(&of("m2"));
     let (status, refusal) = refused(other).await?;
     assert_eq!((status, &refusal["code"]), (409, &json!("nothing_running")));
-    stage.board.server.post("/validate/cancel", of("m1")).await?;
+    fixture.board.server.post("/validate/cancel", of("m1")).await?;
     let (status, refusal) = running.await??;
     assert_eq!((status, &refusal["code"]), (409, &json!("cancelled")), "{refusal:#}");
-    assert_eq!(marked_processes(stage.board.sandbox.dir.path())?, Vec::<String>::new());
-    assert_eq!(stage.state("").await?["attempts"], json!([]));
+    assert_eq!(marked_processes(fixture.board.sandbox.dir.path())?, Vec::<String>::new());
+    assert_eq!(fixture.state("").await?["attempts"], json!([]));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn file_too_large_or_deep_is_reported_as_not_checked() -> Result<()> {
-    let stage = Stage::new().await?;
-    stage.write("large.js", &format!("{}\n", "x;\n".repeat(3_000_000)))?;
-    stage.write("deep.js", &format!("{}1{};\n", "(".repeat(2000), ")".repeat(2000)))?;
-    let report = stage.validate(json!({ "files": ["large.js", "deep.js"] })).await?;
+    let fixture = ValidateFixture::new().await?;
+    fixture.write("large.js", &format!("{}\n", "x;\n".repeat(3_000_000)))?;
+    fixture.write("deep.js", &format!("{}1{};\n", "(".repeat(2000), ")".repeat(2000)))?;
+    let report = fixture.validate(json!({ "files": ["large.js", "deep.js"] })).await?;
     let expected = [("file_check", json!(true)), ("file_check", json!(true))]
         .into_iter()
         .chain([("syntax_check", json!(null)), ("syntax_check", json!(null))]);
@@ -196,10 +196,10 @@ async fn file_too_large_or_deep_is_reported_as_not_checked() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn circular_links_fail_the_file_check() -> Result<()> {
-    let stage = Stage::new().await?;
-    std::os::unix::fs::symlink("two", stage.repo().join("one"))?;
-    std::os::unix::fs::symlink("one", stage.repo().join("two"))?;
-    let report = stage.validate(json!({ "files": ["one"], "commands": ["true"] })).await?;
+    let fixture = ValidateFixture::new().await?;
+    std::os::unix::fs::symlink("two", fixture.repo().join("one"))?;
+    std::os::unix::fs::symlink("one", fixture.repo().join("two"))?;
+    let report = fixture.validate(json!({ "files": ["one"], "commands": ["true"] })).await?;
     let expected = [("file_check", json!(false)), ("command", json!(true))];
     assert_eq!(told(&report), expected.map(|(kind, passed)| (kind.to_owned(), passed)), "{report:#}");
     assert!(report["results"][0]["error"].as_str().is_some_and(|why| why.contains("could not read it")));

@@ -10,12 +10,12 @@ use nix::{
 };
 use serde_json::json;
 
-use crate::forge::{Ended, Sandbox};
+use crate::forge::{CommandOutput, Sandbox};
 
 /// The program in the repository.
-fn here(sandbox: &Sandbox, args: &[&str]) -> Result<Ended> {
+fn here(sandbox: &Sandbox, args: &[&str]) -> Result<CommandOutput> {
     let output = sandbox.command(args)?.current_dir(sandbox.repo.path()).output()?;
-    Ok(Ended {
+    Ok(CommandOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout)?,
         stderr: String::from_utf8(output.stderr)?,
@@ -95,7 +95,7 @@ async fn folder_comes_from_the_option_then_the_environment_then_the_current_one(
 }
 
 /// Starts the program on a check that does not end, and sends it a signal once that runs.
-async fn signalled(sandbox: &Sandbox, signal: Signal) -> Result<Ended> {
+async fn signalled(sandbox: &Sandbox, signal: Signal) -> Result<CommandOutput> {
     let begun = sandbox.dir.path().join("begun");
     let check = format!("echo x >'{}'; sleep 600", begun.display());
     let mut command = sandbox.command(["validate", "m1", "--command", check.as_str()])?;
@@ -105,7 +105,7 @@ async fn signalled(sandbox: &Sandbox, signal: Signal) -> Result<Ended> {
     kill(Pid::from_raw(i32::try_from(child.id())?), signal)?;
     let output = child.wait_with_output()?;
     std::fs::remove_file(begun)?;
-    Ok(Ended {
+    Ok(CommandOutput {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout)?,
         stderr: String::from_utf8(output.stderr)?,

@@ -3,15 +3,15 @@
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
-use super::Stage;
+use super::ValidateFixture;
 use crate::{board::is, forge::text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_folder_escalates_and_is_not_counted() -> Result<()> {
-    let stage = Stage::new().await?;
-    let gone = stage.repo().join("gone");
-    for cwd in [gone.as_path(), &stage.repo().join("README.md"), "/nowhere/at/all".as_ref()] {
-        let report = stage.validate(json!({ "cwd": cwd, "commands": ["true"] })).await?;
+    let fixture = ValidateFixture::new().await?;
+    let gone = fixture.repo().join("gone");
+    for cwd in [gone.as_path(), &fixture.repo().join("README.md"), "/nowhere/at/all".as_ref()] {
+        let report = fixture.validate(json!({ "cwd": cwd, "commands": ["true"] })).await?;
         assert_eq!(report["results"].as_array().map(Vec::len), Some(1));
         let check = &report["results"][0];
         assert_eq!(
@@ -25,46 +25,47 @@ async fn missing_folder_escalates_and_is_not_counted() -> Result<()> {
             "{report:#}"
         );
     }
-    assert!(!stage.kept("m1.json").exists());
+    assert!(!fixture.kept("m1.json").exists());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn folder_outside_all_projects_needs_a_project_id() -> Result<()> {
-    let stage = Stage::new().await?;
+    let fixture = ValidateFixture::new().await?;
     let elsewhere = tempfile::tempdir()?;
     let call = json!({ "cwd": elsewhere.path(), "commands": ["pwd"] });
-    let (status, refusal) = stage.refuse(call.clone()).await?;
+    let (status, refusal) = fixture.refuse(call.clone()).await?;
     assert_eq!(
         (status, &refusal["details"]["findings"][0]["path"]),
         (400, &json!("project_id")),
         "{refusal:#}"
     );
-    let named = stage
-        .validate(json!({ "cwd": elsewhere.path(), "commands": ["pwd"], "project_id": stage.board.project }));
+    let named = fixture.validate(
+        json!({ "cwd": elsewhere.path(), "commands": ["pwd"], "project_id": fixture.board.project }),
+    );
     let named = named.await?;
     assert_eq!(named["results"][0]["stdout"], format!("{}\n", elsewhere.path().display()));
-    assert!(stage.kept("m1.json").is_file(), "the project keeps it");
-    let (status, _) = stage.refuse(json!({ "commands": ["true"], "project_id": "none" })).await?;
+    assert!(fixture.kept("m1.json").is_file(), "the project keeps it");
+    let (status, _) = fixture.refuse(json!({ "commands": ["true"], "project_id": "none" })).await?;
     assert_eq!(status, 404);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn project_without_a_folder_is_checked_at_its_root() -> Result<()> {
-    let stage = Stage::new().await?;
-    let root = stage.repo().canonicalize()?;
+    let fixture = ValidateFixture::new().await?;
+    let root = fixture.repo().canonicalize()?;
     let call = json!({
-        "moduleId": "m1", "project_id": stage.board.project, "commands": ["pwd -P"], "files": ["README.md"],
+        "moduleId": "m1", "project_id": fixture.board.project, "commands": ["pwd -P"], "files": ["README.md"],
     });
-    let report = stage.board.server.post("/validate", call).await?;
+    let report = fixture.board.server.post("/validate", call).await?;
     assert_eq!(report["results"][1]["stdout"], format!("{}\n", root.display()), "{report:#}");
     assert_eq!(report["results"][0]["passed"], true, "{report:#}");
-    let of = format!("/validate/state?moduleId=m1&project_id={}", stage.board.project);
-    let state = stage.board.server.get(&of).await?;
-    assert_eq!(state["input"]["cwd"], json!(stage.repo()), "it is kept with what was checked");
+    let of = format!("/validate/state?moduleId=m1&project_id={}", fixture.board.project);
+    let state = fixture.board.server.get(&of).await?;
+    assert_eq!(state["input"]["cwd"], json!(fixture.repo()), "it is kept with what was checked");
     let neither = json!({ "moduleId": "m1", "commands": ["true"] });
-    let request = stage.board.server.request(reqwest::Method::POST, "/validate").json(&neither);
+    let request = fixture.board.server.request(reqwest::Method::POST, "/validate").json(&neither);
     let (status, refusal) = crate::forge::refused(request).await?;
     let path = &refusal["details"]["findings"][0]["path"];
     assert_eq!(
@@ -77,8 +78,8 @@ async fn project_without_a_folder_is_checked_at_its_root() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn worktree_is_checked_and_the_project_keeps_the_attempts() -> Result<()> {
-    let stage = Stage::new().await?;
-    let board = &stage.board;
+    let fixture = ValidateFixture::new().await?;
+    let board = &fixture.board;
     let task = board
         .task(
             &["edit made.txt <<< \"x\\n\""],
@@ -95,12 +96,12 @@ async fn worktree_is_checked_and_the_project_keeps_the_attempts() -> Result<()> 
     for cwd in [tree.as_str(), own.to_str().context("no text")?] {
         let checks =
             json!({ "cwd": cwd, "files": ["made.txt"], "commands": ["test -n \"$FORGE_PROJECT_ID\""] });
-        let report = stage.validate(checks).await?;
+        let report = fixture.validate(checks).await?;
         assert_eq!(report["passed"], true, "{report:#}");
         assert!(!std::path::Path::new(cwd).join(".forge").exists(), "it is kept elsewhere");
     }
-    assert!(!stage.repo().join("made.txt").exists(), "the main checkout was not looked at");
-    assert_eq!(stage.state("").await?["attempts"].as_array().map(Vec::len), Some(2));
+    assert!(!fixture.repo().join("made.txt").exists(), "the main checkout was not looked at");
+    assert_eq!(fixture.state("").await?["attempts"].as_array().map(Vec::len), Some(2));
     let events = board.events("validate.finished", 2).await?;
     let of: Vec<_> = events.iter().map(|it| (it["project_id"].clone(), it["task_id"].clone())).collect();
     let project = json!(board.project);

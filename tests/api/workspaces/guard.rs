@@ -7,40 +7,41 @@ use forge_testkit::Repository;
 use reqwest::Method;
 use serde_json::json;
 
-use super::bench::{Bench, tree};
+use super::fixture::{WorkspaceFixture, tree};
 use crate::forge::{Sandbox, refused, script, text};
 
 const OUT: &[&str] = &["../secret", "/etc/passwd", "a/../../secret", "C:\\secret", "a\u{0}b", ""];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn diff_path_outside_the_worktree_is_refused() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let task = bench.by_hand("Guarded").await?;
-    std::fs::write(bench.sandbox.dir.path().join("secret"), "not yours")?;
-    std::os::unix::fs::symlink(bench.sandbox.dir.path(), tree(&task).join("out"))?;
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.by_hand("Guarded").await?;
+    std::fs::write(fixture.sandbox.dir.path().join("secret"), "not yours")?;
+    std::os::unix::fs::symlink(fixture.sandbox.dir.path(), tree(&task).join("out"))?;
     let route = format!("/tasks/{}/diff/file", text(&task, "id"));
     for path in OUT.iter().chain(&["out/secret"]) {
-        let request = bench.server.request(Method::GET, &route).query(&[("path", path)]);
+        let request = fixture.server.request(Method::GET, &route).query(&[("path", path)]);
         let (status, body) = refused(request).await?;
         assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{path:?}: {body}");
         assert_eq!(body["details"]["findings"][0]["path"], "path");
         assert!(!body.to_string().contains("not yours"));
     }
     // The link itself is a change like any other.
-    let link = bench.server.request(Method::GET, &route).query(&[("path", "out")]).send().await?;
+    let link = fixture.server.request(Method::GET, &route).query(&[("path", "out")]).send().await?;
     assert!(link.status().is_success());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn log_or_backup_name_with_a_path_is_refused() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let task = bench.by_hand("Guarded").await?;
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.by_hand("Guarded").await?;
     let id = text(&task, "id");
     for log in ["..%2F..%2Fforge", "%2Fetc%2Fpasswd", "a%00b", ".hidden"] {
         for more in ["", "/texts/1"] {
             let (status, body) =
-                refused(bench.server.request(Method::GET, &format!("/tasks/{id}/logs/{log}{more}"))).await?;
+                refused(fixture.server.request(Method::GET, &format!("/tasks/{id}/logs/{log}{more}")))
+                    .await?;
             assert_eq!(
                 (status, body["details"]["findings"][0]["path"].as_str()),
                 (400, Some("log_id")),
@@ -50,7 +51,7 @@ async fn log_or_backup_name_with_a_path_is_refused() -> Result<()> {
     }
     for commit in ["HEAD", "main", "../x", "-x", "--output=/tmp/x"] {
         let (status, body) =
-            bench.refused(&format!("/tasks/{id}/backups/restore"), json!({ "commit": commit })).await?;
+            fixture.refused(&format!("/tasks/{id}/backups/restore"), json!({ "commit": commit })).await?;
         assert_eq!((status, body["code"].as_str()), (404, Some("not_found")), "{commit}");
     }
     Ok(())
@@ -58,9 +59,9 @@ async fn log_or_backup_name_with_a_path_is_refused() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let task = bench.by_hand("Guarded").await?;
-    let outside = bench.sandbox.dir.path().join("outside");
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.by_hand("Guarded").await?;
+    let outside = fixture.sandbox.dir.path().join("outside");
     std::fs::create_dir(&outside)?;
     std::fs::write(outside.join("mine"), "mine")?;
     let folder = tree(&task).parent().unwrap().to_owned();
@@ -73,7 +74,7 @@ async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
         "relative".to_owned(),
         shown(&folder.join("../../..")),
         shown(&outside),
-        shown(&bench.root()),
+        shown(&fixture.root()),
         shown(&link),
         shown(&inner_link),
         format!("{}\u{0}", shown(&folder)),
@@ -81,16 +82,16 @@ async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
     for path in escapes {
         for (route, body) in [
             ("reclaim", json!({ "path": path })),
-            ("adopt", json!({ "path": path, "project_id": bench.project })),
+            ("adopt", json!({ "path": path, "project_id": fixture.project })),
         ] {
-            let (status, body) = bench.refused(&format!("/workspaces/orphans/{route}"), body).await?;
+            let (status, body) = fixture.refused(&format!("/workspaces/orphans/{route}"), body).await?;
             assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{path:?}: {body}");
             assert_eq!(body["details"]["findings"][0]["path"], "path");
         }
     }
     for path in [folder.clone(), folder.join("tree"), folder.with_file_name("nowhere")] {
         let body = json!({ "path": path });
-        let (status, body) = bench.refused("/workspaces/orphans/reclaim", body).await?;
+        let (status, body) = fixture.refused("/workspaces/orphans/reclaim", body).await?;
         assert_eq!((status, body["code"].as_str()), (409, Some("not_an_orphan")), "{}", path.display());
     }
     assert!(folder.join("tree").exists() && outside.join("mine").exists());
@@ -100,19 +101,19 @@ async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
 /// A plan is a file of the task's folder: a link in its place leads nowhere, read or written.
 #[tokio::test(flavor = "multi_thread")]
 async fn plan_behind_a_link_is_neither_read_nor_written() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let task = bench.by_hand("Guarded").await?;
-    let secret = bench.sandbox.dir.path().join("secret");
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.by_hand("Guarded").await?;
+    let secret = fixture.sandbox.dir.path().join("secret");
     std::fs::write(&secret, "not yours")?;
     let folder = tree(&task).parent().unwrap().to_owned();
     for name in ["plan.md", "plan.md.next", "plan.next"] {
         std::os::unix::fs::symlink(&secret, folder.join(name))?;
     }
     let route = format!("/tasks/{}/plan", text(&task, "id"));
-    let (status, body) = refused(bench.server.request(Method::GET, &route)).await?;
+    let (status, body) = refused(fixture.server.request(Method::GET, &route)).await?;
     assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{body}");
     assert!(!body.to_string().contains("not yours"));
-    let put = bench.server.request(Method::PUT, &route).json(&json!({ "text": "1. Mine." })).send().await?;
+    let put = fixture.server.request(Method::PUT, &route).json(&json!({ "text": "1. Mine." })).send().await?;
     let plan = crate::forge::good(put).await?;
     assert_eq!(plan["text"], "1. Mine.");
     assert_eq!(std::fs::read_to_string(&secret)?, "not yours");
@@ -122,11 +123,11 @@ async fn plan_behind_a_link_is_neither_read_nor_written() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn copy_pattern_outside_the_repository_is_refused() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let route = format!("/projects/{}/settings", bench.project);
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let route = format!("/projects/{}/settings", fixture.project);
     for pattern in ["../secret", "a/../../secret", "..", "a\u{0}b", "C:\\secret", "\\\\host\\share", " "] {
         let body = json!({ "copy_files": [{ "pattern": pattern }] });
-        let (status, body) = refused(bench.server.request(Method::PATCH, &route).json(&body)).await?;
+        let (status, body) = refused(fixture.server.request(Method::PATCH, &route).json(&body)).await?;
         assert_eq!((status, body["code"].as_str()), (400, Some("invalid")), "{pattern:?}: {body}");
         let field = text(&body["details"]["findings"][0], "path");
         assert!(field.ends_with("copy_files[0].pattern"), "{pattern:?}: {body}");
@@ -137,9 +138,9 @@ async fn copy_pattern_outside_the_repository_is_refused() -> Result<()> {
 /// A folder on the way is swapped for a link out, again and again, while files below it are asked for.
 #[tokio::test(flavor = "multi_thread")]
 async fn folder_swapped_for_a_link_leaks_no_file() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let task = bench.by_hand("Swapped").await?;
-    let outside = bench.sandbox.dir.path().join("outside");
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.by_hand("Swapped").await?;
+    let outside = fixture.sandbox.dir.path().join("outside");
     std::fs::create_dir(&outside)?;
     std::fs::write(outside.join("file"), "not yours")?;
     let (here, aside) = (tree(&task).join("folder"), tree(&task).join("aside"));
@@ -159,7 +160,7 @@ async fn folder_swapped_for_a_link_leaks_no_file() -> Result<()> {
     let route = format!("/tasks/{}/diff/file", text(&task, "id"));
     for _ in 0..200 {
         let asked =
-            bench.server.request(Method::GET, &route).query(&[("path", "folder/file")]).send().await?;
+            fixture.server.request(Method::GET, &route).query(&[("path", "folder/file")]).send().await?;
         let said = asked.text().await?;
         assert!(!said.contains("not yours"), "{said}");
     }
@@ -167,10 +168,10 @@ async fn folder_swapped_for_a_link_leaks_no_file() -> Result<()> {
     swapper.join().unwrap()?;
     // A file that is not there is none; one behind a link is refused though it is not there either.
     std::os::unix::fs::symlink(&outside, tree(&task).join("out"))?;
-    let asked = bench.server.request(Method::GET, &route).query(&[("path", "out/new/file")]);
+    let asked = fixture.server.request(Method::GET, &route).query(&[("path", "out/new/file")]);
     let (status, body) = refused(asked).await?;
     assert_eq!((status, body["code"].as_str()), (400, Some("path_escape")), "{body}");
-    let asked = bench.server.request(Method::GET, &route).query(&[("path", "folder/new/file")]);
+    let asked = fixture.server.request(Method::GET, &route).query(&[("path", "folder/new/file")]);
     assert_ne!(refused(asked).await?.1["code"], "path_escape");
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, tree};
+use super::fixture::{WorkspaceFixture, tree};
 use crate::{
     board::{Board, is},
     forge::text,
@@ -27,31 +27,31 @@ fn commit(folder: &Path, name: &str) -> Result<String> {
 }
 
 /// Takes a worktree of a task away as a person does who is done with it.
-async fn removed(bench: &Bench, task: &Value) -> Result<()> {
-    bench.act(task, "cancel", json!({})).await?;
-    bench.server.until(task, |task| task["workspace"]["status"] == "scheduled").await?;
-    let gone = bench.post(task, "/workspace/remove", json!({})).await?;
+async fn removed(fixture: &WorkspaceFixture, task: &Value) -> Result<()> {
+    fixture.act(task, "cancel", json!({})).await?;
+    fixture.server.until(task, |task| task["workspace"]["status"] == "scheduled").await?;
+    let gone = fixture.post(task, "/workspace/remove", json!({})).await?;
     assert_eq!((gone["status"].as_str(), &gone["error"]), (Some("cleaned"), &Value::Null));
     Ok(())
 }
 
-async fn is_kept(bench: &Bench, task: &Value, file: &str) -> Result<bool> {
-    let repo = &bench.sandbox.repo;
-    Ok(bench.backups(task).await?.iter().any(|kept| repo.show(&text(kept, "commit"), file).is_some()))
+async fn is_kept(fixture: &WorkspaceFixture, task: &Value, file: &str) -> Result<bool> {
+    let repo = &fixture.sandbox.repo;
+    Ok(fixture.backups(task).await?.iter().any(|kept| repo.show(&text(kept, "commit"), file).is_some()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_on_a_detached_head_are_kept_when_the_worktree_goes() -> Result<()> {
     for (reuse, is_there) in [("off", true), ("tracked", true), ("off", false)] {
-        let bench = Bench::new(json!({ "workspace_reuse": reuse })).await?;
-        let task = bench.by_hand("Detached").await?;
+        let fixture = WorkspaceFixture::new(json!({ "workspace_reuse": reuse })).await?;
+        let task = fixture.by_hand("Detached").await?;
         git(&tree(&task), &["checkout", "-q", "--detach"])?;
         let alone = commit(&tree(&task), "alone")?;
         if !is_there {
             std::fs::remove_dir_all(tree(&task))?;
         }
-        removed(&bench, &task).await?;
-        let kept: Vec<_> = bench.backups(&task).await?.iter().map(|kept| text(kept, "commit")).collect();
+        removed(&fixture, &task).await?;
+        let kept: Vec<_> = fixture.backups(&task).await?.iter().map(|kept| text(kept, "commit")).collect();
         assert_eq!(kept, [alone], "{reuse}, there: {is_there}");
     }
     Ok(())
@@ -61,14 +61,17 @@ async fn commits_on_a_detached_head_are_kept_when_the_worktree_goes() -> Result<
 async fn worktree_with_unborn_head_can_be_removed_continued_and_deleted() -> Result<()> {
     let leave: [&[&str]; 2] = [&["checkout", "-q", "--orphan", "fresh"], &["update-ref", "-d", "HEAD"]];
     for args in leave {
-        let bench = Bench::new(json!({ "auto_approve": false })).await?;
+        let fixture = WorkspaceFixture::new(json!({ "auto_approve": false })).await?;
         // Removed.
-        let task = bench.by_hand("Removed").await?;
+        let task = fixture.by_hand("Removed").await?;
         commit(&tree(&task), "work")?;
         git(&tree(&task), args)?;
         std::fs::write(tree(&task).join("new"), "new\n")?;
-        removed(&bench, &task).await?;
-        assert!(is_kept(&bench, &task, "new").await? && is_kept(&bench, &task, "work").await?, "{args:?}");
+        removed(&fixture, &task).await?;
+        assert!(
+            is_kept(&fixture, &task, "new").await? && is_kept(&fixture, &task, "work").await?,
+            "{args:?}"
+        );
         // Worked on: by the end of that run, and by the next one when it failed.
         let leave = format!("run git {}", args.join(" "));
         let mut task = Value::Null;
@@ -76,21 +79,22 @@ async fn worktree_with_unborn_head_can_be_removed_continued_and_deleted() -> Res
             let lines = ["edit work <<< \"w\\n\"", "commit work", &leave, "edit new <<< \"n\\n\"", end];
             let again = "```forge-script attempt=2\nsay again\n```";
             let description = format!("{}\n{again}", crate::forge::script(&lines));
-            let new = json!({ "title": end, "description": description, "roles": { "coder": bench.agent } });
-            task = bench.server.task(&bench.project, new).await?;
-            bench.claim(&task).await?;
+            let new =
+                json!({ "title": end, "description": description, "roles": { "coder": fixture.agent } });
+            task = fixture.server.task(&fixture.project, new).await?;
+            fixture.claim(&task).await?;
             let judged = |task: &Value| task["review"]["status"] == "awaiting_human";
-            task = bench.server.until(&task, judged).await?;
+            task = fixture.server.until(&task, judged).await?;
             let branch = format!("forge/{}", text(&task, "id"));
             for file in ["work", "new", "README.md"] {
-                assert!(bench.sandbox.repo.show(&branch, file).is_some(), "{args:?}, {end}: {file}");
+                assert!(fixture.sandbox.repo.show(&branch, file).is_some(), "{args:?}, {end}: {file}");
             }
         }
         // Deleted.
         git(&tree(&task), args)?;
-        bench.act(&task, "cancel", json!({})).await?;
+        fixture.act(&task, "cancel", json!({})).await?;
         let path = format!("/tasks/{}", text(&task, "id"));
-        let asked = bench.server.request(reqwest::Method::DELETE, &path).send().await?;
+        let asked = fixture.server.request(reqwest::Method::DELETE, &path).send().await?;
         ensure!(asked.status().is_success(), "{args:?}: {asked:?}");
         assert!(!tree(&task).exists(), "{args:?}");
     }

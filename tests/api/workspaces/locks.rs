@@ -3,40 +3,41 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, bystander, foreign_lock, is_ready, lock_file, tree};
+use super::fixture::{WorkspaceFixture, bystander, foreign_lock, is_ready, lock_file, tree};
 use crate::forge::{text, until_exists};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn running_agent_holds_the_lock_and_releases_it() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let go = bench.sandbox.dir.path().join("go");
-    let task = bench.started("Locked", &[&format!("wait-for {}", go.display()), "edit a <<< \"a\""]).await?;
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let go = fixture.sandbox.dir.path().join("go");
+    let task =
+        fixture.started("Locked", &[&format!("wait-for {}", go.display()), "edit a <<< \"a\""]).await?;
     let held = |task: &Value| {
         let lock = &task["workspace"]["lock"];
         lock["execution_id"] == task["live"]["execution_id"]
             && lock["pid"].as_u64().is_some_and(|pid| pid > 0)
     };
-    let live = bench.server.until(&task, |task| task["live"].is_object() && held(task)).await?;
+    let live = fixture.server.until(&task, |task| task["live"].is_object() && held(task)).await?;
     let pid = live["workspace"]["lock"]["pid"].to_string();
-    bench.server.until(&task, |task| task["workspace"]["lock"]["pid"] != bench.server.pid()).await?;
+    fixture.server.until(&task, |task| task["workspace"]["lock"]["pid"] != fixture.server.pid()).await?;
     assert!(std::path::Path::new("/proc").join(pid).exists());
     std::fs::write(&go, "")?;
-    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    fixture.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     assert!(!lock_file(&live).exists());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn locked_worktree_refuses_transition_claim_and_follow_up_without_waiting() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let task = bench.started("Busy", &["edit a <<< \"a\"", "hang"]).await?;
-    let live = bench
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.started("Busy", &["edit a <<< \"a\"", "hang"]).await?;
+    let live = fixture
         .server
         .until(&task, |task| task["workspace"]["lock"].is_object() && task["live"].is_object())
         .await?;
     let run = text(&live["live"], "execution_id");
     let id = text(&task, "id");
-    let version = bench.get(&task).await?["version"].clone();
+    let version = fixture.get(&task).await?["version"].clone();
     let refusals = [
         (
             format!("/tasks/{id}/transition"),
@@ -45,23 +46,23 @@ async fn locked_worktree_refuses_transition_claim_and_follow_up_without_waiting(
         (format!("/executions/{run}/follow-up"), json!({ "message": "more", "if_locked": "reject" })),
     ];
     for (path, body) in refusals {
-        let (status, body) = bench.refused(&path, body).await?;
+        let (status, body) = fixture.refused(&path, body).await?;
         assert_eq!((status, body["code"].as_str()), (409, Some("workspace_locked")), "{path}: {body}");
         assert_eq!(body["details"]["lock"]["execution_id"], run.as_str());
     }
-    assert!(bench.get(&task).await?["live"].is_object(), "nothing was stopped");
+    assert!(fixture.get(&task).await?["live"].is_object(), "nothing was stopped");
     // A claim meets a lock of somebody outside.
-    bench.act(&task, "cancel", json!({})).await?;
-    let other = bench.by_hand("Claimed").await?;
-    let version = bench.get(&other).await?["version"].clone();
-    bench.post(&other, "/transition", json!({ "to": "todo", "version": version })).await?;
-    let mut holder = bystander(bench.sandbox.dir.path())?;
+    fixture.act(&task, "cancel", json!({})).await?;
+    let other = fixture.by_hand("Claimed").await?;
+    let version = fixture.get(&other).await?["version"].clone();
+    fixture.post(&other, "/transition", json!({ "to": "todo", "version": version })).await?;
+    let mut holder = bystander(fixture.sandbox.dir.path())?;
     foreign_lock(&other, holder.id())?;
-    let version = bench.get(&other).await?["version"].clone();
-    let claim = json!({ "agent_id": bench.agent, "version": version, "if_locked": "reject" });
-    let (status, body) = bench.refused(&format!("/tasks/{}/claim", text(&other, "id")), claim).await?;
+    let version = fixture.get(&other).await?["version"].clone();
+    let claim = json!({ "agent_id": fixture.agent, "version": version, "if_locked": "reject" });
+    let (status, body) = fixture.refused(&format!("/tasks/{}/claim", text(&other, "id")), claim).await?;
     assert_eq!((status, body["code"].as_str()), (409, Some("workspace_locked")), "{body}");
-    assert_eq!(bench.get(&other).await?["status"], "todo", "nothing changed");
+    assert_eq!(fixture.get(&other).await?["status"], "todo", "nothing changed");
     drop(holder.stdin.take());
     holder.wait()?;
     Ok(())
@@ -70,54 +71,54 @@ async fn locked_worktree_refuses_transition_claim_and_follow_up_without_waiting(
 /// A person's message waits for the run that goes on, and reaches the agent before the task moves on.
 #[tokio::test(flavor = "multi_thread")]
 async fn message_to_a_busy_agent_is_queued_and_delivered_before_the_next_move() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let go = bench.sandbox.dir.path().join("go");
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let go = fixture.sandbox.dir.path().join("go");
     let description = format!(
         "```forge-script\nwait-for {}\nedit a <<< \"one\"\n```\n```forge-script attempt=2\nedit b <<< \"two\"\n```",
         go.display()
     );
-    let task = bench.server.task(&bench.project, json!({ "description": description })).await?;
-    bench.claim(&task).await?;
-    let live = bench.server.until(&task, |task| task["live"].is_object()).await?;
+    let task = fixture.server.task(&fixture.project, json!({ "description": description })).await?;
+    fixture.claim(&task).await?;
+    let live = fixture.server.until(&task, |task| task["live"].is_object()).await?;
     let follow_up = format!("/executions/{}/follow-up", text(&live["live"], "execution_id"));
     for message in ["mind the gap", "and the step"] {
-        bench.server.post(&follow_up, json!({ "message": message, "if_locked": "wait" })).await?;
+        fixture.server.post(&follow_up, json!({ "message": message, "if_locked": "wait" })).await?;
     }
-    let waiting = bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
+    let waiting = fixture.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
     assert!(waiting["live"].is_object());
     std::fs::write(&go, "")?;
-    let done = bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    let done = fixture.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     assert!(done["waiting"].is_null());
-    let runs = bench.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
+    let runs = fixture.items(&format!("/tasks/{}/executions", text(&task, "id"))).await?;
     assert_eq!(runs.len(), 2, "one more run with both: {runs:#?}");
-    let log = bench.log(&task, &text(&runs[1], "log_id")).await?;
+    let log = fixture.log(&task, &text(&runs[1], "log_id")).await?;
     assert!(log.contains("mind the gap") && log.contains("and the step"), "{log}");
     let branch = format!("forge/{}", text(&task, "id"));
-    assert_eq!(bench.sandbox.repo.show(&branch, "a").as_deref(), Some("one"));
-    assert_eq!(bench.sandbox.repo.show(&branch, "b").as_deref(), Some("two"));
+    assert_eq!(fixture.sandbox.repo.show(&branch, "a").as_deref(), Some("one"));
+    assert_eq!(fixture.sandbox.repo.show(&branch, "b").as_deref(), Some("two"));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_lock_is_waited_for_until_released() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
-    let task = bench.by_hand("In line").await?;
-    let mut holder = bystander(bench.sandbox.dir.path())?;
-    let version = bench.get(&task).await?["version"].clone();
-    bench.post(&task, "/transition", json!({ "to": "todo", "version": version })).await?;
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.by_hand("In line").await?;
+    let mut holder = bystander(fixture.sandbox.dir.path())?;
+    let version = fixture.get(&task).await?["version"].clone();
+    fixture.post(&task, "/transition", json!({ "to": "todo", "version": version })).await?;
     foreign_lock(&task, holder.id())?;
     // The answer does not wait for somebody outside.
-    let version = bench.get(&task).await?["version"].clone();
-    let role = json!({ "holder": bench.agent, "version": version });
+    let version = fixture.get(&task).await?["version"].clone();
+    let role = json!({ "holder": fixture.agent, "version": version });
     let path = format!("/tasks/{}/roles/coder", text(&task, "id"));
-    crate::forge::good(bench.server.request(reqwest::Method::PUT, &path).json(&role).send().await?).await?;
-    let version = bench.get(&task).await?["version"].clone();
-    bench.post(&task, "/claim", json!({ "agent_id": bench.agent, "version": version })).await?;
-    let waiting = bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
+    crate::forge::good(fixture.server.request(reqwest::Method::PUT, &path).json(&role).send().await?).await?;
+    let version = fixture.get(&task).await?["version"].clone();
+    fixture.post(&task, "/claim", json!({ "agent_id": fixture.agent, "version": version })).await?;
+    let waiting = fixture.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
     let message = text(&waiting["waiting"], "message");
     assert!(message.contains("somebody-else") && message.contains(&holder.id().to_string()), "{message}");
     std::fs::remove_file(lock_file(&task))?;
-    let after = bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    let after = fixture.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     assert!(after["waiting"].is_null());
     drop(holder.stdin.take());
     holder.wait()?;
@@ -127,32 +128,32 @@ async fn foreign_lock_is_waited_for_until_released() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn lock_of_a_holder_that_dies_is_released() -> Result<()> {
     let settings = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
-    let bench = Bench::new(settings).await?;
-    let task = bench.by_hand("In line").await?;
-    let mut holder = bystander(bench.sandbox.dir.path())?;
+    let fixture = WorkspaceFixture::new(settings).await?;
+    let task = fixture.by_hand("In line").await?;
+    let mut holder = bystander(fixture.sandbox.dir.path())?;
     foreign_lock(&task, holder.id())?;
-    let version = bench.get(&task).await?["version"].clone();
-    bench.post(&task, "/transition", json!({ "to": "review", "version": version })).await?;
-    bench.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
+    let version = fixture.get(&task).await?["version"].clone();
+    fixture.post(&task, "/transition", json!({ "to": "review", "version": version })).await?;
+    fixture.server.until(&task, |task| task["waiting"]["reason"] == "workspace_locked").await?;
     let restore = json!({ "commit": "0000" });
     let (status, _) =
-        bench.refused(&format!("/tasks/{}/backups/restore", text(&task, "id")), restore).await?;
+        fixture.refused(&format!("/tasks/{}/backups/restore", text(&task, "id")), restore).await?;
     assert_eq!(status, 404);
     // Its file stays behind; the system tells that it is gone.
     drop(holder.stdin.take());
     holder.wait()?;
-    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    fixture.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     assert!(!lock_file(&task).exists());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn locks_of_dead_processes_are_released_at_start() -> Result<()> {
-    let mut bench = Bench::new(json!({})).await?;
-    let gone = bench.by_hand("Gone").await?;
-    let reused = bench.by_hand("Reused").await?;
-    let torn = bench.by_hand("Torn").await?;
-    let mut holder = bystander(bench.sandbox.dir.path())?;
+    let mut fixture = WorkspaceFixture::new(json!({})).await?;
+    let gone = fixture.by_hand("Gone").await?;
+    let reused = fixture.by_hand("Reused").await?;
+    let torn = fixture.by_hand("Torn").await?;
+    let mut holder = bystander(fixture.sandbox.dir.path())?;
     foreign_lock(&gone, holder.id())?;
     drop(holder.stdin.take());
     holder.wait()?;
@@ -161,7 +162,7 @@ async fn locks_of_dead_processes_are_released_at_start() -> Result<()> {
     let lock = json!({ "execution_id": "x", "pid": std::process::id(), "start_time": 1, "host": host, "acquired_at": "2026-01-01T00:00:00Z" });
     std::fs::write(lock_file(&reused), lock.to_string())?;
     std::fs::write(lock_file(&torn), "")?;
-    bench.again().await?;
+    fixture.again().await?;
     for task in [&gone, &reused, &torn] {
         assert!(!lock_file(task).exists(), "{}", task["title"]);
     }
@@ -173,19 +174,20 @@ async fn locks_of_dead_processes_are_released_at_start() -> Result<()> {
 async fn running_check_holds_the_lock() -> Result<()> {
     let probe = tempfile::tempdir()?;
     let go = probe.path().join("go");
-    let bench = Bench::new(json!({ "review_config": { "ci_steps": [until_exists(&go)] } })).await?;
-    let task = bench.by_hand("Checked").await?;
-    let version = bench.get(&task).await?["version"].clone();
-    bench.post(&task, "/transition", json!({ "to": "review", "version": version, "wait": "none" })).await?;
+    let fixture =
+        WorkspaceFixture::new(json!({ "review_config": { "ci_steps": [until_exists(&go)] } })).await?;
+    let task = fixture.by_hand("Checked").await?;
+    let version = fixture.get(&task).await?["version"].clone();
+    fixture.post(&task, "/transition", json!({ "to": "review", "version": version, "wait": "none" })).await?;
     let held = |task: &Value| {
         task["workspace"]["lock"]["execution_id"].as_str().is_some_and(|id| id.starts_with("run_ci_steps"))
     };
-    bench
+    fixture
         .server
-        .until(&task, |task| held(task) && task["workspace"]["lock"]["pid"] != bench.server.pid())
+        .until(&task, |task| held(task) && task["workspace"]["lock"]["pid"] != fixture.server.pid())
         .await?;
     std::fs::write(&go, "")?;
     let is_free = |task: &Value| is_ready(task) && !tree(task).with_file_name(".forge.lock").exists();
-    bench.server.until(&task, |task| task["review"]["status"] == "awaiting_human" && is_free(task)).await?;
+    fixture.server.until(&task, |task| task["review"]["status"] == "awaiting_human" && is_free(task)).await?;
     Ok(())
 }

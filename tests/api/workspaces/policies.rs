@@ -4,14 +4,14 @@
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::bench::{Bench, tree};
+use super::fixture::{WorkspaceFixture, tree};
 use crate::{
     board::{Board, state},
     forge::{Sandbox, text},
 };
 
 /// A project whose states of closed tasks have this policy, one of them its own.
-async fn project(bench: &Bench, name: &str, cleanup: &Value) -> Result<String> {
+async fn project(fixture: &WorkspaceFixture, name: &str, cleanup: &Value) -> Result<String> {
     let workflow = Board::workflow(|states| {
         for closed in ["done", "cancelled"] {
             set(state(states, closed), cleanup);
@@ -22,8 +22,8 @@ async fn project(bench: &Bench, name: &str, cleanup: &Value) -> Result<String> {
         set(&mut shelved, cleanup);
         states.push(shelved);
     })?;
-    let new = json!({ "name": name, "repo_path": bench.sandbox.repo.path(), "workflow": workflow });
-    Ok(text(&bench.server.post("/projects", new).await?, "id"))
+    let new = json!({ "name": name, "repo_path": fixture.sandbox.repo.path(), "workflow": workflow });
+    Ok(text(&fixture.server.post("/projects", new).await?, "id"))
 }
 
 fn set(state: &mut Value, cleanup: &Value) {
@@ -36,15 +36,15 @@ fn set(state: &mut Value, cleanup: &Value) {
 }
 
 /// A task with a worktree that a person closes by hand.
-async fn closed(bench: &Bench, project: &str, to: &str) -> Result<Value> {
-    let task = bench.server.task(project, json!({ "title": to })).await?;
+async fn closed(fixture: &WorkspaceFixture, project: &str, to: &str) -> Result<Value> {
+    let task = fixture.server.task(project, json!({ "title": to })).await?;
     let claim = json!({ "agent_id": "user", "version": task["version"] });
-    bench.post(&task, "/claim", claim).await?;
-    bench.server.until(&task, super::bench::is_ready).await?;
+    fixture.post(&task, "/claim", claim).await?;
+    fixture.server.until(&task, super::fixture::is_ready).await?;
     loop {
-        let version = bench.get(&task).await?["version"].clone();
+        let version = fixture.get(&task).await?["version"].clone();
         let path = format!("/tasks/{}/transition", text(&task, "id"));
-        match bench.server.post(&path, json!({ "to": to, "version": version })).await {
+        match fixture.server.post(&path, json!({ "to": to, "version": version })).await {
             Err(error) if error.to_string().contains("version_conflict") => {}
             other => return other.map(|answer| answer["task"].clone()),
         }
@@ -59,34 +59,34 @@ fn delay(task: &Value) -> Result<i64> {
     Ok((time(&task["workspace"]["cleanup_at"])? - time(&task["status_since"])?) / 1000)
 }
 
-async fn serve_with_delay(bench: &mut Bench, seconds: &str) -> Result<()> {
-    bench.server.terminate().await?;
-    let mut command = bench.sandbox.command(["serve", "--port", "0"])?;
+async fn serve_with_delay(fixture: &mut WorkspaceFixture, seconds: &str) -> Result<()> {
+    fixture.server.terminate().await?;
+    let mut command = fixture.sandbox.command(["serve", "--port", "0"])?;
     command.env("FORGE_WORKSPACE_CLEANUP_DELAY_SECONDS", seconds);
-    bench.server = Served::start(command)?;
+    fixture.server = Served::start(command)?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn policy_of_the_state_comes_first() -> Result<()> {
-    let mut bench = Bench::new(json!({})).await?;
+    let mut fixture = WorkspaceFixture::new(json!({})).await?;
     // Another delay of the environment's makes no difference to a state that says for itself.
-    serve_with_delay(&mut bench, "7200").await?;
+    serve_with_delay(&mut fixture, "7200").await?;
     for (name, cleanup) in [
         ("now", json!("immediate")),
         ("keep", json!("keep")),
         ("later", json!({ "delayed": { "seconds": 3600 } })),
     ] {
-        let project = project(&bench, name, &cleanup).await?;
+        let project = project(&fixture, name, &cleanup).await?;
         for to in ["done", "cancelled", "shelved"] {
-            let task = closed(&bench, &project, to).await?;
+            let task = closed(&fixture, &project, to).await?;
             match name {
                 "now" => {
-                    let gone = bench.cleaned(&task).await?;
+                    let gone = fixture.cleaned(&task).await?;
                     assert!(!tree(&gone).exists(), "{to}");
                 }
                 "keep" => {
-                    let kept = bench.get(&task).await?;
+                    let kept = fixture.get(&task).await?;
                     let workspace = &kept["workspace"];
                     assert_eq!(
                         (workspace["status"].as_str(), &workspace["cleanup_at"]),
@@ -95,8 +95,10 @@ async fn policy_of_the_state_comes_first() -> Result<()> {
                     assert!(tree(&kept).exists(), "{to}");
                 }
                 _ => {
-                    let due =
-                        bench.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
+                    let due = fixture
+                        .server
+                        .until(&task, |task| task["workspace"]["status"] == "scheduled")
+                        .await?;
                     let seconds = delay(&due)?;
                     assert!((3590..3700).contains(&seconds), "{to}: {seconds}");
                 }
@@ -108,15 +110,15 @@ async fn policy_of_the_state_comes_first() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn state_without_a_policy_uses_its_default() -> Result<()> {
-    let mut bench = Bench::new(json!({})).await?;
-    serve_with_delay(&mut bench, "7200").await?;
-    let project = project(&bench, "silent", &Value::Null).await?;
+    let mut fixture = WorkspaceFixture::new(json!({})).await?;
+    serve_with_delay(&mut fixture, "7200").await?;
+    let project = project(&fixture, "silent", &Value::Null).await?;
     for to in ["done", "shelved"] {
-        let task = closed(&bench, &project, to).await?;
-        bench.cleaned(&task).await?;
+        let task = closed(&fixture, &project, to).await?;
+        fixture.cleaned(&task).await?;
     }
-    let given_up = closed(&bench, &project, "cancelled").await?;
-    let due = bench.server.until(&given_up, |task| task["workspace"]["status"] == "scheduled").await?;
+    let given_up = closed(&fixture, &project, "cancelled").await?;
+    let due = fixture.server.until(&given_up, |task| task["workspace"]["status"] == "scheduled").await?;
     let seconds = delay(&due)?;
     assert!((7190..7300).contains(&seconds), "{seconds}");
     Ok(())
@@ -125,13 +127,13 @@ async fn state_without_a_policy_uses_its_default() -> Result<()> {
 /// Forge is not there when the time comes: it is done at the next start.
 #[tokio::test(flavor = "multi_thread")]
 async fn delay_expired_while_forge_was_stopped_is_applied_at_start() -> Result<()> {
-    let mut bench = Bench::new(json!({})).await?;
-    let project = project(&bench, "soon", &json!({ "delayed": { "seconds": 3 } })).await?;
+    let mut fixture = WorkspaceFixture::new(json!({})).await?;
+    let project = project(&fixture, "soon", &json!({ "delayed": { "seconds": 3 } })).await?;
     for to in ["done", "cancelled", "shelved"] {
-        let task = closed(&bench, &project, to).await?;
-        let due = bench.get(&task).await?;
-        bench.again().await?;
-        let gone = bench.cleaned(&task).await?;
+        let task = closed(&fixture, &project, to).await?;
+        let due = fixture.get(&task).await?;
+        fixture.again().await?;
+        let gone = fixture.cleaned(&task).await?;
         assert!(!tree(&gone).exists(), "{due:#}");
     }
     Ok(())
@@ -139,18 +141,18 @@ async fn delay_expired_while_forge_was_stopped_is_applied_at_start() -> Result<(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keep_and_remove_by_a_person_override_the_cleanup_policy() -> Result<()> {
-    let bench = Bench::new(json!({})).await?;
+    let fixture = WorkspaceFixture::new(json!({})).await?;
     for cleanup in [json!("keep"), json!({ "delayed": { "seconds": 3600 } })] {
-        let project = project(&bench, &cleanup.to_string(), &cleanup).await?;
+        let project = project(&fixture, &cleanup.to_string(), &cleanup).await?;
         for to in ["done", "cancelled", "shelved"] {
-            let task = closed(&bench, &project, to).await?;
-            let kept = bench.post(&task, "/workspace/keep", json!({})).await?;
+            let task = closed(&fixture, &project, to).await?;
+            let kept = fixture.post(&task, "/workspace/keep", json!({})).await?;
             assert_eq!(
                 (kept["status"].as_str(), &kept["cleanup_at"]),
                 (Some("active"), &Value::Null),
                 "{to}"
             );
-            let gone = bench.post(&task, "/workspace/remove", json!({})).await?;
+            let gone = fixture.post(&task, "/workspace/remove", json!({})).await?;
             assert_eq!(gone["status"], "cleaned", "{to}");
             assert!(!tree(&task).exists(), "{to}");
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::bench::tree;
+use super::fixture::tree;
 use crate::{
     board::{Board, is},
     forge::text,
@@ -146,7 +146,7 @@ async fn repository_with_unusual_file_names_is_merged() -> Result<()> {
     ];
     let task = board.server.task(&board.project, json!({ "title": "Names" })).await?;
     board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
-    let task = board.server.until(&task, super::bench::is_ready).await?;
+    let task = board.server.until(&task, super::fixture::is_ready).await?;
     for name in names {
         let file = tree(&task).join(name);
         std::fs::create_dir_all(file.parent().context("no folder")?)?;

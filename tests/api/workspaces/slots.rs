@@ -4,19 +4,19 @@ use anyhow::Result;
 use forge_tests::patience::until;
 use serde_json::{Value, json};
 
-use super::bench::{Bench, tree};
+use super::fixture::{WorkspaceFixture, tree};
 use crate::forge::text;
 
 const EDIT: &[&str] = &["edit done.txt <<< \"done\\n\""];
 
-async fn finished(bench: &Bench, title: &str) -> Result<Value> {
-    let task = bench.started(title, EDIT).await?;
-    bench.state(&task, "done").await?;
-    bench.cleaned(&task).await
+async fn finished(fixture: &WorkspaceFixture, title: &str) -> Result<Value> {
+    let task = fixture.started(title, EDIT).await?;
+    fixture.state(&task, "done").await?;
+    fixture.cleaned(&task).await
 }
 
-fn pool(bench: &Bench) -> Vec<std::path::PathBuf> {
-    let pool = bench.root().join("repo/.pool");
+fn pool(fixture: &WorkspaceFixture) -> Vec<std::path::PathBuf> {
+    let pool = fixture.root().join("repo/.pool");
     let entries = std::fs::read_dir(pool).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.join(".git").exists()).collect()
 }
@@ -24,37 +24,37 @@ fn pool(bench: &Bench) -> Vec<std::path::PathBuf> {
 #[tokio::test(flavor = "multi_thread")]
 async fn finished_worktree_is_pooled_and_reused_clean() -> Result<()> {
     let settings = json!({ "auto_approve": true, "workspace_reuse": "with_ignored", "setup": ["mkdir -p cache; date > cache/warm"] });
-    let mut bench = Bench::with(settings, &[("cache/cold", "in the checkout only")]).await?;
-    let first = bench.task("First", &[]).await?;
+    let mut fixture = WorkspaceFixture::with(settings, &[("cache/cold", "in the checkout only")]).await?;
+    let first = fixture.task("First", &[]).await?;
     let claim = json!({ "agent_id": "user", "version": first["version"] });
-    bench.post(&first, "/claim", claim).await?;
-    let first = bench.server.until(&first, super::bench::is_ready).await?;
+    fixture.post(&first, "/claim", claim).await?;
+    let first = fixture.server.until(&first, super::fixture::is_ready).await?;
     std::fs::write(tree(&first).join("untracked.txt"), "left behind")?;
     let warm = |task: &Value| -> Result<u64> {
         Ok(std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(tree(task).join("cache/warm"))?))
     };
     let inode = warm(&first)?;
-    bench.act(&first, "cancel", json!({})).await?;
-    bench.server.until(&first, |task| task["workspace"]["status"] == "scheduled").await?;
-    let gone = bench.post(&first, "/workspace/remove", json!({})).await?;
+    fixture.act(&first, "cancel", json!({})).await?;
+    fixture.server.until(&first, |task| task["workspace"]["status"] == "scheduled").await?;
+    let gone = fixture.post(&first, "/workspace/remove", json!({})).await?;
     assert_eq!(gone["status"], "cleaned");
     assert!(!tree(&first).exists(), "its path is gone as promised");
-    assert_eq!(bench.backups(&first).await?.len(), 1, "and so are not its changes");
-    assert_eq!(pool(&bench).len(), 1);
-    let disk = bench.until_items("/workspaces/disk", |all| all[0]["slots"] == 1).await?;
+    assert_eq!(fixture.backups(&first).await?.len(), 1, "and so are not its changes");
+    assert_eq!(pool(&fixture).len(), 1);
+    let disk = fixture.until_items("/workspaces/disk", |all| all[0]["slots"] == 1).await?;
     assert!(disk[0]["slots_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
     // The pool outlives the engine.
-    bench.again().await?;
-    assert_eq!(pool(&bench).len(), 1);
-    bench
+    fixture.again().await?;
+    assert_eq!(pool(&fixture).len(), 1);
+    fixture
         .server
-        .request(reqwest::Method::PATCH, &format!("/projects/{}/settings", bench.project))
+        .request(reqwest::Method::PATCH, &format!("/projects/{}/settings", fixture.project))
         .json(&json!({ "setup": null }))
         .send()
         .await?
         .error_for_status()?;
-    let second = bench.by_hand("Second").await?;
-    assert_eq!(pool(&bench).len(), 0);
+    let second = fixture.by_hand("Second").await?;
+    assert_eq!(pool(&fixture).len(), 0);
     assert!(!tree(&second).join("untracked.txt").exists());
     let status = std::process::Command::new("git")
         .arg("-C")
@@ -66,87 +66,90 @@ async fn finished_worktree_is_pooled_and_reused_clean() -> Result<()> {
     assert_eq!(warm(&second)?, inode, "what git ignores is still warm");
     let head = std::fs::read_to_string(tree(&second).join("README.md"))?;
     assert_eq!(head, "# Sample\n");
-    assert_eq!(bench.worktrees()?, [tree(&second).to_string_lossy()]);
+    assert_eq!(fixture.worktrees()?, [tree(&second).to_string_lossy()]);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pool_keeps_at_most_its_limit_and_is_empty_when_disabled() -> Result<()> {
-    let bench =
-        Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked", "workspace_pool_size": 1 }))
-            .await?;
-    let both = [bench.started("One", EDIT).await?, bench.started("Two", EDIT).await?];
+    let fixture = WorkspaceFixture::new(
+        json!({ "auto_approve": true, "workspace_reuse": "tracked", "workspace_pool_size": 1 }),
+    )
+    .await?;
+    let both = [fixture.started("One", EDIT).await?, fixture.started("Two", EDIT).await?];
     for task in &both {
-        bench.state(task, "done").await?;
-        bench.cleaned(task).await?;
+        fixture.state(task, "done").await?;
+        fixture.cleaned(task).await?;
     }
-    assert_eq!(pool(&bench).len(), 1);
-    let settings = format!("/projects/{}/settings", bench.project);
+    assert_eq!(pool(&fixture).len(), 1);
+    let settings = format!("/projects/{}/settings", fixture.project);
     let off = json!({ "workspace_reuse": "off" });
-    bench.server.request(reqwest::Method::PATCH, &settings).json(&off).send().await?.error_for_status()?;
-    bench.until_items("/workspaces/disk", |all| all[0]["slots"] == 0).await?;
-    assert_eq!((pool(&bench).len(), bench.worktrees()?.len()), (0, 0));
-    finished(&bench, "Three").await?;
-    assert_eq!((pool(&bench).len(), bench.worktrees()?.len()), (0, 0));
+    fixture.server.request(reqwest::Method::PATCH, &settings).json(&off).send().await?.error_for_status()?;
+    fixture.until_items("/workspaces/disk", |all| all[0]["slots"] == 0).await?;
+    assert_eq!((pool(&fixture).len(), fixture.worktrees()?.len()), (0, 0));
+    finished(&fixture, "Three").await?;
+    assert_eq!((pool(&fixture).len(), fixture.worktrees()?.len()), (0, 0));
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn leftovers_of_a_kill_in_the_pool_are_removed_at_start() -> Result<()> {
-    let mut bench = Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
-    let done = finished(&bench, "Done").await?;
-    bench.server.terminate().await?;
+    let mut fixture =
+        WorkspaceFixture::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
+    let done = finished(&fixture, "Done").await?;
+    fixture.server.terminate().await?;
     let aside = tree(&done).with_file_name(".trash-of-a-kill");
-    let taken = bench.root().join("repo/.pool/taken-by-a-kill");
+    let taken = fixture.root().join("repo/.pool/taken-by-a-kill");
     for left in [&aside, &taken] {
         std::fs::create_dir_all(left.join("deep"))?;
         std::fs::write(left.join("deep/file"), "x")?;
     }
-    bench.server = bench.sandbox.serve()?;
+    fixture.server = fixture.sandbox.serve()?;
     let gone = async || Ok((!aside.exists() && !taken.exists()).then_some(()));
     until("the end of what a kill left", gone).await?;
-    assert_eq!(pool(&bench).len(), 1, "the finished one is there for the next task");
+    assert_eq!(pool(&fixture).len(), 1, "the finished one is there for the next task");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pooled_worktrees_are_removed_with_their_project() -> Result<()> {
-    let bench = Bench::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
-    finished(&bench, "One").await?;
-    assert_eq!(pool(&bench).len(), 1);
-    let name = text(&bench.server.get(&format!("/projects/{}", bench.project)).await?, "name");
-    let path = format!("/projects/{}?confirm={name}", bench.project);
-    bench.server.request(reqwest::Method::DELETE, &path).send().await?.error_for_status()?;
-    assert_eq!((pool(&bench).len(), bench.worktrees()?.len()), (0, 0));
-    assert_eq!(bench.items("/workspaces/orphans").await?, Vec::<Value>::new());
+    let fixture =
+        WorkspaceFixture::new(json!({ "auto_approve": true, "workspace_reuse": "tracked" })).await?;
+    finished(&fixture, "One").await?;
+    assert_eq!(pool(&fixture).len(), 1);
+    let name = text(&fixture.server.get(&format!("/projects/{}", fixture.project)).await?, "name");
+    let path = format!("/projects/{}?confirm={name}", fixture.project);
+    fixture.server.request(reqwest::Method::DELETE, &path).send().await?.error_for_status()?;
+    assert_eq!((pool(&fixture).len(), fixture.worktrees()?.len()), (0, 0));
+    assert_eq!(fixture.items("/workspaces/orphans").await?, Vec::<Value>::new());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn disk_cap_crossing_is_reported_once() -> Result<()> {
-    let bench = Bench::new(json!({ "workspace_disk_cap_mib": 1 })).await?;
-    let task = bench.by_hand("Big").await?;
+    let fixture = WorkspaceFixture::new(json!({ "workspace_disk_cap_mib": 1 })).await?;
+    let task = fixture.by_hand("Big").await?;
     let told = |items: &[Value]| items.iter().filter(|item| item["kind"] == "disk").count();
-    bench.until_items("/workspaces/disk", |all| all[0]["unmeasured"] == 0).await?;
-    assert_eq!(told(&bench.items("/notifications").await?), 0);
+    fixture.until_items("/workspaces/disk", |all| all[0]["unmeasured"] == 0).await?;
+    assert_eq!(told(&fixture.items("/notifications").await?), 0);
     std::fs::write(tree(&task).join("big"), vec![7_u8; 3 * 1024 * 1024])?;
-    let measure = async || -> Result<Value> { bench.server.post("/workspaces/measure", json!({})).await };
+    let measure = async || -> Result<Value> { fixture.server.post("/workspaces/measure", json!({})).await };
     measure().await?;
-    let disk = bench.until_items("/workspaces/disk", |all| all[0]["over"] == true).await?;
+    let disk = fixture.until_items("/workspaces/disk", |all| all[0]["over"] == true).await?;
     assert_eq!(disk[0]["cap_bytes"], 1024 * 1024);
-    let notices = bench.until_items("/notifications", |items| told(items) == 1).await?;
+    let notices = fixture.until_items("/notifications", |items| told(items) == 1).await?;
     assert_eq!(notices[0]["task_id"], task["id"]);
     std::fs::write(tree(&task).join("bigger"), vec![7_u8; 1024 * 1024])?;
     measure().await?;
-    bench.until_items("/workspaces/disk", |all| all[0]["tasks_bytes"].as_u64() > Some(4_000_000)).await?;
-    assert_eq!(told(&bench.items("/notifications").await?), 1, "once per crossing");
+    fixture.until_items("/workspaces/disk", |all| all[0]["tasks_bytes"].as_u64() > Some(4_000_000)).await?;
+    assert_eq!(told(&fixture.items("/notifications").await?), 1, "once per crossing");
     for file in ["big", "bigger"] {
         std::fs::remove_file(tree(&task).join(file))?;
     }
     measure().await?;
-    bench.until_items("/workspaces/disk", |all| all[0]["over"] == false).await?;
+    fixture.until_items("/workspaces/disk", |all| all[0]["over"] == false).await?;
     std::fs::write(tree(&task).join("big"), vec![7_u8; 3 * 1024 * 1024])?;
     measure().await?;
-    bench.until_items("/notifications", |items| told(items) == 2).await?;
+    fixture.until_items("/notifications", |items| told(items) == 2).await?;
     Ok(())
 }

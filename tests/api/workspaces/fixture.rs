@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::forge::{Sandbox, Served, refused, text};
 
-pub struct Bench {
+pub struct WorkspaceFixture {
     pub server: Served,
     pub sandbox: Sandbox,
     pub project: String,
     pub agent: String,
 }
 
-impl Bench {
+impl WorkspaceFixture {
     pub async fn new(settings: Value) -> Result<Self> {
         Self::with(settings, &[]).await
     }
