@@ -14,33 +14,33 @@ use crate::kills::{Fault, all_survived, panicked};
 
 /// Which way the task goes to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum MergeRoute {
     /// The auditor passes it, the merge conflicts, the agent mends it.
     Conflict,
     /// The auditor passes it, the target has moved, Forge rebases it.
     Rebase,
 }
 
-struct Audited {
+struct AuditFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
-    way: Way,
+    route: MergeRoute,
 }
 
-impl Audited {
-    fn up(way: Way, env: Vec<(String, String)>) -> Result<Self> {
+impl AuditFixture {
+    fn up(route: MergeRoute, env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         repo.git(&["checkout", "-q", "-b", "elsewhere"])?;
         let server = Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()?;
-        Ok(Self { dir, repo, server, way })
+        Ok(Self { dir, repo, server, route })
     }
 
     fn description(&self) -> String {
         let repo = self.repo.path().display();
         // Once, however often its attempt is repeated.
-        let file = if self.way == Way::Conflict { "work" } else { "other" };
+        let file = if self.route == MergeRoute::Conflict { "work" } else { "other" };
         let moves = format!(
             "run cd '{repo}' && git show main:{file} >/dev/null 2>&1 || \
              (export GIT_INDEX_FILE='{repo}/../index'; git read-tree main && \
@@ -51,11 +51,11 @@ impl Audited {
         // A run that a kill cut short is another attempt: each does what is needed wherever it finds itself.
         let work = "run test -e work || echo work >work";
         // Nothing is mended before it was committed and reviewed: then only the first run is repeated.
-        let mend = match self.way {
-            Way::Conflict => {
+        let mend = match self.route {
+            MergeRoute::Conflict => {
                 "run test -z \"$(git log --format=%s main..HEAD)\" || git rebase -q --strategy-option=theirs main"
             }
-            Way::Rebase => "run true",
+            MergeRoute::Rebase => "run true",
         };
         format!(
             "```forge-script\n{moves}\n{work}\n```\n```forge-script attempt=2\n{moves}\n{work}\n{mend}\n```\n\
@@ -66,7 +66,7 @@ impl Audited {
     /// Everything that is made before the claim, which no kill disturbs.
     async fn make(&self) -> Result<Value> {
         let agent = self.server.post("/agents", scripted_agent("scripted")?).await?;
-        let strategy = if self.way == Way::Conflict { "merge" } else { "rebase" };
+        let strategy = if self.route == MergeRoute::Conflict { "merge" } else { "rebase" };
         let settings = json!({
             "shell": ["sh", "-c"], "review_config": { "ci_steps": ["test -e work && ! test -e trace"] },
             "merge_config": { "strategy": strategy, "target_branch": "main" },
@@ -107,7 +107,7 @@ impl Audited {
         ensure!(open.count() == 0, "{reviews:#?}");
         let last = reviews.last().context("no review")?;
         ensure!(last["verdict"] == "pass_ci_only", "{last:#}");
-        if self.way == Way::Rebase {
+        if self.route == MergeRoute::Rebase {
             ensure!(last["reviewed_commit"] == self.repo.git(&["rev-parse", "main"])?.as_str(), "{last:#}");
         }
         let moves = self.server.get(&format!("/tasks/{}/transitions", id(task)?)).await?;
@@ -123,22 +123,22 @@ impl Audited {
     }
 }
 
-async fn survives(way: Way, fault: Fault, point: &str, times: u32) -> Result<()> {
-    let mut audited = Audited::up(way, fault.at(point, times))?;
-    let task = audited.make().await?;
-    let data = audited.dir.path().join("data");
+async fn survives(route: MergeRoute, fault: Fault, point: &str, times: u32) -> Result<()> {
+    let mut fixture = AuditFixture::up(route, fault.at(point, times))?;
+    let task = fixture.make().await?;
+    let data = fixture.dir.path().join("data");
     if fault == Fault::Panic {
-        audited.arrive(&task).await?;
+        fixture.arrive(&task).await?;
         return panicked(&data, point);
     }
     // It is bound to be killed: the boundary was passed without disturbance, too.
-    audited.server.until_gone().await.with_context(|| format!("{way:?}: {point}#{times}"))?;
-    audited.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
-    audited.arrive(&task).await
+    fixture.server.until_gone().await.with_context(|| format!("{route:?}: {point}#{times}"))?;
+    fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+    fixture.arrive(&task).await
 }
 
 /// The boundaries of what is this story's own: the rest of the way is told by others.
-const OURS: [&str; 9] = [
+const OWN_POINTS: [&str; 9] = [
     "step.begin:run_ci_steps",
     "step.ran:run_ci_steps",
     "step.end:run_ci_steps",
@@ -154,11 +154,11 @@ const OURS: [&str; 9] = [
 const OF_CONFLICTS: [&str; 3] = ["traces.discarded", "step.end:run_ci_steps", "merge.landed"];
 const OF_REBASES: [&str; 4] = ["rebase.opened", "rebase.moved", "rebase.checked", "merge.landed"];
 
-async fn each_is_survived(way: Way, fault: Fault, expected: &[&str]) -> Result<()> {
+async fn each_is_survived(route: MergeRoute, fault: Fault, expected: &[&str]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = Audited::up(way, env)?;
+    let undisturbed = AuditFixture::up(route, env)?;
     let task = undisturbed.make().await?;
     undisturbed.arrive(&task).await?;
     let mut passed: BTreeMap<String, u32> = BTreeMap::new();
@@ -170,32 +170,32 @@ async fn each_is_survived(way: Way, fault: Fault, expected: &[&str]) -> Result<(
     }
     let mut cases = Vec::new();
     for (point, times) in &passed {
-        if OURS.iter().any(|prefix| point.starts_with(prefix)) {
+        if OWN_POINTS.iter().any(|prefix| point.starts_with(prefix)) {
             let times = if fault == Fault::Panic { 1 } else { *times };
             cases.extend((1..=times).map(|n| (point.clone(), n)));
         }
     }
     println!("{} times {fault:?}", cases.len());
-    let survives = move |point: String, times| async move { survives(way, fault, &point, times).await };
+    let survives = move |point: String, times| async move { survives(route, fault, &point, times).await };
     all_survived(cases, survives).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_resolved_conflict_survive_a_kill_at_every_fault_point() -> Result<()> {
-    each_is_survived(Way::Conflict, Fault::Kill, &OF_CONFLICTS).await
+    each_is_survived(MergeRoute::Conflict, Fault::Kill, &OF_CONFLICTS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_engine_rebase_survive_a_kill_at_every_fault_point() -> Result<()> {
-    each_is_survived(Way::Rebase, Fault::Kill, &OF_REBASES).await
+    each_is_survived(MergeRoute::Rebase, Fault::Kill, &OF_REBASES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_resolved_conflict_survive_a_panic_at_every_fault_point() -> Result<()> {
-    each_is_survived(Way::Conflict, Fault::Panic, &OF_CONFLICTS).await
+    each_is_survived(MergeRoute::Conflict, Fault::Panic, &OF_CONFLICTS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_engine_rebase_survive_a_panic_at_every_fault_point() -> Result<()> {
-    each_is_survived(Way::Rebase, Fault::Panic, &OF_REBASES).await
+    each_is_survived(MergeRoute::Rebase, Fault::Panic, &OF_REBASES).await
 }

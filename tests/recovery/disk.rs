@@ -29,14 +29,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PRINTED: u64 = 24 * 1024 * 1024;
 
 /// A task whose agent waits for a file, prints a lot, and changes a file.
-struct Work {
+struct DiskFixture {
     dir: TempDir,
     repo: Repository,
     project: String,
     task: String,
 }
 
-impl Work {
+impl DiskFixture {
     fn new() -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
@@ -139,7 +139,7 @@ async fn refusal(server: &Served, project: &str) -> Result<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn full_disk_is_reported_and_work_continues_once_there_is_room() -> Result<()> {
-    let mut work = Work::new()?;
+    let mut work = DiskFixture::new()?;
     let server = work.serve().start_on_small_disk(DISK_BYTES)?;
     work.begin(&server, PRINTED).await?;
     let ballast = server.path_of(&work.data()).join("ballast");
@@ -180,7 +180,7 @@ async fn printed_in_full(server: &Served, task: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failing_disk_is_reported_and_work_continues_automatically() -> Result<()> {
-    let mut work = Work::new()?;
+    let mut work = DiskFixture::new()?;
     std::fs::create_dir_all(work.data())?;
     let server = work.serve().start()?;
     work.begin(&server, 100_000).await?;
@@ -208,7 +208,7 @@ fn limit_files(server: &Served, limit: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn read_only_disk_is_refused_at_start_and_harms_nothing() -> Result<()> {
-    let work = Work::new()?;
+    let work = DiskFixture::new()?;
     std::fs::create_dir_all(work.data())?;
     work.serve().start()?.end_in_order();
     ensure!(work.serve().start_on_read_only_disk().is_err(), "it started where it cannot write");
@@ -221,7 +221,7 @@ async fn read_only_disk_is_refused_at_start_and_harms_nothing() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn full_disk_at_start_is_refused_with_its_own_remedy_and_harms_nothing() -> Result<()> {
-    let work = Work::new()?;
+    let work = DiskFixture::new()?;
     std::fs::create_dir_all(work.data())?;
     work.serve().start()?.end_in_order();
     let content = work.data().with_extension("content");
@@ -239,7 +239,7 @@ async fn full_disk_at_start_is_refused_with_its_own_remedy_and_harms_nothing() -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn too_many_open_files_are_reported_and_work_continues_once_there_are_fewer() -> Result<()> {
-    let work = Work::new()?;
+    let work = DiskFixture::new()?;
     std::fs::create_dir_all(work.data())?;
     let server = work.serve().start()?;
     // This connection is open when no more can be accepted.
@@ -265,7 +265,7 @@ fn limit_open_files(server: &Served, limit: &str) -> Result<()> {
 }
 
 /// Has one statement fail, then another so many later, and so on.
-struct Refusing {
+struct FailingStatements {
     armed: AtomicBool,
     seen: AtomicU64,
     first: u64,
@@ -273,7 +273,7 @@ struct Refusing {
     refused: AtomicU64,
 }
 
-impl Observer for Refusing {
+impl Observer for FailingStatements {
     fn at(&self, _: &str) {}
 
     fn takes_statement(&self) -> bool {
@@ -325,7 +325,7 @@ async fn failed_statement_anywhere_in_the_step_loop_loses_and_repeats_no_effect(
 
 /// One task from todo to done with failing statements; how many failed.
 async fn one_story(first: u64) -> Result<u64> {
-    let faults = Arc::new(Refusing {
+    let faults = Arc::new(FailingStatements {
         armed: AtomicBool::new(false),
         seen: AtomicU64::new(0),
         first,

@@ -18,14 +18,14 @@ use crate::kills::{Fault, panicked};
 const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
-struct Given {
+struct FixFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
     task: String,
 }
 
-impl Given {
+impl FixFixture {
     /// A task whose check fails once, and who drafts a fix of it.
     async fn up(fault: Fault, point: &str, in_place: bool) -> Result<Self> {
         let description = script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]);
@@ -118,11 +118,11 @@ impl Given {
 }
 
 async fn draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
-    let mut given = Given::up(fault, point, false).await?;
-    given.back_after(fault, point).await?;
-    given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
+    let mut fixture = FixFixture::up(fault, point, false).await?;
+    fixture.back_after(fault, point).await?;
+    fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
     let all = until("the end of the draft", async || {
-        let all = given.fixes().await?;
+        let all = fixture.fixes().await?;
         Ok(all["drafts"][0]["reason"].is_string().then_some(all))
     })
     .await?;
@@ -130,10 +130,10 @@ async fn draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
     let why = all["drafts"][0]["reason"].as_str().unwrap_or_default();
     let told = if fault == Fault::Kill { "Forge ended while it was drafted" } else { "Internal error" };
     ensure!(why.contains(told), "{all:#}");
-    let runs = given.server.get(&format!("/tasks/{}/executions", given.task)).await?;
+    let runs = fixture.server.get(&format!("/tasks/{}/executions", fixture.task)).await?;
     let open = runs["items"].as_array().context("no runs")?.iter().any(|run| run["finished_at"].is_null());
     ensure!(!open, "{runs:#}");
-    let left = marked_processes(&given.dir.path().join("drafter"))?;
+    let left = marked_processes(&fixture.dir.path().join("drafter"))?;
     ensure!(left.is_empty(), "{left:?}");
     Ok(())
 }
@@ -155,20 +155,20 @@ async fn draft_interrupted_by_a_panic_is_dropped() -> Result<()> {
 }
 
 async fn applied_once(fault: Fault, point: &str, lands: bool) -> Result<()> {
-    let mut given = Given::up(fault, point, false).await?;
-    let fix = given.proposal("drafted").await?;
+    let mut fixture = FixFixture::up(fault, point, false).await?;
+    let fix = fixture.proposal("drafted").await?;
     let path = format!("/fixes/{}/apply", fix["fixId"].as_str().unwrap_or_default());
-    given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
+    fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
     // The server may be killed while it answers.
-    let _ = given.server.post(&path, json!({})).await;
-    given.back_after(fault, point).await?;
+    let _ = fixture.server.post(&path, json!({})).await;
+    fixture.back_after(fault, point).await?;
     if !lands {
-        given.proposal("drafted").await?;
-        ensure!(given.commits()? == 0, "{point}: it is in the branch");
-        given.server.post(&path, json!({})).await?;
+        fixture.proposal("drafted").await?;
+        ensure!(fixture.commits()? == 0, "{point}: it is in the branch");
+        fixture.server.post(&path, json!({})).await?;
     }
-    given.proposal("verified").await?;
-    ensure!(given.commits()? == 1, "{point}: {} commits", given.commits()?);
+    fixture.proposal("verified").await?;
+    ensure!(fixture.commits()? == 1, "{point}: {} commits", fixture.commits()?);
     Ok(())
 }
 
@@ -203,45 +203,45 @@ async fn review_after_kill_or_panic_continues_with_its_applied_fix() -> Result<(
 }
 
 async fn goes_on_with_its_fix(fault: Fault) -> Result<()> {
-    let mut given = Given::up(fault, "fix.landed", true).await?;
-    given.back_after(fault, "fix.landed").await?;
-    given.server.wait(&given.task, "done", |task| task["status"] == "done").await?;
-    given.proposal("verified").await?;
-    ensure!(given.commits()? == 1, "{} commits", given.commits()?);
+    let mut fixture = FixFixture::up(fault, "fix.landed", true).await?;
+    fixture.back_after(fault, "fix.landed").await?;
+    fixture.server.wait(&fixture.task, "done", |task| task["status"] == "done").await?;
+    fixture.proposal("verified").await?;
+    ensure!(fixture.commits()? == 1, "{} commits", fixture.commits()?);
     Ok(())
 }
 
 /// The reviewer asks for the fix by its own token and goes on.
-async fn asked_for(given: &Given) -> Result<()> {
-    let file = given.dir.path().join("token");
+async fn asked_for(fixture: &FixFixture) -> Result<()> {
+    let file = fixture.dir.path().join("token");
     until_there(&file).await?;
-    let fix = given.proposal("drafted").await?;
+    let fix = fixture.proposal("drafted").await?;
     let call = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "apply_fix_proposal", "arguments": { "fix_id": fix["fixId"] } },
     });
     let client = reqwest::Client::builder().no_proxy().build()?;
     let answer = client
-        .post(format!("{}/mcp", given.server.url))
+        .post(format!("{}/mcp", fixture.server.url))
         .bearer_auth(std::fs::read_to_string(&file)?)
         .header("accept", "application/json, text/event-stream")
         .json(&call);
     let answer = answer.send().await?.text().await?;
     ensure!(answer.contains("wantedBy") && !answer.contains("isError\":true"), "{answer}");
-    std::fs::write(given.dir.path().join("go"), "")?;
+    std::fs::write(fixture.dir.path().join("go"), "")?;
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_requested_by_a_reviewer_is_applied_once_after_a_kill() -> Result<()> {
     for point in ["fix.intended", "fix.landed"] {
-        let mut given = Given::judged(Fault::Kill, point).await?;
-        asked_for(&given).await?;
-        given.back_after(Fault::Kill, point).await?;
-        let fix = given.proposal("verified").await?;
+        let mut fixture = FixFixture::judged(Fault::Kill, point).await?;
+        asked_for(&fixture).await?;
+        fixture.back_after(Fault::Kill, point).await?;
+        let fix = fixture.proposal("verified").await?;
         ensure!(fix["wantedBy"].is_null(), "{point}: {fix:#}");
-        ensure!(given.commits()? == 1, "{point}: {} commits", given.commits()?);
-        given.server.wait(&given.task, "blocked", |task| task["status"] == "blocked").await?;
+        ensure!(fixture.commits()? == 1, "{point}: {} commits", fixture.commits()?);
+        fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
     }
     Ok(())
 }

@@ -11,14 +11,14 @@ use tempfile::TempDir;
 
 const WORK: &str = "```forge-script\nedit half.txt <<< \"half done\\n\"\nhang\n```";
 
-struct Given {
+struct CancelFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
     task: String,
 }
 
-impl Given {
+impl CancelFixture {
     /// A task whose agent has written a file and goes on for ever.
     async fn up(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
@@ -81,7 +81,8 @@ async fn uncommitted_work_of_a_cancelled_task_is_backed_up_after_a_kill() -> Res
     let trace_dir = tempfile::tempdir()?;
     let trace = trace_dir.path().join("trace.txt");
     let undisturbed =
-        Given::up(vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())]).await?;
+        CancelFixture::up(vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())])
+            .await?;
     let before = std::fs::read_to_string(&trace)?.lines().count();
     undisturbed.cancel().await?;
     undisturbed.check().await?;
@@ -97,17 +98,18 @@ async fn uncommitted_work_of_a_cancelled_task_is_backed_up_after_a_kill() -> Res
     assert!(cases.iter().any(|(point, _)| point == "cleanup.backed_up"), "{cases:?}");
     for (point, times) in cases {
         let case = format!("killed at {point}#{times}");
-        let mut given = Given::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])
-            .await
-            .context(case.clone())?;
+        let mut fixture =
+            CancelFixture::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])
+                .await
+                .context(case.clone())?;
         // The kill may come before, while or after it answers.
-        let _ = given.cancel().await;
-        given.server.until_gone().await.context(case.clone())?;
-        given.server = serve(&given.dir, Vec::new())?;
-        if given.server.get(&format!("/tasks/{}", given.task)).await?["status"] != "cancelled" {
-            given.cancel().await.context(case.clone())?;
+        let _ = fixture.cancel().await;
+        fixture.server.until_gone().await.context(case.clone())?;
+        fixture.server = serve(&fixture.dir, Vec::new())?;
+        if fixture.server.get(&format!("/tasks/{}", fixture.task)).await?["status"] != "cancelled" {
+            fixture.cancel().await.context(case.clone())?;
         }
-        given.check().await.context(case)?;
+        fixture.check().await.context(case)?;
     }
     Ok(())
 }

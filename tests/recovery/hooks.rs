@@ -23,7 +23,7 @@ const HOOKS: [&str; 7] = [
     "on_task_done[1]",
 ];
 
-struct Given {
+struct HookFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
@@ -40,7 +40,7 @@ fn script(dir: &Path, name: &str, blocking: bool) -> Value {
     json!({ "type": "script", "command": command, "blocking": blocking })
 }
 
-impl Given {
+impl HookFixture {
     fn serve(dir: &Path, env: Vec<(String, String)>) -> Result<Served> {
         Serve { program: "forge-faulty", data: dir.join("data"), env }.start()
     }
@@ -156,11 +156,11 @@ impl Given {
 
 async fn survives(point: &str, times: u32) -> Result<()> {
     let env = vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];
-    let mut given = Given::up(env, None).await?;
-    given.until_killed().await?;
-    given.restart()?;
-    let retried = given.to_the_end().await?;
-    given.check(retried).await
+    let mut fixture = HookFixture::up(env, None).await?;
+    fixture.until_killed().await?;
+    fixture.restart()?;
+    let retried = fixture.to_the_end().await?;
+    fixture.check(retried).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +168,7 @@ async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> 
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = Given::up(env, None).await?;
+    let undisturbed = HookFixture::up(env, None).await?;
     ensure!(undisturbed.to_the_end().await? == 0);
     undisturbed.check(0).await?;
     let hooks = undisturbed.hooks().await?;
@@ -192,13 +192,13 @@ async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> 
 }
 
 /// Killed when the script has said something and goes on for ever; then started again.
-async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<Given> {
+async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<HookFixture> {
     let said = tempfile::NamedTempFile::new()?;
     let command = format!("echo said | tee -a '{}'; sleep 600", said.path().display());
     let hook = json!({
         "type": "script", "command": command, "blocking": blocking, "timeout_seconds": 3600,
     });
-    let mut given = Given::up(Vec::new(), Some(json!({ event: [hook] }))).await?;
+    let mut fixture = HookFixture::up(Vec::new(), Some(json!({ event: [hook] }))).await?;
     for _ in 0..1000 {
         if std::fs::read_to_string(said.path())? == "said\n" {
             break;
@@ -207,46 +207,46 @@ async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<Given> {
     }
     // An agent that was lost with Forge would be started again, and be told of by another hook.
     for _ in 0..1000 {
-        let runs = given.server.get(&format!("/tasks/{}/executions", given.task)).await?;
+        let runs = fixture.server.get(&format!("/tasks/{}/executions", fixture.task)).await?;
         if blocking || runs["items"][0]["status"] == "finished" {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    given.restart()?;
+    fixture.restart()?;
     for _ in 0..1000 {
-        if given.hooks().await?.first().is_some_and(|(_, outcome, _)| outcome == "failed") {
+        if fixture.hooks().await?.first().is_some_and(|(_, outcome, _)| outcome == "failed") {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    let hooks = given.hooks().await?;
+    let hooks = fixture.hooks().await?;
     ensure!(hooks.len() == 1 && hooks[0].2.starts_with("interrupted"), "{hooks:?}");
     ensure!(std::fs::read_to_string(said.path())? == "said\n", "it was run again");
-    let moves = given.server.get(&format!("/tasks/{}/transitions", given.task)).await?;
+    let moves = fixture.server.get(&format!("/tasks/{}/transitions", fixture.task)).await?;
     let steps = moves["items"][0]["steps"].as_array().cloned().unwrap_or_default();
     let is_hook = |step: &&Value| step["action"].as_str().is_some_and(|name| name.starts_with(event));
     let log = steps.iter().filter(is_hook).find_map(|step| step["log_id"].as_str()).context("no log")?;
-    let page = given.server.get(&format!("/tasks/{}/logs/{log}", given.task)).await?;
+    let page = fixture.server.get(&format!("/tasks/{}/logs/{log}", fixture.task)).await?;
     let last = page["entries"].as_array().and_then(|all| all.last()).context("an empty log")?;
     ensure!(last["kind"] == "hook_run" && last["body"]["status"] == "interrupted", "{page:#}");
-    Ok(given)
+    Ok(fixture)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_blocking_hook_holds_the_task_until_a_person_decides() -> Result<()> {
-    let given = killed_in_the_middle("before_work", true).await?;
-    let task = given.server.get(&format!("/tasks/{}", given.task)).await?;
+    let fixture = killed_in_the_middle("before_work", true).await?;
+    let task = fixture.server.get(&format!("/tasks/{}", fixture.task)).await?;
     ensure!(task["error_annotation"]["type"] == "before_work_hook_failed", "{task:#}");
     ensure!(task["entry_barrier"].is_object() && task["live"].is_null(), "{task:#}");
-    ensure!(marked_processes(given.dir.path())?.is_empty(), "its processes go on");
+    ensure!(marked_processes(fixture.dir.path())?.is_empty(), "its processes go on");
     let body = json!({ "version": task["version"], "reason": "it hangs" });
-    given.server.post(&format!("/tasks/{}/actions/skip_hook_once", given.task), body).await?;
-    given.server.wait(&given.task, "done", |task| task["status"] == "done").await.map(drop)
+    fixture.server.post(&format!("/tasks/{}/actions/skip_hook_once", fixture.task), body).await?;
+    fixture.server.wait(&fixture.task, "done", |task| task["status"] == "done").await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_non_blocking_hook_does_not_hold_the_task() -> Result<()> {
-    let given = killed_in_the_middle("on_work_start", false).await?;
-    given.server.wait(&given.task, "done", |task| task["status"] == "done").await.map(drop)
+    let fixture = killed_in_the_middle("on_work_start", false).await?;
+    fixture.server.wait(&fixture.task, "done", |task| task["status"] == "done").await.map(drop)
 }

@@ -19,14 +19,14 @@ const FILE: &str = "docs/knowledge/tokens.md";
 
 /// Who asks for what a task teaches.
 #[derive(Clone, Copy, PartialEq)]
-enum By {
+enum LessonSource {
     Action,
     Plugin,
     /// The parts of the inner loop, all of them.
     Loop,
 }
 
-struct Given {
+struct LessonFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
@@ -34,9 +34,9 @@ struct Given {
     task: String,
 }
 
-impl Given {
+impl LessonFixture {
     /// A project that keeps lessons, and a task of a command that prints two.
-    async fn up(fault: Fault, point: &str, by: By) -> Result<Self> {
+    async fn up(fault: Fault, point: &str, source: LessonSource) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let words = dir.path().join("words.txt");
@@ -48,14 +48,14 @@ impl Given {
         let agent = json!({ "name": "Plain", "adapter": "shell", "config": config });
         let agent = id(&server.post("/agents", agent).await?)?;
         let plugin = json!([{ "type": "plugin", "name": "knowledge-capture" }]);
-        let on = json!({ "enabled": by == By::Loop });
+        let on = json!({ "enabled": source == LessonSource::Loop });
         let settings = json!({
             "auto_approve": true,
-            "lifecycle_hooks": { "on_task_done": if by == By::Plugin { plugin } else { json!([]) } },
+            "lifecycle_hooks": { "on_task_done": if source == LessonSource::Plugin { plugin } else { json!([]) } },
             "innerLoop": { "knowledge": on, "trajectory": on, "postmortem": on },
         });
         let mut workflow = forge_model_default()?;
-        if by == By::Action {
+        if source == LessonSource::Action {
             let states = workflow["states"].as_array_mut().context("no states")?;
             let done = states.iter_mut().find(|state| state["name"] == "done").context("no done")?;
             let actions = done["hooks"]["on_enter"].as_array_mut().context("no actions")?;
@@ -109,15 +109,15 @@ fn forge_model_default() -> Result<Value> {
     Ok(serde_json::to_value(default.workflow())?)
 }
 
-async fn proposes_once(fault: Fault, point: &str, by: By) -> Result<()> {
-    let mut given = Given::up(fault, point, by).await?;
-    given.back_after(fault, point).await?;
-    given.to_the_end().await?;
+async fn proposes_once(fault: Fault, point: &str, source: LessonSource) -> Result<()> {
+    let mut fixture = LessonFixture::up(fault, point, source).await?;
+    fixture.back_after(fault, point).await?;
+    fixture.to_the_end().await?;
     let mut titles: Vec<Value> =
-        given.lessons("proposed").await?.iter().map(|one| one["title"].clone()).collect();
+        fixture.lessons("proposed").await?.iter().map(|one| one["title"].clone()).collect();
     titles.sort_by_key(Value::to_string);
     ensure!(titles == ["Dates", "Tokens"], "{titles:?}");
-    let moves = given.server.get(&format!("/tasks/{}/transitions", given.task)).await?;
+    let moves = fixture.server.get(&format!("/tasks/{}/transitions", fixture.task)).await?;
     let said = moves.to_string().matches("2 lessons proposed").count();
     ensure!(said == 1, "told {said} times: {moves:#}");
     Ok(())
@@ -132,7 +132,8 @@ async fn lessons_are_proposed_once(fault: Fault) -> Result<()> {
         }
     }
     all_survived(cases, move |point, by_plugin| async move {
-        proposes_once(fault, &point, if by_plugin == 1 { By::Plugin } else { By::Action }).await
+        proposes_once(fault, &point, if by_plugin == 1 { LessonSource::Plugin } else { LessonSource::Action })
+            .await
     })
     .await
 }
@@ -159,42 +160,47 @@ async fn accepted_lesson_lands_once_after_a_panic_at_any_fault_point() -> Result
 
 async fn accepted_lesson_lands_once(fault: Fault) -> Result<()> {
     for (point, landed) in [("lesson.intended", false), ("lesson.landed", true)] {
-        let mut given = Given::up(fault, point, By::Plugin).await?;
-        given.to_the_end().await?;
-        ensure!(given.accept("Tokens").await.is_err(), "{point} was not passed");
-        given.back_after(fault, point).await?;
+        let mut fixture = LessonFixture::up(fault, point, LessonSource::Plugin).await?;
+        fixture.to_the_end().await?;
+        ensure!(fixture.accept("Tokens").await.is_err(), "{point} was not passed");
+        fixture.back_after(fault, point).await?;
         if landed && fault == Fault::Kill {
             // Settled at start, without anybody's word.
             until("the lesson that landed", async || {
-                Ok(given.lessons("accepted").await?.into_iter().find(|one| one["id"].is_string()))
+                Ok(fixture.lessons("accepted").await?.into_iter().find(|one| one["id"].is_string()))
             })
             .await?;
-            ensure!(given.lessons("proposed").await?.len() == 1, "it is proposed and kept");
+            ensure!(fixture.lessons("proposed").await?.len() == 1, "it is proposed and kept");
         } else if !landed {
-            ensure!(given.repo.show("main", FILE).is_none() && given.lessons("proposed").await?.len() == 2);
+            ensure!(
+                fixture.repo.show("main", FILE).is_none() && fixture.lessons("proposed").await?.len() == 2
+            );
         }
-        let accepted = given.accept("Tokens").await?;
+        let accepted = fixture.accept("Tokens").await?;
         ensure!(accepted["file"] == FILE, "{accepted:#}");
-        let subjects = given.repo.git(&["log", "--format=%s", "main"])?;
+        let subjects = fixture.repo.git(&["log", "--format=%s", "main"])?;
         let times = subjects.lines().filter(|line| line.starts_with("Lesson: Tokens")).count();
         ensure!(times == 1, "{point}: landed {times} times:\n{subjects}");
-        ensure!(given.lessons("accepted").await?.len() == 1 && given.lessons("proposed").await?.len() == 1);
-        ensure!(given.repo.path().join(FILE).is_file(), "the checkout did not move along");
+        ensure!(
+            fixture.lessons("accepted").await?.len() == 1 && fixture.lessons("proposed").await?.len() == 1
+        );
+        ensure!(fixture.repo.path().join(FILE).is_file(), "the checkout did not move along");
     }
     Ok(())
 }
 
 async fn debriefs_once(fault: Fault, point: &str) -> Result<()> {
-    let mut given = Given::up(fault, point, By::Loop).await?;
-    given.back_after(fault, point).await?;
-    given.to_the_end().await?;
-    let left = given.server.get(&format!("/tasks/{}/debrief", given.task)).await?;
+    let mut fixture = LessonFixture::up(fault, point, LessonSource::Loop).await?;
+    fixture.back_after(fault, point).await?;
+    fixture.to_the_end().await?;
+    let left = fixture.server.get(&format!("/tasks/{}/debrief", fixture.task)).await?;
     ensure!(left["note"]["text"] == "It went well.", "{left:#}");
     let records = left["postmortems"].as_array().context("no list")?;
     ensure!(records.len() == 1 && records[0]["cause"] == "task_closed", "{left:#}");
-    ensure!(given.lessons("proposed").await?.len() == 2, "the lessons beside it");
-    for file in [format!("trajectories/{}.md", given.task), format!("postmortems/{}-1.json", given.task)] {
-        until_there(&given.repo.path().join(".forge").join(file)).await?;
+    ensure!(fixture.lessons("proposed").await?.len() == 2, "the lessons beside it");
+    for file in [format!("trajectories/{}.md", fixture.task), format!("postmortems/{}-1.json", fixture.task)]
+    {
+        until_there(&fixture.repo.path().join(".forge").join(file)).await?;
     }
     Ok(())
 }

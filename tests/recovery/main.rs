@@ -12,7 +12,7 @@ mod panics;
 mod places;
 mod pull_requests;
 mod races;
-mod story;
+mod scenario;
 mod trust;
 mod turns;
 mod validate;
@@ -21,16 +21,16 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
 use forge_tests::serve::Serve;
-use story::Story;
+use scenario::Scenario;
 
 /// The boundaries that one undisturbed task passes, each with how often, as the program itself tells them.
-async fn boundaries() -> Result<BTreeMap<String, u32>> {
-    let mut story = Story::new("trace")?;
-    let trace = story.folder().join("trace.txt");
+async fn fault_points() -> Result<BTreeMap<String, u32>> {
+    let mut scenario = Scenario::new("trace")?;
+    let trace = scenario.folder().join("trace.txt");
     let env = vec![(forge_testkit::fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    story.serve(Serve { program: "forge-faulty", data: story.data(), env })?;
-    story.run_to_the_end().await?;
-    story.check().await?;
+    scenario.serve(Serve { program: "forge-faulty", data: scenario.data(), env })?;
+    scenario.run_to_the_end().await?;
+    scenario.check().await?;
     let mut passed = BTreeMap::new();
     for line in std::fs::read_to_string(trace).context("no boundary was passed")?.lines() {
         *passed.entry(line.to_owned()).or_default() += 1;
@@ -40,22 +40,22 @@ async fn boundaries() -> Result<BTreeMap<String, u32>> {
 
 /// Kills at the n-th passing of a boundary, restarts without a fault, and looks.
 async fn survives(point: &str, times: u32) -> Result<()> {
-    let mut story = Story::new(point)?;
+    let mut scenario = Scenario::new(point)?;
     let fault = vec![(forge_testkit::fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];
-    let first = Serve { program: "forge-faulty", data: story.data(), env: fault };
-    match story.serve(first) {
+    let first = Serve { program: "forge-faulty", data: scenario.data(), env: fault };
+    match scenario.serve(first) {
         // It may be ended before it could say where it is.
-        Err(_) => story.ended_early(),
-        Ok(()) => story.run_until_it_ends().await?,
+        Err(_) => scenario.ended_early(),
+        Ok(()) => scenario.run_until_it_ends().await?,
     }
-    story.serve(Serve { program: "forge-faulty", data: story.data(), env: Vec::new() })?;
-    story.run_to_the_end().await?;
-    story.check().await
+    scenario.serve(Serve { program: "forge-faulty", data: scenario.data(), env: Vec::new() })?;
+    scenario.run_to_the_end().await?;
+    scenario.check().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_at_any_fault_point_loses_no_work() -> Result<()> {
-    let passed = boundaries().await?;
+    let passed = fault_points().await?;
     // What the story is made of must be among them, or this test would pass on nothing.
     for expected in [
         "claim.committed",

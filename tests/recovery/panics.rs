@@ -9,33 +9,33 @@ use forge_tests::serve::Serve;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{boundaries, kills, story::Story};
+use crate::{fault_points, kills, scenario::Scenario};
 
 /// How long something may take that is bound to happen.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Passed before the engine serves anybody: a panic there ends its start.
 const AT_START: &str = "recovery.settled";
 
-fn panicking(story: &Story, at: &str) -> Serve<'static> {
+fn panicking(scenario: &Scenario, at: &str) -> Serve<'static> {
     let fault = vec![(FAULT_VARIABLE.to_owned(), format!("{PANIC}{at}"))];
-    Serve { program: "forge-faulty", data: story.data(), env: fault }
+    Serve { program: "forge-faulty", data: scenario.data(), env: fault }
 }
 
 async fn survives(point: &str) -> Result<()> {
-    let mut story = Story::new(point)?;
-    story.serve(panicking(&story, &format!("{point}#1")))?;
-    if let Err(error) = story.run_to_the_end().await {
+    let mut scenario = Scenario::new(point)?;
+    scenario.serve(panicking(&scenario, &format!("{point}#1")))?;
+    if let Err(error) = scenario.run_to_the_end().await {
         // A request that panicked after its commit is answered so; what it asked for goes on.
         ensure!(format!("{error:#}").contains("500: "), "{error:#}");
-        story.run_to_the_end().await?;
+        scenario.run_to_the_end().await?;
     }
-    story.check().await?;
-    kills::panicked(&story.data(), point)
+    scenario.check().await?;
+    kills::panicked(&scenario.data(), point)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn panic_at_any_fault_point_ends_only_its_unit() -> Result<()> {
-    let passed = boundaries().await?;
+    let passed = fault_points().await?;
     let cases: Vec<(String, u32)> =
         passed.into_keys().filter(|point| point != AT_START).map(|point| (point, 1)).collect();
     println!("panics at {} boundaries", cases.len());
@@ -43,27 +43,27 @@ async fn panic_at_any_fault_point_ends_only_its_unit() -> Result<()> {
 }
 
 /// The task of a story that is blocked because of what panics every time, and the story.
-async fn blocked_by(at: &str) -> Result<(Story, Value)> {
-    let mut story = Story::new(at)?;
-    story.serve(panicking(&story, at))?;
-    let id = story.begin().await?;
-    let task = story.server()?.wait(&id, "blocked", |task| task["status"] == "blocked").await?;
+async fn blocked_by(at: &str) -> Result<(Scenario, Value)> {
+    let mut scenario = Scenario::new(at)?;
+    scenario.serve(panicking(&scenario, at))?;
+    let id = scenario.begin().await?;
+    let task = scenario.server()?.wait(&id, "blocked", |task| task["status"] == "blocked").await?;
     let annotation = &task["error_annotation"];
     ensure!(annotation["type"] == "recovery_required", "it is blocked otherwise: {annotation:#}");
     let place = annotation["details"]["place"].as_str().context("no place")?;
     ensure!(place.contains("fault.rs:"), "another place: {place}");
     let message = annotation["message"].as_str().context("no message")?;
     ensure!(message.contains(place) && message.contains(&format!("fault at {at}")), "{message}");
-    is_told(&story, &id).await?;
-    Ok((story, task))
+    is_told(&scenario, &id).await?;
+    Ok((scenario, task))
 }
 
 /// Waits until a person is told that the task is blocked: a step of the state that it is in now does that.
-async fn is_told(story: &Story, id: &str) -> Result<()> {
+async fn is_told(scenario: &Scenario, id: &str) -> Result<()> {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     let is_of_task = |one: &Value| one["task_id"] == json!(id) && one["kind"] == "blocked";
     loop {
-        let told = story.server()?.get("/notifications").await?;
+        let told = scenario.server()?.get("/notifications").await?;
         if told["items"].as_array().is_some_and(|all| all.iter().any(is_of_task)) {
             return Ok(());
         }
@@ -73,8 +73,8 @@ async fn is_told(story: &Story, id: &str) -> Result<()> {
 }
 
 /// How often something is in the log of the program.
-fn panics_in(story: &Story, at: &str) -> Result<usize> {
-    let log = std::fs::read_to_string(story.data().with_extension("log"))?;
+fn panics_in(scenario: &Scenario, at: &str) -> Result<usize> {
+    let log = std::fs::read_to_string(scenario.data().with_extension("log"))?;
     Ok(log
         .lines()
         .filter(|line| line.contains("caught a panic") && line.contains(&format!("fault at {at}")))
@@ -84,31 +84,31 @@ fn panics_in(story: &Story, at: &str) -> Result<usize> {
 #[tokio::test(flavor = "multi_thread")]
 async fn step_that_panics_twice_blocks_its_task() -> Result<()> {
     let at = "step.begin:run_ci_steps";
-    let (story, _) = blocked_by(at).await?;
-    ensure!(panics_in(&story, at)? == 2, "it was not tried exactly twice");
+    let (scenario, _) = blocked_by(at).await?;
+    ensure!(panics_in(&scenario, at)? == 2, "it was not tried exactly twice");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn run_that_panics_twice_blocks_its_task() -> Result<()> {
     let at = "execution.started";
-    let (story, task) = blocked_by(at).await?;
+    let (scenario, task) = blocked_by(at).await?;
     let id = task["id"].as_str().context("no id")?;
-    let runs = story.server()?.get(&format!("/tasks/{id}/executions")).await?;
+    let runs = scenario.server()?.get(&format!("/tasks/{id}/executions")).await?;
     let runs = runs["items"].as_array().context("no runs")?;
     let ended = |run: &Value| run["status"] == "lost" && run["error"]["code"] == "panicked";
     ensure!(runs.len() == 2 && runs.iter().all(ended), "other runs: {runs:#?}");
-    let left = forge_tests::serve::marked_processes(story.folder())?;
+    let left = forge_tests::serve::marked_processes(scenario.folder())?;
     ensure!(left.is_empty(), "processes are left: {left:?}");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn panicking_request_reports_its_location_and_the_next_is_served() -> Result<()> {
-    let mut story = Story::new("claim.committed")?;
-    story.serve(panicking(&story, "claim.committed#1"))?;
-    ensure!(story.begin().await.is_err(), "nothing panicked");
-    let server = story.server()?;
+    let mut scenario = Scenario::new("claim.committed")?;
+    scenario.serve(panicking(&scenario, "claim.committed#1"))?;
+    ensure!(scenario.begin().await.is_err(), "nothing panicked");
+    let server = scenario.server()?;
     let task = server.get("/projects").await?["items"][0]["id"].clone();
     let path = format!("/projects/{}/tasks", task.as_str().context("no project")?);
     let task = server.get(&path).await?["items"][0].clone();
@@ -116,6 +116,6 @@ async fn panicking_request_reports_its_location_and_the_next_is_served() -> Resu
     ensure!(task["status"] == "in_progress", "{task:#}");
     let (status, _) = server.answer(Method::GET, "/agents", None).await?;
     ensure!(status == 200, "{status}");
-    story.run_to_the_end().await?;
-    story.check().await
+    scenario.run_to_the_end().await?;
+    scenario.check().await
 }

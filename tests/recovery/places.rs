@@ -14,32 +14,32 @@ use tempfile::TempDir;
 
 /// What a person does with tasks, one after the other; going on from wherever it was cut off.
 #[derive(Clone, Copy)]
-enum Story {
+enum Scenario {
     /// A worktree is made, its task given up, and the next task takes it.
     Reuse,
     /// Set-up never works, and a person asks for a fresh worktree.
     Reset,
 }
 
-struct Given {
+struct WorktreeFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
     project: String,
     tasks: Vec<String>,
-    story: Story,
+    scenario: Scenario,
 }
 
-impl Given {
-    async fn up(story: Story, env: Vec<(String, String)>) -> Result<Self> {
+impl WorktreeFixture {
+    async fn up(scenario: Scenario, env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let files = [("README.md", "# Sample\n"), (".gitignore", ".env\nready.txt\n")];
         let repo = Repository::create(&dir.path().join("repo"), &files)?;
         repo.write(".env", "SECRET=1")?;
         let server = serve(&dir, env)?;
-        let setup = match story {
-            Story::Reuse => "echo ready > ready.txt",
-            Story::Reset => "exit 1",
+        let setup = match scenario {
+            Scenario::Reuse => "echo ready > ready.txt",
+            Scenario::Reset => "exit 1",
         };
         let settings =
             json!({ "workspace_reuse": "tracked", "copy_files": [{ "pattern": ".env" }], "setup": [setup] });
@@ -50,7 +50,7 @@ impl Given {
             let task = server.post(&format!("/projects/{project}/tasks"), json!({ "title": title })).await?;
             tasks.push(id_of(&task)?);
         }
-        Ok(Self { dir, repo, server, project, tasks, story })
+        Ok(Self { dir, repo, server, project, tasks, scenario })
     }
 
     async fn get(&self, task: &str) -> Result<Value> {
@@ -76,9 +76,9 @@ impl Given {
     }
 
     async fn go(&self) -> Result<()> {
-        match self.story {
-            Story::Reuse => self.reuse().await,
-            Story::Reset => self.reset().await,
+        match self.scenario {
+            Scenario::Reuse => self.reuse().await,
+            Scenario::Reset => self.reset().await,
         }
     }
 
@@ -129,15 +129,15 @@ impl Given {
     }
 
     async fn check(&self) -> Result<()> {
-        let owner = match self.story {
-            Story::Reuse => 1,
-            Story::Reset => 0,
+        let owner = match self.scenario {
+            Scenario::Reuse => 1,
+            Scenario::Reset => 0,
         };
         let task = self.get(&self.tasks[owner]).await?;
         let good = tree(&task);
-        match self.story {
-            Story::Reuse => ensure!(is_good(&good), "the second task's worktree is not whole: {task:#}"),
-            Story::Reset => {
+        match self.scenario {
+            Scenario::Reuse => ensure!(is_good(&good), "the second task's worktree is not whole: {task:#}"),
+            Scenario::Reset => {
                 ensure!(task["error_annotation"]["type"] == "manual", "{task:#}");
                 ensure!(
                     good.join("README.md").exists() && !good.join("half.txt").exists(),
@@ -192,11 +192,11 @@ fn serve(dir: &TempDir, env: Vec<(String, String)>) -> Result<Served> {
 }
 
 /// Runs a story undisturbed, then once more for each boundary it passed, killed there.
-async fn survives(story: Story, expected: &[&str]) -> Result<()> {
+async fn survives(scenario: Scenario, expected: &[&str]) -> Result<()> {
     let traces = tempfile::tempdir()?;
     let trace = traces.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = Given::up(story, env).await?;
+    let undisturbed = WorktreeFixture::up(scenario, env).await?;
     let before = std::fs::read_to_string(&trace).unwrap_or_default().lines().count();
     undisturbed.go().await?;
     undisturbed.check().await?;
@@ -216,13 +216,13 @@ async fn survives(story: Story, expected: &[&str]) -> Result<()> {
     for (point, times) in cases {
         let case = format!("killed at {point}#{times}");
         let env = vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];
-        let mut given = Given::up(story, env).await.context(case.clone())?;
+        let mut fixture = WorktreeFixture::up(scenario, env).await.context(case.clone())?;
         // Cut off somewhere in it.
-        let _ = given.go().await;
-        given.server.until_gone().await.context(case.clone())?;
-        given.server = serve(&given.dir, Vec::new())?;
-        given.go().await.context(case.clone())?;
-        given.check().await.context(case)?;
+        let _ = fixture.go().await;
+        fixture.server.until_gone().await.context(case.clone())?;
+        fixture.server = serve(&fixture.dir, Vec::new())?;
+        fixture.go().await.context(case.clone())?;
+        fixture.check().await.context(case)?;
     }
     Ok(())
 }
@@ -238,10 +238,10 @@ async fn worktree_creation_and_reuse_survive_a_kill_at_every_fault_point() -> Re
         "cleanup.removed",
         "workspace.slot",
     ];
-    survives(Story::Reuse, &expected).await
+    survives(Scenario::Reuse, &expected).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn worktree_reset_survives_a_kill_at_every_fault_point() -> Result<()> {
-    survives(Story::Reset, &["reset.removed", "reset.forgotten", "reset.made"]).await
+    survives(Scenario::Reset, &["reset.removed", "reset.forgotten", "reset.made"]).await
 }

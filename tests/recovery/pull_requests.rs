@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::kills::{self, Fault};
 
-struct Given {
+struct PullRequestFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
@@ -27,7 +27,7 @@ fn serve(dir: &TempDir, mut env: Vec<(String, String)>) -> Result<Served> {
     Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()
 }
 
-impl Given {
+impl PullRequestFixture {
     /// A task on its way to the code host.
     async fn up(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
@@ -103,13 +103,13 @@ impl Given {
 }
 
 /// The boundaries from the push to the end, in an undisturbed story.
-async fn boundaries() -> Result<Vec<(String, u32)>> {
+async fn fault_points() -> Result<Vec<(String, u32)>> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let mut given = Given::up(env).await?;
-    ensure!(given.proposed().await? && given.merged().await?, "it ended by itself");
-    given.check().await?;
+    let mut fixture = PullRequestFixture::up(env).await?;
+    ensure!(fixture.proposed().await? && fixture.merged().await?, "it ended by itself");
+    fixture.check().await?;
     let mut passed = std::collections::BTreeMap::<String, u32>::new();
     for line in std::fs::read_to_string(trace)?.lines() {
         *passed.entry(line.to_owned()).or_default() += 1;
@@ -126,22 +126,22 @@ async fn boundaries() -> Result<Vec<(String, u32)>> {
 }
 
 async fn survives(fault: Fault, point: String, times: u32) -> Result<()> {
-    let mut given = Given::up(fault.at(&point, times)).await?;
+    let mut fixture = PullRequestFixture::up(fault.at(&point, times)).await?;
     if fault == Fault::Panic {
-        ensure!(given.proposed().await? && given.merged().await?, "the server ended");
-        given.check().await?;
-        return kills::panicked(&given.dir.path().join("data"), &point);
+        ensure!(fixture.proposed().await? && fixture.merged().await?, "the server ended");
+        fixture.check().await?;
+        return kills::panicked(&fixture.dir.path().join("data"), &point);
     }
-    let killed = !given.proposed().await? || !given.merged().await?;
+    let killed = !fixture.proposed().await? || !fixture.merged().await?;
     ensure!(killed, "the boundary was not passed again");
-    given.server = serve(&given.dir, Vec::new())?;
-    ensure!(given.proposed().await? && given.merged().await?, "it was killed again");
-    given.check().await
+    fixture.server = serve(&fixture.dir, Vec::new())?;
+    ensure!(fixture.proposed().await? && fixture.merged().await?, "it was killed again");
+    fixture.check().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_on_the_way_to_a_code_host_opens_no_second_pull_request() -> Result<()> {
-    let cases = boundaries().await?;
+    let cases = fault_points().await?;
     for expected in ["pr.intended", "pr.pushed", "pr.created", "pr.seen"] {
         ensure!(cases.iter().any(|(point, _)| point == expected), "{expected} is not among {cases:?}");
     }
@@ -150,6 +150,6 @@ async fn kill_on_the_way_to_a_code_host_opens_no_second_pull_request() -> Result
 
 #[tokio::test(flavor = "multi_thread")]
 async fn panic_on_the_way_to_a_code_host_opens_no_second_pull_request() -> Result<()> {
-    let cases = boundaries().await?.into_iter().filter(|(_, times)| *times == 1).collect();
+    let cases = fault_points().await?.into_iter().filter(|(_, times)| *times == 1).collect();
     kills::all_survived(cases, |point, times| survives(Fault::Panic, point, times)).await
 }

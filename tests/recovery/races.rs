@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::kills::{Fault, all_survived, panicked};
 
-struct Raced {
+struct RaceFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
@@ -25,7 +25,7 @@ const ENTRIES: [(&str, &str); 3] = [
     ("broken", "edit bad <<< \"x\\n\"\nusage m 1 1 1"),
 ];
 
-impl Raced {
+impl RaceFixture {
     fn up(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
@@ -115,24 +115,24 @@ impl Raced {
 }
 
 async fn survives(fault: Fault, point: &str, times: u32) -> Result<()> {
-    let mut raced = Raced::up(fault.at(point, times))?;
-    let task = raced.make().await?;
-    let data = raced.dir.path().join("data");
+    let mut fixture = RaceFixture::up(fault.at(point, times))?;
+    let task = fixture.make().await?;
+    let data = fixture.dir.path().join("data");
     if fault == Fault::Panic {
-        raced.arrive(&task).await?;
+        fixture.arrive(&task).await?;
         return panicked(&data, point);
     }
-    raced.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
-    raced.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
-    raced.arrive(&task).await
+    fixture.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
+    fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+    fixture.arrive(&task).await
 }
 
 /// Every boundary that an undisturbed race passes, each with how often.
-async fn boundaries() -> Result<BTreeMap<String, u32>> {
+async fn fault_points() -> Result<BTreeMap<String, u32>> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = Raced::up(env)?;
+    let undisturbed = RaceFixture::up(env)?;
     let task = undisturbed.make().await?;
     undisturbed.arrive(&task).await?;
     let mut passed: BTreeMap<String, u32> = BTreeMap::new();
@@ -145,7 +145,7 @@ async fn boundaries() -> Result<BTreeMap<String, u32>> {
 /// A kill at every passing, or a panic at the first one, of the boundaries that are `ours`; those that are named must be
 /// among them.
 async fn arrives_after_each(fault: Fault, ours: impl Fn(&str) -> bool, named: &[&str]) -> Result<()> {
-    let passed = boundaries().await?;
+    let passed = fault_points().await?;
     let ours: Vec<_> = passed.iter().filter(|(point, _)| ours(point)).collect();
     for name in named {
         ensure!(ours.iter().any(|(point, _)| point == name), "{name} is not among {passed:?}");
@@ -167,7 +167,7 @@ async fn arrives_after_each(fault: Fault, ours: impl Fn(&str) -> bool, named: &[
 /// What a race itself does: it begins, starts and ends its entries, elects, promotes, and clears.
 const OF_RACES: [&str; 3] = [":race", ":promote", ":end_race"];
 
-const BOUNDARIES_OF_RACES: [&str; 10] = [
+const FAULT_POINTS_OF_RACES: [&str; 10] = [
     "race.started",
     "race.entry_started",
     "race.entry_finished",
@@ -198,12 +198,12 @@ fn is_of_entries(point: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_completes_after_a_kill_at_any_of_its_fault_points() -> Result<()> {
-    arrives_after_each(Fault::Kill, is_of_races, &BOUNDARIES_OF_RACES).await
+    arrives_after_each(Fault::Kill, is_of_races, &FAULT_POINTS_OF_RACES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_completes_after_a_panic_at_any_of_its_fault_points() -> Result<()> {
-    arrives_after_each(Fault::Panic, is_of_races, &BOUNDARIES_OF_RACES).await
+    arrives_after_each(Fault::Panic, is_of_races, &FAULT_POINTS_OF_RACES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

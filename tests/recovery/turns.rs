@@ -14,13 +14,13 @@ const OWN: &str =
 const FIRST: &str = "```forge-script\nedit a <<< \"a\\n\"\nrun git add a && git commit -qm mine || true\nedit b <<< \"b\\n\"\n```";
 const SECOND: &str = "```forge-script\nedit c <<< \"c\\n\"\n```";
 
-struct Sequence {
+struct SequenceFixture {
     server: Served,
     dir: TempDir,
     repo: Repository,
 }
 
-impl Sequence {
+impl SequenceFixture {
     fn up(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
@@ -82,13 +82,14 @@ impl Sequence {
 }
 
 async fn survives(point: &str, times: u32) -> Result<()> {
-    let mut sequence = Sequence::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
-    let parent = sequence.make().await?;
+    let mut fixture =
+        SequenceFixture::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
+    let parent = fixture.make().await?;
     // It is bound to be killed: the boundary was passed without disturbance, too.
-    sequence.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
-    let data = sequence.dir.path().join("data");
-    sequence.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
-    sequence.arrive(&parent).await
+    fixture.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
+    let data = fixture.dir.path().join("data");
+    fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+    fixture.arrive(&parent).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +97,7 @@ async fn ordered_subtasks_each_run_once_after_a_kill_at_any_fault_point() -> Res
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = Sequence::up(env)?;
+    let undisturbed = SequenceFixture::up(env)?;
     let parent = undisturbed.make().await?;
     undisturbed.arrive(&parent).await?;
     let mut passed: BTreeMap<String, u32> = BTreeMap::new();

@@ -28,9 +28,9 @@ const CHECK: &str = "! test -e total.txt || grep -q good total.txt || { echo 'to
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 const STATES: [&str; 5] = ["todo", "in_progress", "review", "merging", "done"];
 
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn next(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap_or_default() % bound.max(1)
@@ -43,10 +43,10 @@ impl Dice {
 }
 
 /// The number of a task that Forge finished, its reviewed commit if it has one, and what was recorded of it.
-type Finished = (usize, Option<String>, String);
+type FinishedTask = (usize, Option<String>, String);
 
 /// What a history came to.
-pub struct Seen {
+pub struct HistoryOutcome {
     /// Tasks that Forge finished.
     pub finished: usize,
     /// Texts that somebody wrote.
@@ -59,7 +59,7 @@ pub struct History {
     repo: Repository,
     /// What every task began with.
     start: String,
-    dice: Dice,
+    rng: Rng,
     project: String,
     agent: String,
     tasks: Vec<String>,
@@ -113,7 +113,7 @@ fn serve(dir: &Path) -> Result<Served> {
 
 impl History {
     /// Tells the history of a seed and looks whether its promises hold.
-    pub async fn tell(seed: u64, template: &Template) -> Result<Seen> {
+    pub async fn tell(seed: u64, template: &Template) -> Result<HistoryOutcome> {
         let mut history = Self::begin(seed, template).await?;
         let told = history.happen().await;
         // Agents end with the engine that ends in order; one that is killed leaves them to the next.
@@ -123,7 +123,7 @@ impl History {
 
     async fn begin(seed: u64, template: &Template) -> Result<Self> {
         // Neighbouring seeds begin alike otherwise.
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut rng = Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let dir = tempfile::tempdir()?;
         let repo = template.copy_repository(&dir.path().join("repo"))?;
         let start = repo.git(&["rev-parse", "main"])?;
@@ -135,11 +135,11 @@ impl History {
         let drafts = id(&server.post("/agents", drafts).await?)?;
         let strategies = ["merge", "squash", "rebase"];
         let settings = json!({
-            "auto_approve": dice.next(2) == 0, "shell": ["sh", "-c"],
+            "auto_approve": rng.next(2) == 0, "shell": ["sh", "-c"],
             "setup": ["git -c protocol.file.allow=always submodule update --init --recursive --quiet"],
             "review_config": { "ci_steps": [CHECK] },
-            "merge_config": { "strategy": dice.pick(&strategies) },
-            "innerLoop": { "autoFix": { "agentId": drafts, "applyWithoutReview": dice.next(2) == 0 } },
+            "merge_config": { "strategy": rng.pick(&strategies) },
+            "innerLoop": { "autoFix": { "agentId": drafts, "applyWithoutReview": rng.next(2) == 0 } },
         });
         let new = json!({ "name": "case", "repo_path": repo.path(), "settings": settings });
         let project = id(&server.post("/projects", new).await?)?;
@@ -148,7 +148,7 @@ impl History {
             repo,
             start,
             server,
-            dice,
+            rng,
             project,
             agent,
             tasks: Vec::new(),
@@ -161,7 +161,7 @@ impl History {
         })
     }
 
-    async fn happen(&mut self) -> Result<Seen> {
+    async fn happen(&mut self) -> Result<HistoryOutcome> {
         for n in 0..EVENTS {
             self.event().await.with_context(|| format!("event {n}"))?;
         }
@@ -175,7 +175,7 @@ impl History {
         let held = self.ledger.look(self.repo.path(), &self.folders())?;
         let lost = self.ledger.lost(&held)?;
         ensure!(lost.is_empty(), "lost: {lost:?}\nlisted: {:#?}", self.repo.git(&["for-each-ref"])?);
-        Ok(Seen { finished: finished.len(), texts: self.ledger.texts()?.len() })
+        Ok(HistoryOutcome { finished: finished.len(), texts: self.ledger.texts()?.len() })
     }
 
     /// A person approves what waits for them, and leaves every task its time.
@@ -201,7 +201,7 @@ impl History {
     }
 
     async fn event(&mut self) -> Result<()> {
-        let task = match self.dice.next(self.tasks.len() + 1) {
+        let task = match self.rng.next(self.tasks.len() + 1) {
             number if number < self.tasks.len() => number,
             _ if self.tasks.len() - self.deleted.len() < 4 => return self.create().await,
             _ => 0,
@@ -210,11 +210,11 @@ impl History {
             return Ok(());
         }
         let now = self.get(task).await?;
-        match self.dice.next(16) {
+        match self.rng.next(16) {
             0..=2 if now["status"] == "todo" => self.claim(task).await,
             0..=2 if now["review"]["status"] == "awaiting_human" => self.judge(task).await,
             3 => {
-                let to = *self.dice.pick(&STATES).context("no state")?;
+                let to = *self.rng.pick(&STATES).context("no state")?;
                 self.act(task, "transition?wait=none", json!({ "to": to })).await
             }
             4..=6 => self.take_an_offer(task).await,
@@ -222,8 +222,8 @@ impl History {
             9 => self.kill(),
             10 => self.person_destroys(task).await,
             11 if self.away => self.bring_back(),
-            11 if self.dice.next(2) == 0 => self.move_away().await,
-            12 if !self.away && self.dice.next(3) == 0 => self.delete(task).await,
+            11 if self.rng.next(2) == 0 => self.move_away().await,
+            12 if !self.away && self.rng.next(3) == 0 => self.delete(task).await,
             _ => self.watch(task, &now).await,
         }
     }
@@ -253,7 +253,7 @@ impl History {
         let work = self.writes(task, ".", "true");
         let more = self.writes(task, ".", "true");
         let git_add = "git -C nested add --all && git -C nested commit -qm nested";
-        let lines: Vec<String> = match self.dice.next(20) {
+        let lines: Vec<String> = match self.rng.next(20) {
             0 => vec![work, "commit mine".into(), more],
             1 => vec![work, "hang".into()],
             2 => vec![work, "commit mine".into(), more, "fail 1".into()],
@@ -326,14 +326,14 @@ impl History {
             script(&lines)
         );
         let mut roles = json!({ "coder": self.agent });
-        if self.dice.next(3) == 0 {
+        if self.rng.next(3) == 0 {
             roles["reviewer"] = json!(self.agent);
         }
         let new = json!({ "title": format!("Task {task}"), "description": description, "roles": roles });
         let path = format!("/projects/{}/tasks", self.project);
         if let Some(made) = self.answer(Method::POST, &path, Some(new)).await? {
             self.tasks.push(id(&made)?);
-            if self.dice.next(3) > 0 {
+            if self.rng.next(3) > 0 {
                 return self.claim(task).await;
             }
         }
@@ -363,7 +363,7 @@ impl History {
     }
 
     async fn claim(&mut self, task: usize) -> Result<()> {
-        let who = if self.dice.next(3) == 0 { "user".to_owned() } else { self.agent.clone() };
+        let who = if self.rng.next(3) == 0 { "user".to_owned() } else { self.agent.clone() };
         self.act(task, "claim", json!({ "agent_id": who })).await
     }
 
@@ -382,8 +382,8 @@ impl History {
     async fn take_an_offer(&mut self, task: usize) -> Result<()> {
         let now = self.get(task).await?;
         let offers = now["offers"].as_array().cloned().unwrap_or_default();
-        let Some(offer) = self.dice.pick(&offers) else { return Ok(()) };
-        if offer["verb"] == "cancel" && self.dice.next(3) > 0 {
+        let Some(offer) = self.rng.pick(&offers) else { return Ok(()) };
+        if offer["verb"] == "cancel" && self.rng.next(3) > 0 {
             return Ok(());
         }
         let path = format!("actions/{}?wait=none", offer["verb"].as_str().unwrap_or_default());
@@ -393,7 +393,7 @@ impl History {
     async fn judge(&mut self, task: usize) -> Result<()> {
         let now = self.get(task).await?;
         let commit = now["review"]["reviewed_commit"].clone();
-        match self.dice.next(4) {
+        match self.rng.next(4) {
             0 => self.act(task, "review/reject?wait=none", json!({ "reason": "so" })).await,
             1 => self.act(task, "review/approve?wait=none", json!({})).await,
             _ => self.act(task, "review/approve?wait=none", json!({ "commit": commit })).await,
@@ -414,7 +414,7 @@ impl History {
             // It went in this moment.
             return Ok(());
         }
-        let how = self.dice.next(4);
+        let how = self.rng.next(4);
         // Git refuses where the agent's git, or Forge's, is at work, and where the agent broke it.
         let staged = how > 0 && git(&worktree, &["add", "--", &name]).is_ok();
         if how == 2 {
@@ -450,7 +450,7 @@ impl History {
         }
         let reviews = format!("/tasks/{}/reviews", self.tasks[task]);
         let worktree = self.worktree(task).await?;
-        let what = self.dice.next(3);
+        let what = self.rng.next(3);
         if what > 0
             && let Some(worktree) = worktree
         {
@@ -514,7 +514,7 @@ impl History {
     }
 
     /// Tasks that Forge itself finished, each with its reviewed commit, if it has one.
-    async fn finished_tasks(&self) -> Result<Vec<Finished>> {
+    async fn finished_tasks(&self) -> Result<Vec<FinishedTask>> {
         let mut finished = Vec::new();
         for task in 0..self.tasks.len() {
             let path = format!("/tasks/{}", self.tasks[task]);
@@ -544,7 +544,7 @@ impl History {
         Ok(finished)
     }
 
-    fn done_means_merged(&self, finished: &[Finished]) -> Result<()> {
+    fn done_means_merged(&self, finished: &[FinishedTask]) -> Result<()> {
         // What was there before, a person's hand may have taken: a worktree is captured while its folder is deleted. So
         // may what another task had landed before that worktree began.
         let before = self.tree(&self.start)?;

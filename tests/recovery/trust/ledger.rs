@@ -38,7 +38,7 @@ pub struct Ledger {
 }
 
 /// Where texts are held.
-pub struct Held {
+pub struct HeldContent {
     /// Blobs that refs, or the index of a worktree, reach.
     blobs: BTreeSet<String>,
     /// Files that lie in worktrees and kept folders.
@@ -86,7 +86,7 @@ impl Ledger {
 
     /// A person destroyed something of a task: the texts that are nowhere now were theirs to destroy, unless `kept` has
     /// them.
-    pub fn give_up(&mut self, task: usize, held: &Held, kept: &BTreeSet<String>) -> Result<()> {
+    pub fn give_up(&mut self, task: usize, held: &HeldContent, kept: &BTreeSet<String>) -> Result<()> {
         let blobs = self.blobs()?;
         for (_, name) in self.texts()?.into_iter().filter(|(of, _)| *of == task) {
             // One that was written since is none that they destroyed.
@@ -116,7 +116,7 @@ impl Ledger {
     }
 
     /// The texts that are lost.
-    pub fn lost(&self, held: &Held) -> Result<Vec<String>> {
+    pub fn lost(&self, held: &HeldContent) -> Result<Vec<String>> {
         let blobs = self.blobs()?;
         let mut lost = Vec::new();
         for (name, blob) in &blobs {
@@ -128,20 +128,21 @@ impl Ledger {
     }
 
     /// Looks where everything is held: by the repository's refs, by the indexes and logs of its worktrees, and in folders.
-    pub fn look(&self, repository: &Path, folders: &[PathBuf]) -> Result<Held> {
+    pub fn look(&self, repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
         let mut from = ["--all", "--indexed-objects", "--ignore-missing"].map(str::to_owned).to_vec();
         from.extend(stood_on(repository));
         self.look_by(&from, repository, folders)
     }
 
     /// The same without indexes and logs: whoever destroys a worktree destroys what only they hold.
-    pub fn look_past_indexes(&self, repository: &Path, folders: &[PathBuf]) -> Result<Held> {
+    pub fn look_past_indexes(&self, repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
         self.look_by(&["--all".to_owned()], repository, folders)
     }
 
-    fn look_by(&self, from: &[String], repository: &Path, folders: &[PathBuf]) -> Result<Held> {
+    fn look_by(&self, from: &[String], repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
         let listed = list_objects(repository, from)?;
-        let mut held = Held { blobs: BTreeSet::new(), files: BTreeSet::new(), repositories: Vec::new() };
+        let mut held =
+            HeldContent { blobs: BTreeSet::new(), files: BTreeSet::new(), repositories: Vec::new() };
         let mut bundles = Vec::new();
         for line in listed.lines() {
             let (object, path) = line.split_once(' ').unwrap_or((line, ""));
@@ -209,7 +210,7 @@ fn list_objects(repository: &Path, from: &[String]) -> Result<String> {
     list()
 }
 
-impl Held {
+impl HeldContent {
     fn walk(&mut self, folder: &Path) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();

@@ -12,14 +12,14 @@ use tempfile::TempDir;
 const FIRST_TRY: &str = "edit feature.txt <<< \"wrong\\n\"";
 const SECOND_TRY: &str = "edit feature.txt <<< \"right\\n\"";
 
-pub struct Story {
+pub struct Scenario {
     server: Option<Served>,
     dir: TempDir,
     repo: Repository,
     name: String,
 }
 
-impl Story {
+impl Scenario {
     pub fn new(name: &str) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
