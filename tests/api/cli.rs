@@ -347,7 +347,7 @@ const EXAMPLES: &str = concat!(
     "/../src-tauri/crates/forge-model/tests/vectors/inner-loop-examples.json"
 );
 
-fn fed(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<CommandOutput> {
+fn run_with_input(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<CommandOutput> {
     let file = sandbox.dir.path().join("facts.json");
     std::fs::write(&file, facts)?;
     let mut command = sandbox.command(args)?;
@@ -371,7 +371,7 @@ fn elections_and_costs_are_replayed_from_facts() -> Result<()> {
         let told = sandbox.json(&["replay", kind, EXAMPLES])?;
         assert_eq!((told["cases"].as_array().map(Vec::len), &told["failed"]), (Some(count), &json!(0)));
         // The same from standard input, for people.
-        let ended = fed(&sandbox, &["replay", kind, "-"], &examples)?;
+        let ended = run_with_input(&sandbox, &["replay", kind, "-"], &examples)?;
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert!(ended.stdout.ends_with(&format!("{count} of {count} as expected.\n")), "{ended:?}");
     }
@@ -379,17 +379,17 @@ fn elections_and_costs_are_replayed_from_facts() -> Result<()> {
     let race = json!({ "strategies": [
         { "name": "b", "gatePassed": true, "costUsd": 2 }, { "name": "a", "gatePassed": true, "costUsd": 1 },
     ] });
-    let decided = fed(&sandbox, &["replay", "election"], &race.to_string())?.json()?;
+    let decided = run_with_input(&sandbox, &["replay", "election"], &race.to_string())?.json()?;
     assert_eq!((&decided["winner"], &decided["decidedBy"]), (&json!("a"), &json!("cost")));
     assert_eq!(decided["trail"][1]["dropped"], json!([{ "name": "b", "value": "2000000" }]));
     let not_run = json!({ "strategies": [
         { "name": "a", "gatePassed": null, "costUsd": 1 }, { "name": "b", "gatePassed": true, "costUsd": 2 },
     ] });
-    let decided = fed(&sandbox, &["replay", "election"], &not_run.to_string())?.json()?;
+    let decided = run_with_input(&sandbox, &["replay", "election"], &not_run.to_string())?.json()?;
     assert_eq!((&decided["winner"], &decided["decidedBy"]), (&json!("b"), &json!("gate")), "{decided:#}");
     let dear =
         json!({ "history": [{ "model": "m", "costUsd": 1 }], "current": { "model": "m", "costUsd": 3 } });
-    let decided = fed(&sandbox, &["replay", "anomaly", "--json"], &dear.to_string())?.json()?;
+    let decided = run_with_input(&sandbox, &["replay", "anomaly", "--json"], &dear.to_string())?.json()?;
     assert_eq!(
         (&decided["recorded"], &decided["why"], &decided["ratio"], &decided["medianUsd"]),
         (&json!(true), &json!("above"), &json!(3.0), &json!(1.0))
@@ -397,7 +397,7 @@ fn elections_and_costs_are_replayed_from_facts() -> Result<()> {
 
     let history =
         json!({ "attempts": [{ "checks": 2, "failing": ["a"] }, { "checks": 2, "failing": ["a"] }] });
-    let measured = fed(&sandbox, &["replay", "validate-history"], &history.to_string())?.json()?;
+    let measured = run_with_input(&sandbox, &["replay", "validate-history"], &history.to_string())?.json()?;
     assert_eq!(
         measured["attempts"][1],
         json!({
@@ -406,13 +406,13 @@ fn elections_and_costs_are_replayed_from_facts() -> Result<()> {
         })
     );
     let other = json!({ "input": history, "expected": { "attempts": [{}, { "attempt": 3 }] } });
-    let ended = fed(&sandbox, &["replay", "validate-history"], &other.to_string())?;
+    let ended = run_with_input(&sandbox, &["replay", "validate-history"], &other.to_string())?;
     assert!(ended.stdout.contains("attempts[1].attempt is 2, not 3"), "{ended:?}");
 
     // What comes out otherwise than expected is named.
     let wrong = json!({ "name": "mine", "input": dear, "expected": { "recorded": false, "why": "above" } });
     for (facts, path) in [(wrong.clone(), "mine"), (json!({ "anomaly": [wrong] }), "mine")] {
-        let ended = fed(&sandbox, &["replay", "anomaly"], &facts.to_string())?;
+        let ended = run_with_input(&sandbox, &["replay", "anomaly"], &facts.to_string())?;
         assert_eq!(ended.code, Some(1), "{ended:?}");
         assert!(
             ended.stdout.contains(&format!("BAD  {path}\n     recorded is true, not false\n")),
@@ -438,7 +438,7 @@ fn elections_and_costs_are_replayed_from_facts() -> Result<()> {
         ("election", json!({ "strategies": [["a", true]] }), "strategies[0]: must be an object, not a list"),
         ("verdict", json!(["===REVIEW: PASS==="]), "must be an object"),
     ] {
-        let ended = fed(&sandbox, &["replay", kind], &facts.to_string())?;
+        let ended = run_with_input(&sandbox, &["replay", kind], &facts.to_string())?;
         check(&ended, 2, "usage");
         assert!(ended.stderr.contains(says), "{says}: {ended:?}");
     }

@@ -42,7 +42,7 @@ async fn reviewed(board: &Board, description: &str) -> Result<TaskId> {
         if_locked: None,
     };
     board.call_at_version(TaskClaim, &task, claim).await?;
-    awaits(board, &task, 1).await?;
+    wait_for_review(board, &task, 1).await?;
     Ok(task)
 }
 
@@ -51,7 +51,7 @@ async fn waiting(board: &Board) -> Result<TaskId> {
     reviewed(board, &told).await
 }
 
-async fn awaits(board: &Board, task: &TaskId, attempt: u32) -> Result<Task> {
+async fn wait_for_review(board: &Board, task: &TaskId, attempt: u32) -> Result<Task> {
     let there = |task: &Task| {
         let review = task.review.as_ref();
         review.is_some_and(|it| it.status == ReviewStatus::AwaitingHuman && it.attempt_number == attempt)
@@ -60,7 +60,7 @@ async fn awaits(board: &Board, task: &TaskId, attempt: u32) -> Result<Task> {
 }
 
 /// A comment on a file, on these lines of it.
-fn on(path: &str, line: Option<u32>, last_line: Option<u32>, text: &str) -> NewComment {
+fn comment_on(path: &str, line: Option<u32>, last_line: Option<u32>, text: &str) -> NewComment {
     NewComment { path: path.to_owned(), side: DiffSide::New, line, last_line, text: text.to_owned() }
 }
 
@@ -117,16 +117,16 @@ async fn last_run(board: &Board, task: &TaskId) -> Result<Execution> {
 async fn rejection_passes_line_comments_to_the_agent() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = waiting(&board).await?;
-    let draft = comment(&board, &task, on("a.txt", Some(2), None, "say zwei")).await?;
+    let draft = comment(&board, &task, comment_on("a.txt", Some(2), None, "say zwei")).await?;
     assert_eq!(
         (draft.status, draft.excerpt, draft.now_line),
         (CommentStatus::Draft, vec!["two".to_owned()], Some(2))
     );
-    let gone = comment(&board, &task, on("a.txt", None, None, "never mind")).await?;
+    let gone = comment(&board, &task, comment_on("a.txt", None, None, "never mind")).await?;
     delete(&board, &gone.id).await?;
     reword(&board, &draft.id, "say deux").await?;
-    reject(&board, &task, None, &[on("a.txt", Some(9), Some(10), "in German")]).await?;
-    awaits(&board, &task, 2).await?;
+    reject(&board, &task, None, &[comment_on("a.txt", Some(9), Some(10), "in German")]).await?;
+    wait_for_review(&board, &task, 2).await?;
     let log_id = last_run(&board, &task).await?.log_id;
     let log = ReadTaskLog { task_id: task.clone(), log_id, after: None, before: None, limit: None };
     let log = serde_json::to_string(&board.call(TaskLog, log).await?)?;
@@ -158,19 +158,19 @@ async fn rejection_passes_line_comments_to_the_agent() -> Result<()> {
 async fn comment_on_missing_lines_is_refused() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = waiting(&board).await?;
-    let old = NewComment { side: DiffSide::Old, ..on("a.txt", Some(1), None, "x") };
+    let old = NewComment { side: DiffSide::Old, ..comment_on("a.txt", Some(1), None, "x") };
     let cases = [
-        (on("a.txt", Some(11), None, "x"), "line"),
-        (on("a.txt", Some(0), None, "x"), "line"),
-        (on("a.txt", Some(3), Some(2), "x"), "last_line"),
-        (on("a.txt", None, Some(2), "x"), "line"),
-        (on("none.txt", Some(1), None, "x"), "path"),
+        (comment_on("a.txt", Some(11), None, "x"), "line"),
+        (comment_on("a.txt", Some(0), None, "x"), "line"),
+        (comment_on("a.txt", Some(3), Some(2), "x"), "last_line"),
+        (comment_on("a.txt", None, Some(2), "x"), "line"),
+        (comment_on("none.txt", Some(1), None, "x"), "path"),
         (old, "path"),
-        (on("../../etc/passwd", Some(1), None, "x"), "path"),
-        (on("/etc/passwd", None, None, "x"), "path"),
-        (on("a.txt", Some(1), None, "  "), "text"),
-        (on("a.txt", None, None, &"x".repeat(16 * 1024 + 1)), "text"),
-        (on("a.txt", Some(1), Some(501), "x"), "last_line"),
+        (comment_on("../../etc/passwd", Some(1), None, "x"), "path"),
+        (comment_on("/etc/passwd", None, None, "x"), "path"),
+        (comment_on("a.txt", Some(1), None, "  "), "text"),
+        (comment_on("a.txt", None, None, &"x".repeat(16 * 1024 + 1)), "text"),
+        (comment_on("a.txt", Some(1), Some(501), "x"), "last_line"),
     ];
     for (new, field) in cases {
         let refused = refusal(comment(&board, &task, new.clone()).await)?;
@@ -179,11 +179,11 @@ async fn comment_on_missing_lines_is_refused() -> Result<()> {
     }
     assert_eq!(all(&board, &task).await?, Vec::<Comment>::new());
     // A batch with one that is refused changes nothing.
-    let good = || on("a.txt", Some(1), None, "good");
+    let good = || comment_on("a.txt", Some(1), None, "good");
     for (bad, code, field) in [
-        (on("a.txt", Some(99), None, "bad"), "invalid", "comments[1].line"),
-        (on("../../etc/passwd", Some(1), None, "bad"), "path_escape", "comments[1].path"),
-        (on("/etc/passwd", Some(1), None, "bad"), "path_escape", "comments[1].path"),
+        (comment_on("a.txt", Some(99), None, "bad"), "invalid", "comments[1].line"),
+        (comment_on("../../etc/passwd", Some(1), None, "bad"), "path_escape", "comments[1].path"),
+        (comment_on("/etc/passwd", Some(1), None, "bad"), "path_escape", "comments[1].path"),
     ] {
         let refused = refusal(reject(&board, &task, None, &[good(), bad]).await)?;
         let named = &refused.details["findings"][0]["path"];
@@ -205,7 +205,7 @@ async fn reopened_draft_stays_private_and_removed_lines_are_quoted() -> Result<(
     let told =
         "```forge-script\nedit old.txt <<< \"first\\nthird\\n\"\n```\n```forge-script attempt=2\nhang\n```";
     let task = reviewed(&board, told).await?;
-    let old = NewComment { side: DiffSide::Old, ..on("old.txt", Some(2), None, "keep it") };
+    let old = NewComment { side: DiffSide::Old, ..comment_on("old.txt", Some(2), None, "keep it") };
     let draft = comment(&board, &task, old).await?;
     assert_eq!((draft.excerpt, draft.now_line), (vec!["second line of old".to_owned()], Some(2)));
     assert_eq!(resolve(&board, &draft.id, true).await?.status, CommentStatus::Resolved);

@@ -20,7 +20,7 @@ fn task_of(board: &Board, description: &str, merge_fix: u32) -> Value {
     })
 }
 
-async fn began(board: &Board, description: &str, merge_fix: u32) -> Result<Value> {
+async fn claimed_task(board: &Board, description: &str, merge_fix: u32) -> Result<Value> {
     let task = board.server.task(&board.project, task_of(board, description, merge_fix)).await?;
     board.claim(&task).await?;
     Ok(task)
@@ -40,7 +40,7 @@ async fn conflict_shows_three_sides_and_reaches_the_agent() -> Result<()> {
          edit far <<< \"zero\\nhead\\na\\nb\\nc\\nd\\ne\\nf\\ntask\\nend\\n\""
     );
     let told = format!("```forge-script\n{first}\n```\n```forge-script attempt=2\nhang\n```");
-    let task = began(&board, &told, 1).await?;
+    let task = claimed_task(&board, &told, 1).await?;
     let fixing = board
         .server
         .until(&task, |task| {
@@ -104,7 +104,7 @@ async fn leftover_conflict_markers_return_to_the_agent_before_review() -> Result
     let told = conflicting(&board, "c", &[], "verdict pass")
         .replace("run git rebase -q --strategy-option=theirs main", merge);
     let told = format!("{told}\n```forge-script attempt=3\nedit c <<< \"both\\n\"\n```");
-    let task = began(&board, &told, 1).await?;
+    let task = claimed_task(&board, &told, 1).await?;
     board.server.until(&task, is("done")).await?;
     let causes: Vec<_> = board.runs(&task).await?.iter().map(|run| text(run, "cause")).collect();
     assert_eq!(causes, ["started", "merge conflict", "a guard refused"]);
@@ -118,7 +118,7 @@ async fn leftover_conflict_markers_return_to_the_agent_before_review() -> Result
 async fn conflict_with_spent_budget_waits_for_a_person() -> Result<()> {
     let board = Board::new(json!({})).await?;
     let told = conflicting(&board, "c", &[], "verdict pass");
-    let task = began(&board, &told, 0).await?;
+    let task = claimed_task(&board, &told, 0).await?;
     let stuck =
         board.server.until(&task, |task| task["error_annotation"]["type"] == "merge_conflict").await?;
     assert_eq!((&stuck["status"], &stuck["workspace"]["status"]), (&json!("merge_failed"), &json!("active")));

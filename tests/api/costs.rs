@@ -19,7 +19,7 @@ fn block(words: &str, lines: &[&str]) -> String {
 }
 
 /// A task that is worked on to its end.
-async fn done(board: &Board, title: &str, description: &str, more: Value) -> Result<Value> {
+async fn finished_task(board: &Board, title: &str, description: &str, more: Value) -> Result<Value> {
     let new = json!({ "title": title, "description": description, "roles": { "coder": board.agent } });
     let task = board.server.task(&board.project, with(new, &more)).await?;
     board.claim(&task).await?;
@@ -27,12 +27,12 @@ async fn done(board: &Board, title: &str, description: &str, more: Value) -> Res
 }
 
 /// One that changes its own file and costs so much.
-async fn costing(board: &Board, name: &str, usage: &str) -> Result<Value> {
+async fn task_with_usage(board: &Board, name: &str, usage: &str) -> Result<Value> {
     let lines = [format!("edit {name} <<< \"x\\n\""), usage.to_owned()];
-    done(board, name, &block("", &[&lines[0], &lines[1]]), json!({})).await
+    finished_task(board, name, &block("", &[&lines[0], &lines[1]]), json!({})).await
 }
 
-async fn watching(more: Value) -> Result<Board> {
+async fn board_with_watch(more: Value) -> Result<Board> {
     let watch = with(json!({ "enabled": true }), &more);
     Board::new(json!({ "innerLoop": { "costAnomaly": watch } })).await
 }
@@ -87,7 +87,7 @@ async fn csv(board: &Board, query: &str) -> Result<(String, String)> {
 }
 
 /// What a row says that a hand can write down.
-fn line(row: &Value) -> String {
+fn ledger_line(row: &Value) -> String {
     let flag = |key: &str, word: &str| if row[key] == true { format!(" {word}") } else { String::new() };
     let race = match (row["strategy"].as_str(), row["race_won"].as_bool()) {
         (Some(name), Some(won)) => format!(" {name}:{}", if won { "won" } else { "lost" }),
@@ -116,12 +116,12 @@ async fn line_of(board: &Board, model: &str) -> Result<Value> {
 #[tokio::test(flavor = "multi_thread")]
 async fn ledger_matches_a_handwritten_one() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    costing(&board, "one", "usage m 100 20 1000").await?;
+    task_with_usage(&board, "one", "usage m 100 20 1000").await?;
     // A run that crashes and the one that follows by itself are one sample and two lines.
     let crashes = block("", &["usage m 1 1 300", "fail 3"]);
     let goes_on = block("attempt=2", &["edit two <<< \"x\\n\"", "usage m 1 1 500", "usage n 1 1 50"]);
-    done(&board, "two", &format!("{crashes}{goes_on}"), json!({})).await?;
-    costing(&board, "three", "usage nobody-knows-it 7 7").await?;
+    finished_task(&board, "two", &format!("{crashes}{goes_on}"), json!({})).await?;
+    task_with_usage(&board, "three", "usage nobody-knows-it 7 7").await?;
     let strategies = json!([
         { "name": "cheap", "agent_id": board.agent }, { "name": "dear", "agent_id": board.agent },
     ]);
@@ -137,10 +137,10 @@ async fn ledger_matches_a_handwritten_one() -> Result<()> {
     let more = json!({
         "race": { "enabled": true }, "roles": { "coder": board.agent, "reviewer": board.agent },
     });
-    let raced = done(&board, "four, \"quoted\"", &raced, more).await?;
+    let raced = finished_task(&board, "four, \"quoted\"", &raced, more).await?;
 
     let rows = ledger(&board).await?;
-    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    let mut lines: Vec<String> = rows.iter().map(ledger_line).collect();
     lines.sort();
     assert_eq!(
         lines,
@@ -227,17 +227,17 @@ async fn ledger_matches_a_handwritten_one() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn anomaly_is_reported_once_and_kept_unchanged() -> Result<()> {
-    let board = watching(json!({ "ratio": 1.5 })).await?;
+    let board = board_with_watch(json!({ "ratio": 1.5 })).await?;
     for (name, cost) in [("one", 100), ("two", 140), ("three", 180)] {
-        costing(&board, name, &format!("usage m 1 1 {cost}")).await?;
+        task_with_usage(&board, name, &format!("usage m 1 1 {cost}")).await?;
     }
     // 180 is exactly 1.5 times 120: not above.
     assert_eq!(board.items("/costs/anomalies").await?, Vec::<Value>::new());
     // Of another model it is the first.
-    costing(&board, "other", "usage n 1 1 9000").await?;
+    task_with_usage(&board, "other", "usage n 1 1 9000").await?;
     let crashes = block("", &["usage m 4 5 300", "fail 3"]);
     let goes_on = block("attempt=2", &["edit dear <<< \"x\\n\"", "usage m 6 7 1"]);
-    let dear = done(&board, "dear", &format!("{crashes}{goes_on}"), json!({})).await?;
+    let dear = finished_task(&board, "dear", &format!("{crashes}{goes_on}"), json!({})).await?;
 
     let found = board.items("/costs/anomalies").await?;
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -266,8 +266,8 @@ async fn anomaly_is_reported_once_and_kept_unchanged() -> Result<()> {
     assert_eq!(board.sandbox.repo.git(&["status", "--porcelain"])?, "", "it is kept out of git");
 
     // Later runs, dear or cheap, change nothing of it; each is judged by what was before it.
-    costing(&board, "four", "usage m 1 1 5000").await?;
-    costing(&board, "five", "usage m 1 1 1").await?;
+    task_with_usage(&board, "four", "usage m 1 1 5000").await?;
+    task_with_usage(&board, "five", "usage m 1 1 1").await?;
     let now = board.items("/costs/anomalies").await?;
     assert_eq!((now.len(), &now[1]), (2, &found[0]), "{now:#?}");
     assert_eq!((&now[0]["record"]["title"], &now[0]["record"]["samples"]), (&json!("four"), &json!(4)));
@@ -284,8 +284,8 @@ async fn anomaly_is_reported_once_and_kept_unchanged() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_run_is_a_cost_sample_and_stopped_run_is_not() -> Result<()> {
-    let board = watching(json!({})).await?;
-    costing(&board, "one", "usage m 1 1 100").await?;
+    let board = board_with_watch(json!({})).await?;
+    task_with_usage(&board, "one", "usage m 1 1 100").await?;
     let new = json!({ "description": block("", &["usage m 1 1 90", "fail 3"]) });
     let failing = board.server.task(&board.project, new).await?;
     board.claim(&failing).await?;
@@ -313,9 +313,9 @@ async fn failed_run_is_a_cost_sample_and_stopped_run_is_not() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn disabled_cost_watch_reports_nothing() -> Result<()> {
-    let board = watching(json!({ "enabled": false })).await?;
+    let board = board_with_watch(json!({ "enabled": false })).await?;
     for (name, cost) in [("one", 1), ("two", 1_000_000)] {
-        costing(&board, name, &format!("usage m 1 1 {cost}")).await?;
+        task_with_usage(&board, name, &format!("usage m 1 1 {cost}")).await?;
     }
     assert_eq!(board.items("/costs/anomalies").await?, Vec::<Value>::new());
     assert!(!board.sandbox.repo.path().join(".forge").exists());
@@ -323,9 +323,9 @@ async fn disabled_cost_watch_reports_nothing() -> Result<()> {
     assert_eq!(line_of(&board, "m").await?["samples"], 2);
     let on = json!({ "innerLoop": { "costAnomaly": { "enabled": true } } });
     board.patch(&format!("/projects/{}/settings", board.project), on).await?;
-    costing(&board, "three", "usage m 1 1 1000001").await?;
+    task_with_usage(&board, "three", "usage m 1 1 1000001").await?;
     assert_eq!(board.items("/costs/anomalies").await?, Vec::<Value>::new());
-    costing(&board, "four", "usage m 1 1 9000000").await?;
+    task_with_usage(&board, "four", "usage m 1 1 9000000").await?;
     assert_eq!(board.items("/costs/anomalies").await?[0]["record"]["samples"], 3);
     Ok(())
 }
@@ -334,7 +334,7 @@ async fn disabled_cost_watch_reports_nothing() -> Result<()> {
 async fn race_is_estimated_from_the_costs_of_its_models() -> Result<()> {
     let board = Board::new(json!({})).await?;
     for (name, cost) in [("one", 100), ("two", 301)] {
-        costing(&board, name, &format!("usage m 1 1 {cost}")).await?;
+        task_with_usage(&board, name, &format!("usage m 1 1 {cost}")).await?;
     }
     let strategies = json!([
         { "name": "by-name", "agent_id": board.agent, "model": "m" },

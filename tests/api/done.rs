@@ -15,7 +15,7 @@ use crate::{
 
 const PERSON: &str = r#"{"agent_id":"user"}"#;
 
-fn awaits(task: &Value) -> bool {
+fn awaits_review(task: &Value) -> bool {
     task["review"]["status"] == "awaiting_human"
 }
 
@@ -47,12 +47,12 @@ async fn awaiting(settings: Value) -> Result<(Board, Value)> {
     let board = Board::new(crate::board::with(json!({ "auto_approve": false }), &settings)).await?;
     let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
     board.claim(&task).await?;
-    let task = board.server.until(&task, awaits).await?;
+    let task = board.server.until(&task, awaits_review).await?;
     Ok((board, task))
 }
 
 /// A task that a person works on.
-async fn by_hand(board: &Board) -> Result<Value> {
+async fn manual_task(board: &Board) -> Result<Value> {
     let task = board.server.task(&board.project, json!({})).await?;
     board.act(&task, "claim", serde_json::from_str(PERSON)?).await?;
     let ready = |task: &Value| task["workspace"]["status"] == "active" && task["entry_barrier"].is_null();
@@ -92,11 +92,11 @@ async fn running_task_moved_to_review_is_merged_with_its_uncommitted_work() -> R
 #[tokio::test(flavor = "multi_thread")]
 async fn work_of_a_person_is_committed_shown_and_merged() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let tree = tree(&board, &task).await?;
     std::fs::write(tree.join("mine"), "mine\n")?;
     board.move_to(&task, "review").await?;
-    let waits = board.server.until(&task, awaits).await?;
+    let waits = board.server.until(&task, awaits_review).await?;
     let diff = board.server.get(&format!("/tasks/{}/diff", text(&task, "id"))).await?;
     assert_eq!(
         (&diff["head"], &diff["files"][0]["path"]),
@@ -119,7 +119,7 @@ async fn work_of_a_person_is_committed_shown_and_merged() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn person_sending_work_to_the_merge_merges_all_of_it() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     std::fs::write(tree(&board, &task).await?.join("mine"), "mine\n")?;
     board.move_to(&task, "merging").await?;
     board.server.until(&task, is("done")).await?;
@@ -136,7 +136,7 @@ async fn person_sending_work_to_the_merge_merges_all_of_it() -> Result<()> {
 async fn refused_commit_blocks_with_the_message_of_git() -> Result<()> {
     let board = Board::new(json!({})).await?;
     board.forbid_to_commit("forbidden")?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let tree = tree(&board, &task).await?;
     std::fs::write(tree.join("forbidden"), "x\n")?;
     board.move_to(&task, "review").await?;
@@ -243,7 +243,7 @@ async fn approval_of_changed_work_is_refused_and_a_new_review_takes_it_in() -> R
     assert_eq!(verbs(&now)[..2], ["review_again", "merge_reviewed"]);
     assert_eq!(now["work_changed"]["tip_commit"], json!(tip));
     board.act(&task, "actions/review_again?wait=none", json!({})).await?;
-    let again = |task: &Value| task["review"]["attempt_number"] == 2 && awaits(task);
+    let again = |task: &Value| task["review"]["attempt_number"] == 2 && awaits_review(task);
     let again = board.server.until(&task, again).await?;
     assert!(again["work_changed"].is_null() && !verbs(&again).contains(&"review_again".to_owned()));
     // The earlier commit is no longer what is approved.
@@ -309,7 +309,7 @@ async fn task_closed_by_hand_reports_unmerged_work() -> Result<()> {
     let other = board.task(&["edit other <<< \"x\\n\""], json!({})).await?;
     let idle = board.task(&["edit idle <<< \"x\\n\""], json!({})).await?;
     board.claim(&other).await?;
-    board.server.until(&other, awaits).await?;
+    board.server.until(&other, awaits_review).await?;
     let answer = board.act(&other, "actions/cancel", json!({ "reason": "not needed" })).await?;
     assert_eq!(
         answer["notice"],
@@ -385,7 +385,7 @@ async fn empty_review_with_later_work_blocks_instead_of_merging_nothing() -> Res
         crate::board::state(states, "review")["hooks"]["before_enter"] = json!([]);
     })
     .await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let late = tree(&board, &task).await?.join("late");
     let writes = format!("echo late > '{}'", late.display());
     let moves_it = "test \"$1\" = committed && grep -q refs/forge/reviewed";
@@ -434,7 +434,7 @@ async fn later_work_is_merged_after_a_person_merged_the_earlier_work() -> Result
 async fn work_without_its_worktree_is_checked_before_it_is_merged() -> Result<()> {
     for (file, merged) in [("good", true), ("bad", false)] {
         let board = Board::new(json!({ "review_config": { "ci_steps": ["test ! -e bad"] } })).await?;
-        let task = by_hand(&board).await?;
+        let task = manual_task(&board).await?;
         let tree = tree(&board, &task).await?;
         std::fs::write(tree.join(file), "x\n")?;
         git(&tree, &["add", file])?;
@@ -461,7 +461,7 @@ async fn leftover_refused_by_a_hook_is_backed_up_and_the_reviewed_commit_merged(
     board.forbid_to_commit("forbidden")?;
     let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
     board.claim(&task).await?;
-    board.server.until(&task, awaits).await?;
+    board.server.until(&task, awaits_review).await?;
     std::fs::write(tree(&board, &task).await?.join("forbidden"), "x\n")?;
     let path = format!("/tasks/{}/review/approve", text(&task, "id"));
     board.refuse(&path, json!({})).await?;
@@ -485,7 +485,7 @@ async fn missing_content_of_the_reviewed_commit_is_reported_as_missing_work() ->
     repo.commit("a long file")?;
     let task = board.task(&["append long <<< \"work\\n\""], json!({})).await?;
     board.claim(&task).await?;
-    board.server.until(&task, awaits).await?;
+    board.server.until(&task, awaits_review).await?;
     // Both sides changed the file, so that the merge reads the content.
     repo.write("long", &lines("another"))?;
     repo.commit("moved")?;
@@ -559,7 +559,7 @@ async fn failing_signer_is_reported_with_its_remedy() -> Result<()> {
             repo.git(&["config", name, value])?;
         }
         let task = if by_person {
-            let task = by_hand(&board).await?;
+            let task = manual_task(&board).await?;
             std::fs::write(tree(&board, &task).await?.join("work"), "work\n")?;
             board.move_to(&task, "review").await?;
             task
@@ -583,7 +583,7 @@ async fn failing_signer_is_reported_with_its_remedy() -> Result<()> {
 async fn work_in_a_worktree_that_lost_its_git_file_is_merged_whole() -> Result<()> {
     for to in ["review", "merging"] {
         let board = Board::new(json!({})).await?;
-        let task = by_hand(&board).await?;
+        let task = manual_task(&board).await?;
         let tree = tree(&board, &task).await?;
         std::fs::write(tree.join("mine"), "mine\n")?;
         std::fs::remove_file(tree.join(".git"))?;

@@ -31,10 +31,10 @@ impl Transcript {
             stdout: String::from_utf8(output.stdout)?,
             stderr: String::from_utf8(output.stderr)?,
         };
-        self.tell(args, &ended, &[])
+        self.record(args, &ended, &[])
     }
 
-    fn tell(&mut self, args: &[&str], ended: &CommandOutput, also: &[(String, &str)]) -> Result<()> {
+    fn record(&mut self, args: &[&str], ended: &CommandOutput, also: &[(String, &str)]) -> Result<()> {
         assert_eq!(ended.stdout, "", "{args:?}: {ended:?}");
         assert!(ended.stderr.contains("\nhint: "), "{args:?}: {ended:?}");
         let code = ended.code.context("ended by a signal")?;
@@ -51,7 +51,7 @@ impl Transcript {
     /// A run that another process is in the way of.
     fn run_beside(&mut self, args: &[&str], also: &[(String, &str)]) -> Result<()> {
         let ended = self.sandbox.run(args)?;
-        self.tell(args, &ended, also)
+        self.record(args, &ended, also)
     }
 }
 
@@ -183,7 +183,7 @@ fn interrupted(transcript: &mut Transcript) -> Result<()> {
     let code = child.wait()?.code();
     // How far it came by then is told, too.
     let from = rest.find("interrupted: ").context(rest.clone())?;
-    transcript.tell(
+    transcript.record(
         &args,
         &CommandOutput { code, stdout: String::new(), stderr: rest[from..].to_owned() },
         &[],

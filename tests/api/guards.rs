@@ -47,7 +47,7 @@ async fn put_guard(board: &Board, state: &str, guard: Value) -> Result<()> {
 }
 
 /// A task that a person works on by hand.
-async fn by_hand(board: &Board) -> Result<Value> {
+async fn manual_task(board: &Board) -> Result<Value> {
     let task = board.server.task(&board.project, json!({ "title": "By hand" })).await?;
     board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
     let ready = |task: &Value| task["workspace"]["status"] == "active" && task["entry_barrier"].is_null();
@@ -115,7 +115,7 @@ async fn asks_people(
 async fn dependency_gate_refuses_until_dependencies_are_done() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let first = board.task(&[], json!({})).await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let path = format!("/tasks/{}/dependencies", text(&task, "id"));
     board.server.post(&path, json!({ "depends_on": first["id"] })).await?;
     let details = json!({ "open": [first["id"]] });
@@ -126,7 +126,7 @@ async fn dependency_gate_refuses_until_dependencies_are_done() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn require_clean_worktree_refuses_until_worktree_is_clean() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let mend = async || {
         let mut git = std::process::Command::new("git");
         git.args(["checkout", "-q", "--", "half.txt"]).envs(forge_testkit::HERMETIC_GIT);
@@ -139,7 +139,7 @@ async fn require_clean_worktree_refuses_until_worktree_is_clean() -> Result<()> 
 #[tokio::test(flavor = "multi_thread")]
 async fn require_no_conflict_markers_refuses_until_markers_are_gone() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let file = tree(&task).join("m");
     std::fs::write(&file, "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")?;
     let mend = async || Ok(std::fs::write(&file, "a\nb\n")?);
@@ -149,7 +149,7 @@ async fn require_no_conflict_markers_refuses_until_markers_are_gone() -> Result<
 #[tokio::test(flavor = "multi_thread")]
 async fn require_plan_complete_refuses_until_the_plan_is_complete() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let mend = async || put_plan(&board, &task, "1. Do it.").await;
     asks_people(&board, &task, "require_plan_complete", json!({ "written_at": null }), mend).await
 }
@@ -166,7 +166,7 @@ async fn put_plan(board: &Board, task: &Value, plan: &str) -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn subtask_sequence_complete_refuses_until_subtasks_are_done() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
-    let task = by_hand(&board).await?;
+    let task = manual_task(&board).await?;
     let new = json!({ "title": "Part", "parent_id": task["id"], "execution_mode": "ordered_turn" });
     let part = board.server.task(&board.project, new).await?;
     let details = json!({ "code": "SUBTASK_SEQUENCE_NOT_COMPLETE", "open": [part["id"]] });

@@ -13,7 +13,7 @@ const VARIABLES: [&str; 4] =
     ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
 
 /// A project of a user whose git knows nobody's name.
-async fn nameless(settings: Value) -> Result<Board> {
+async fn board_without_git_identity(settings: Value) -> Result<Board> {
     let sandbox = Sandbox::new()?;
     let mut command = sandbox.command(["serve", "--port", "0"])?;
     for variable in VARIABLES {
@@ -26,7 +26,7 @@ async fn nameless(settings: Value) -> Result<Board> {
 }
 
 /// A task whose second run is to resolve a conflict.
-async fn fixing(board: &Board, second: &str, third: &str) -> Result<Value> {
+async fn conflicted_task(board: &Board, second: &str, third: &str) -> Result<Value> {
     let told = conflicting(board, "c", &[], "verdict pass")
         .replace("run git rebase -q --strategy-option=theirs main", second);
     let told = format!("{told}\n```forge-script attempt=3\n{third}\n```");
@@ -49,7 +49,7 @@ async fn agent_commit_without_git_identity_uses_the_configured_author() -> Resul
         (json!({}), "Forge <forge@localhost>, Forge <forge@localhost>"),
         (author, "Bot <bot@example.invalid>, Forge <forge@localhost>"),
     ] {
-        let board = nameless(settings).await?;
+        let board = board_without_git_identity(settings).await?;
         let task = board.task(&lines, json!({})).await?;
         board.claim(&task).await?;
         board.server.until(&task, is("done")).await?;
@@ -58,7 +58,7 @@ async fn agent_commit_without_git_identity_uses_the_configured_author() -> Resul
         assert_eq!(board.sandbox.repo.git(&who)?, expected);
     }
     // Where the user has a name, that is it.
-    let board = nameless(json!({})).await?;
+    let board = board_without_git_identity(json!({})).await?;
     for (name, value) in [("user.name", "Kim"), ("user.email", "kim@example.invalid")] {
         board.sandbox.repo.git(&["config", name, value])?;
     }
@@ -73,9 +73,12 @@ async fn agent_commit_without_git_identity_uses_the_configured_author() -> Resul
 async fn resolved_rebase_left_open_is_continued() -> Result<()> {
     // Whatever stopped it: the conflict is resolved, the rest is Forge's to do.
     let board = Board::new(json!({})).await?;
-    let task =
-        fixing(&board, "run git rebase -q main\nedit c <<< \"both\\n\"\nedit more <<< \"m\\n\"", "hang")
-            .await?;
+    let task = conflicted_task(
+        &board,
+        "run git rebase -q main\nedit c <<< \"both\\n\"\nedit more <<< \"m\\n\"",
+        "hang",
+    )
+    .await?;
     board.server.until(&task, is("done")).await?;
     assert_eq!(causes(&board, &task).await?, ["started", "merge conflict"]);
     let show = |name: &str| board.sandbox.repo.show("main", name);
@@ -99,7 +102,7 @@ async fn unresolved_conflict_returns_to_the_agent() -> Result<()> {
         ),
     ] {
         let board = Board::new(json!({})).await?;
-        let task = fixing(&board, begin, end).await?;
+        let task = conflicted_task(&board, begin, end).await?;
         board.server.until(&task, is("done")).await?;
         assert_eq!(
             causes(&board, &task).await?,

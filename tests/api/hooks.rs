@@ -57,7 +57,7 @@ impl Board {
     }
 
     /// All events of a kind until now.
-    async fn told(&self, kind: &str) -> Result<Vec<Value>> {
+    async fn events_of(&self, kind: &str) -> Result<Vec<Value>> {
         let last = self.task(&[], json!({})).await?;
         let is_last = |event: &Value| event["type"] == "task.created" && event["task_id"] == last["id"];
         let all = self.events_until(|all| all.iter().any(is_last), "the last event").await?;
@@ -134,12 +134,12 @@ async fn hooks_of_all_five_events_run_in_order_with_their_subject() -> Result<()
     board.act(&other, "actions/cancel", json!({})).await?;
     board.until_outcomes(&other, &["on_task_cancel[0] failed", "on_task_cancel[1] ok"]).await?;
     assert_eq!(board.evidence()[5], "on_task_cancel todo:cancelled [work] agent=yes run=");
-    let told = board.told("hook.run").await?;
+    let told = board.events_of("hook.run").await?;
     assert_eq!(told.len(), 11);
     assert_eq!(told[0]["data"]["event"], "before_work");
     assert_eq!((&told[0]["data"]["index"], &told[0]["data"]["status"]), (&json!(1), &json!("ok")));
     assert_eq!(told[1]["data"]["status"], "failed");
-    assert!(board.told("transition.effect_failed").await?.is_empty());
+    assert!(board.events_of("transition.effect_failed").await?.is_empty());
     Ok(())
 }
 
@@ -308,7 +308,7 @@ async fn plugins_run_where_allowed_and_give_a_reason_elsewhere() -> Result<()> {
         (&record["status"], &record["type"], &record["command"]),
         (&json!("skipped"), &json!("plugin"), &json!("run_merge"))
     );
-    assert_eq!(board.told("hook.run").await?.len(), 2);
+    assert_eq!(board.events_of("hook.run").await?.len(), 2);
     Ok(())
 }
 

@@ -65,24 +65,24 @@ impl KnowledgeFixture {
             crate::forge::good(put.send().await?).await?;
         }
         let fixture = Self { sandbox, server, project, agent: String::new() };
-        fixture.says(SAID)?;
-        let command = format!("cat '{}'; echo x >> work.txt", fixture.words().display());
+        fixture.set_output(SAID)?;
+        let command = format!("cat '{}'; echo x >> work.txt", fixture.output_file().display());
         let config = json!({ "command": "sh", "args": ["-c", command] });
         let new = json!({ "name": "Plain", "adapter": "shell", "config": config });
         let agent = text(&fixture.server.post("/agents", new).await?, "id");
         Ok(Self { agent, ..fixture })
     }
 
-    fn words(&self) -> PathBuf {
+    fn output_file(&self) -> PathBuf {
         self.sandbox.dir.path().join("words.txt")
     }
 
     /// What the agents that are started from now on print.
-    fn says(&self, words: &str) -> Result<()> {
-        Ok(std::fs::write(self.words(), words)?)
+    fn set_output(&self, words: &str) -> Result<()> {
+        Ok(std::fs::write(self.output_file(), words)?)
     }
 
-    async fn claimed(&self, title: &str) -> Result<Value> {
+    async fn claimed_task(&self, title: &str) -> Result<Value> {
         let new = json!({ "title": title, "roles": { "coder": self.agent } });
         let task = self.server.task(&self.project, new).await?;
         let claim = json!({ "agent_id": self.agent, "version": task["version"] });
@@ -90,8 +90,8 @@ impl KnowledgeFixture {
         Ok(task)
     }
 
-    async fn done(&self, title: &str) -> Result<Value> {
-        let task = self.claimed(title).await?;
+    async fn finished_task(&self, title: &str) -> Result<Value> {
+        let task = self.claimed_task(title).await?;
         let over = |task: &Value| task["status"] == "done" && task["workspace"]["status"] == "cleaned";
         self.server.until(&task, over).await
     }
@@ -135,7 +135,7 @@ impl KnowledgeFixture {
 async fn finished_task_proposes_lessons_by_action_and_by_plugin() -> Result<()> {
     for by in [LessonSource::Action, LessonSource::Plugin] {
         let fixture = KnowledgeFixture::new(by).await?;
-        let task = fixture.done("Mend the login").await?;
+        let task = fixture.finished_task("Mend the login").await?;
         let name = if by == LessonSource::Action { "knowledge-capture" } else { "on_task_done[0]" };
         let steps = fixture.steps(&task).await?;
         let at = steps.iter().position(|(step, ..)| step == name).context("it did not run")?;
@@ -156,14 +156,14 @@ async fn finished_task_proposes_lessons_by_action_and_by_plugin() -> Result<()> 
         assert!(lesson["execution_id"].is_string() && lesson["created_at"].is_string(), "{lesson:#}");
 
         // The same is not said twice, whoever says it and whatever became of it.
-        let again = fixture.done("Mend it again").await?;
+        let again = fixture.finished_task("Mend it again").await?;
         let steps = fixture.steps(&again).await?;
         let (_, outcome, reason) = steps.iter().find(|(step, ..)| step == name).context("no step")?;
         assert_eq!(outcome, "skipped");
         assert!(reason.starts_with("no new lesson proposed; refused: \"Out of bounds\""), "{reason}");
         assert_eq!(fixture.proposed().await?["id"], lesson["id"]);
-        fixture.says("no lesson\n")?;
-        let silent = fixture.done("Say nothing").await?;
+        fixture.set_output("no lesson\n")?;
+        let silent = fixture.finished_task("Say nothing").await?;
         let steps = fixture.steps(&silent).await?;
         assert!(steps.contains(&(name.to_owned(), "skipped".to_owned(), "no lesson proposed".to_owned())));
     }
@@ -173,7 +173,7 @@ async fn finished_task_proposes_lessons_by_action_and_by_plugin() -> Result<()> 
 #[tokio::test(flavor = "multi_thread")]
 async fn accepted_lesson_is_committed_and_read_by_the_next_agent() -> Result<()> {
     let fixture = KnowledgeFixture::new(LessonSource::Plugin).await?;
-    let task = fixture.done("Mend the login").await?;
+    let task = fixture.finished_task("Mend the login").await?;
     let lesson = fixture.proposed().await?;
     // The user is elsewhere: nothing of the checkout moves.
     fixture.git(&["switch", "-q", "-c", "elsewhere"])?;
@@ -208,7 +208,7 @@ async fn accepted_lesson_is_committed_and_read_by_the_next_agent() -> Result<()>
     assert_eq!(fixture.list("?status=accepted").await?, [accepted]);
 
     // The next task's agent is told, and how to propose, too.
-    let next = fixture.done("Renew the login token").await?;
+    let next = fixture.finished_task("Renew the login token").await?;
     let prompt = fixture.server.get(&format!("/tasks/{}/prompt-preview", text(&next, "id"))).await?;
     let prompt = text(&prompt, "text");
     let told = format!(
@@ -235,7 +235,7 @@ async fn project_without_lessons_does_not_ask_for_any() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn accepted_lesson_updates_the_checkout_or_names_the_obstacle() -> Result<()> {
     let fixture = KnowledgeFixture::new(LessonSource::Plugin).await?;
-    fixture.done("Mend the login").await?;
+    fixture.finished_task("Mend the login").await?;
     let lesson = fixture.proposed().await?;
     let root = fixture.sandbox.repo.path().to_owned();
     let file = "docs/knowledge/tokens.md";
@@ -328,7 +328,7 @@ async fn proposed_lesson_is_announced_to_the_window() -> Result<()> {
     let fixture = KnowledgeFixture::new(LessonSource::Plugin).await?;
     let mut events =
         fixture.server.request(Method::GET, "/events").header("Last-Event-ID", "0").send().await?;
-    fixture.done("Mend the login").await?;
+    fixture.finished_task("Mend the login").await?;
     let told = async {
         let mut all = String::new();
         while let Some(chunk) = events.chunk().await? {

@@ -28,7 +28,7 @@ impl SubmoduleFixture {
     }
 
     /// A task that a person works on, and its worktree.
-    async fn by_hand(&self) -> Result<(Value, PathBuf)> {
+    async fn manual_task(&self) -> Result<(Value, PathBuf)> {
         let board = &self.board;
         let task = board.server.task(&board.project, json!({})).await?;
         board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
@@ -57,7 +57,7 @@ fn ended(task: &Value) -> bool {
 async fn unpushed_submodule_moved_to_the_merge_by_hand_blocks_until_it_is_pushed() -> Result<()> {
     let fixture = SubmoduleFixture::new(json!({})).await?;
     let board = &fixture.board;
-    let (task, tree) = fixture.by_hand().await?;
+    let (task, tree) = fixture.manual_task().await?;
     std::fs::write(tree.join("lib/lib.txt"), "two\n")?;
     git(&tree.join("lib"), &["commit", "-qam", "two"])?;
     let own = git(&tree.join("lib"), &["rev-parse", "HEAD"])?;
@@ -133,7 +133,7 @@ async fn embedded_repository_committed_by_hand_does_not_land_as_a_link() -> Resu
 async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result<()> {
     let fixture = SubmoduleFixture::new(json!({})).await?;
     let board = &fixture.board;
-    let (task, tree) = fixture.by_hand().await?;
+    let (task, tree) = fixture.manual_task().await?;
     std::fs::write(tree.join("lib/lib.txt"), "two\n")?;
     git(&tree.join("lib"), &["commit", "-qam", "two"])?;
     git(&tree, &["commit", "-qam", "a link"])?;

@@ -36,7 +36,7 @@ impl Mcp {
     pub async fn with_token(server: &Served, token: &str) -> Result<Self> {
         let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", server.url));
         let transport = StreamableHttpClientTransport::from_config(config.auth_header(token));
-        Self::know(().serve(transport).await?, None).await
+        Self::list_tools(().serve(transport).await?, None).await
     }
 
     /// A client that starts `forge mcp`.
@@ -45,10 +45,10 @@ impl Mcp {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut server = command.spawn()?;
         let pipes = (server.stdout.take().context("no output")?, server.stdin.take().context("no input")?);
-        Self::know(().serve(pipes).await?, Some(server)).await
+        Self::list_tools(().serve(pipes).await?, Some(server)).await
     }
 
-    async fn know(client: RunningService<RoleClient, ()>, server: Option<Child>) -> Result<Self> {
+    async fn list_tools(client: RunningService<RoleClient, ()>, server: Option<Child>) -> Result<Self> {
         let listed = client.list_all_tools().await?;
         let tools = listed.into_iter().map(|tool| (tool.name.to_string(), tool)).collect();
         Ok(Self { client, tools, server })

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What is offered against a trouble besides `hold` and `cancel`; none for those that nothing brings about yet.
-const fn ways_out(kind: AnnotationType) -> Option<&'static [&'static str]> {
+const fn offered_actions(kind: AnnotationType) -> Option<&'static [&'static str]> {
     use AnnotationType as T;
     Some(match kind {
         T::ReviewBudgetExhausted | T::ReviewStagnant => {
@@ -68,7 +68,7 @@ struct BlockCase {
     ends: &'static [&'static str],
 }
 
-const fn trouble(kind: AnnotationType) -> BlockCase {
+const fn block_case(kind: AnnotationType) -> BlockCase {
     BlockCase { kind, state: "blocked", retried: "in_progress", ends: &["done"] }
 }
 
@@ -98,16 +98,16 @@ impl ActionFixture {
     }
 
     /// A shell line that succeeds once the trouble is mended.
-    fn is_mended(&self) -> String {
+    fn cause_is_gone(&self) -> String {
         format!("test -e '{}'", self.mended.display())
     }
 
-    fn mend(&self) -> Result<()> {
+    fn remove_cause(&self) -> Result<()> {
         self.also.map_or(Ok(()), |also| also(&self.board.sandbox.repo, true))?;
         Ok(std::os::unix::fs::symlink(program("forge")?, &self.mended)?)
     }
 
-    fn spoil(&self) -> Result<()> {
+    fn restore_cause(&self) -> Result<()> {
         self.also.map_or(Ok(()), |also| also(&self.board.sandbox.repo, false))?;
         match std::fs::remove_file(&self.mended) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
@@ -124,29 +124,33 @@ impl ActionFixture {
         Ok(task)
     }
 
-    async fn in_trouble(&self, task: &Value, trouble: &BlockCase) -> Result<Value> {
+    async fn wait_until_blocked(&self, task: &Value, case: &BlockCase) -> Result<Value> {
         let there = |task: &Value| {
-            task["error_annotation"]["type"] == trouble.kind.as_str() && task["status"] == trouble.state
+            task["error_annotation"]["type"] == case.kind.as_str() && task["status"] == case.state
         };
         let ended = |task: &Value| task["status"] == "done" || task["status"] == "blocked";
         let now = self.board.server.until(task, |task| there(task) || ended(task)).await?;
-        ensure!(there(&now), "{}: {now:#}", trouble.kind);
+        ensure!(there(&now), "{}: {now:#}", case.kind);
         Ok(now)
     }
 
     /// Brings the trouble about once per way out, and takes it.
-    async fn every_way_out(&self, trouble: &BlockCase, bring: impl AsyncFn() -> Result<Value>) -> Result<()> {
-        let offered = ways_out(trouble.kind).context("nothing brings it about")?;
+    async fn take_every_action(
+        &self,
+        case: &BlockCase,
+        bring: impl AsyncFn() -> Result<Value>,
+    ) -> Result<()> {
+        let offered = offered_actions(case.kind).context("nothing brings it about")?;
         let all: Vec<&str> = offered.iter().copied().chain(["hold", "cancel"]).collect();
         for verb in &all {
-            self.spoil()?;
-            let task = self.in_trouble(&bring().await?, trouble).await?;
-            ensure!(verbs(&task) == all, "{}: {:#}", trouble.kind, task["offers"]);
+            self.restore_cause()?;
+            let task = self.wait_until_blocked(&bring().await?, case).await?;
+            ensure!(verbs(&task) == all, "{}: {:#}", case.kind, task["offers"]);
             if verb == &all[0] {
                 self.refuses_the_others(&task, &all).await?;
             }
-            self.mend()?;
-            self.take(&task, verb, trouble).await.with_context(|| format!("{} {verb}", trouble.kind))?;
+            self.remove_cause()?;
+            self.take(&task, verb, case).await.with_context(|| format!("{} {verb}", case.kind))?;
         }
         Ok(())
     }
@@ -163,7 +167,7 @@ impl ActionFixture {
     }
 
     /// Takes an offer, looks where it leads at once and where the task ends up.
-    async fn take(&self, task: &Value, verb: &str, trouble: &BlockCase) -> Result<()> {
+    async fn take(&self, task: &Value, verb: &str, case: &BlockCase) -> Result<()> {
         let board = &self.board;
         let before = board.history(task).await?.len();
         let reason = format!("because of {verb}");
@@ -179,14 +183,14 @@ impl ActionFixture {
             return Ok(());
         }
         if verb == "reset_workspace" {
-            return self.was_reset(task, &now, trouble).await;
+            return self.was_reset(task, &now, case).await;
         }
         let hook = verb.contains("hook");
         if !hook {
             let history = board.history(task).await?;
             let led = history.get(before).with_context(|| format!("no move follows {verb}"))?;
             let to = match verb {
-                "retry" | "reset_budget" => trouble.retried,
+                "retry" | "reset_budget" => case.retried,
                 "resume_session" | "send_back" => "in_progress",
                 "approve" => "merging",
                 "restart" | "restart_with_changes" => "todo",
@@ -202,7 +206,7 @@ impl ActionFixture {
             "reset_budget" => ensure_that(now["budgets"]["review"]["used"] == 0, &now)?,
             _ => {}
         }
-        let end = board.server.until(task, |task| trouble.ended(task)).await?;
+        let end = board.server.until(task, |task| case.ended(task)).await?;
         ensure_that(end["status"] == "blocked" || end["error_annotation"].is_null(), &end)?;
         match verb {
             "send_back" | "resume_session" => self.agent_was_told(task, &reason).await,
@@ -232,7 +236,7 @@ impl ActionFixture {
     }
 
     /// A reset leaves a fresh worktree and the task with a person; the old branch is kept.
-    async fn was_reset(&self, before: &Value, now: &Value, trouble: &BlockCase) -> Result<()> {
+    async fn was_reset(&self, before: &Value, now: &Value, case: &BlockCase) -> Result<()> {
         let repo = &self.board.sandbox.repo;
         let target = now["merge_config"]["target_branch"].as_str().unwrap_or("main");
         ensure_that(
@@ -254,7 +258,7 @@ impl ActionFixture {
         self.board.act(now, "actions/restart?wait=none", json!({})).await?;
         let now = self.board.get(now).await?;
         self.started_over(&now, &now).await?;
-        self.board.server.until(&now, |task| trouble.ended(task)).await?;
+        self.board.server.until(&now, |task| case.ended(task)).await?;
         Ok(())
     }
 

@@ -98,7 +98,7 @@ impl PlantedFixture {
     }
 
     /// A task at work. An agent that is given another turn does nothing in it: its own git would run what it planted.
-    async fn begun(&self, lines: &[&str]) -> Result<Value> {
+    async fn started_task(&self, lines: &[&str]) -> Result<Value> {
         let description = format!("{}\n```forge-script attempt=2\nsay nothing\n```", script(lines));
         let task = self.board.task(&[], json!({ "description": description })).await?;
         self.board.claim(&task).await?;
@@ -106,8 +106,8 @@ impl PlantedFixture {
     }
 
     /// Works on a task until it is blocked for this reason, takes the offer, and approves the work.
-    async fn settled(&self, lines: &[&str], kind: &str, verb: &str) -> Result<Value> {
-        let task = self.begun(lines).await?;
+    async fn accepted_and_approved(&self, lines: &[&str], kind: &str, verb: &str) -> Result<Value> {
+        let task = self.started_task(lines).await?;
         let stopped = |task: &Value| is("blocked")(task) || is("review")(task);
         let blocked = self.board.server.until(&task, stopped).await?;
         assert_eq!(blocked["error_annotation"]["type"], kind, "{blocked:#}");
@@ -140,7 +140,13 @@ fn holds(path: &Path, text: &str) -> Result<bool> {
 async fn configuration_that_an_agent_changed_is_undone_before_git_reads_it() -> Result<()> {
     let fixture = PlantedFixture::new().await?;
     let plant = fixture.plant_into("$(git rev-parse --path-format=absolute --git-common-dir)");
-    fixture.settled(&["edit work <<< \"work\\n\"", &plant], "repository_changed", "undo_repository").await?;
+    fixture
+        .accepted_and_approved(
+            &["edit work <<< \"work\\n\"", &plant],
+            "repository_changed",
+            "undo_repository",
+        )
+        .await?;
     assert!(!holds(&fixture.git_dir().join("config"), "evil")?);
     assert!(!fixture.git_dir().join("hooks/pre-commit").exists());
     Ok(())
@@ -156,7 +162,7 @@ async fn repositories_at_any_depth_are_ignored_or_added_as_files_without_their_p
             "run git -C one/two/three add file && git -C one/two/three commit -qm deep",
             &fixture.plant_into("one/two/three/.git"),
         ];
-        fixture.settled(&deep, "embedded_repository", verb).await?;
+        fixture.accepted_and_approved(&deep, "embedded_repository", verb).await?;
         let added = (verb == "add_embedded").then_some("deep");
         assert_eq!(fixture.main("one/two/three/file").as_deref(), added, "{verb}");
     }
@@ -167,7 +173,7 @@ async fn repositories_at_any_depth_are_ignored_or_added_as_files_without_their_p
 async fn repository_replacing_the_worktrees_git_file_is_not_used() -> Result<()> {
     let fixture = PlantedFixture::new().await?;
     let own = "run rm .git && git init -q . && git add --all && git commit -qm own";
-    let task = fixture.begun(&["edit work <<< \"work\\n\"", own, &fixture.plant_into(".git")]).await?;
+    let task = fixture.started_task(&["edit work <<< \"work\\n\"", own, &fixture.plant_into(".git")]).await?;
     let reviewed = |task: &Value| task["review"]["status"] == "awaiting_human";
     fixture.board.server.until(&task, reviewed).await?;
     fixture.board.act(&task, "review/approve?wait=none", json!({})).await?;
@@ -193,7 +199,7 @@ async fn rebase_that_would_run_a_program_is_rejected_and_not_continued() -> Resu
         "run echo resolved > both && git add both",
         &format!("run {todo}"),
     ];
-    let task = fixture.begun(&lines).await?;
+    let task = fixture.started_task(&lines).await?;
     let stopped = |task: &Value| is("blocked")(task) || task["review"]["status"] == "awaiting_human";
     let now = fixture.board.server.until(&task, stopped).await?;
     assert_eq!(now["status"], "blocked", "{now:#}");
@@ -228,7 +234,7 @@ impl PlantedFixture {
     /// A task that waits because its agent changed the configuration in a way that does no harm.
     async fn waiting(&self) -> Result<Value> {
         let lines = ["edit work <<< \"work\\n\"", "run git config alias.shown '!true'"];
-        let task = self.begun(&lines).await?;
+        let task = self.started_task(&lines).await?;
         let now = self.board.server.until(&task, is("blocked")).await?;
         assert_eq!(now["error_annotation"]["type"], "repository_changed", "{now:#}");
         Ok(task)

@@ -13,7 +13,7 @@ const PREFIX: &str = "You are the careful one.";
 const WORDS: &str = "Mind what the reviewer said before.";
 
 /// The prompt that a run was given.
-async fn told(board: &Board, task: &Value, run: &Value) -> Result<String> {
+async fn prompt_of(board: &Board, task: &Value, run: &Value) -> Result<String> {
     let workspace = board.server.get(&format!("/tasks/{}/workspace", text(task, "id"))).await?;
     let tree = std::path::PathBuf::from(text(&workspace, "path"));
     let file = tree.parent().context("no folder")?.join(format!("prompt-{}.md", text(run, "id")));
@@ -44,7 +44,8 @@ async fn prompt_contains_the_texts_of_profile_and_workflow() -> Result<()> {
     board.act(&task, "review/reject?wait=none", json!({ "reason": "say two" })).await?;
     board.server.until(&task, |task| task["review"]["attempt_number"] == 2).await?;
     let runs = board.runs(&task).await?;
-    let (first, second) = (told(&board, &task, &runs[0]).await?, told(&board, &task, &runs[1]).await?);
+    let (first, second) =
+        (prompt_of(&board, &task, &runs[0]).await?, prompt_of(&board, &task, &runs[1]).await?);
     ensure!(first.starts_with(PREFIX) && second.starts_with(PREFIX), "{first}\n---\n{second}");
     ensure!(!first.contains(WORDS), "before it came that way: {first}");
     ensure!(second.contains(WORDS) && second.contains("say two"), "{second}");

@@ -69,12 +69,13 @@ impl PullRequestFixture {
     async fn awaiting(&self) -> Result<Value> {
         let task =
             self.started(&script(&["edit work.txt <<< \"done\\n\"", "summary Wrote it down."])).await?;
-        self.awaits(&task).await?;
+        self.wait_for_merge(&task).await?;
         Ok(task)
     }
 
-    async fn awaits(&self, task: &Value) -> Result<Value> {
-        let end = self.board.server.until(task, |task| waits(task, "awaiting_merge") || over(task)).await?;
+    async fn wait_for_merge(&self, task: &Value) -> Result<Value> {
+        let end =
+            self.board.server.until(task, |task| waits(task, "awaiting_merge") || is_finished(task)).await?;
         ensure!(waits(&end, "awaiting_merge"), "{end:#}");
         Ok(end)
     }
@@ -113,7 +114,7 @@ fn waits(task: &Value, reason: &str) -> bool {
     task["waiting"]["reason"] == reason
 }
 
-fn over(task: &Value) -> bool {
+fn is_finished(task: &Value) -> bool {
     task["status"] == "done" || task["status"] == "blocked" || task["status"] == "cancelled"
 }
 
@@ -130,7 +131,7 @@ async fn work_reaches(kind: HostKind) -> Result<()> {
     let task = fixture.started(&script(&lines)).await?;
     let later = json!({ "title": "Later", "depends_on": [task["id"]] });
     let later = board.server.task(&board.project, later).await?;
-    let waiting = fixture.awaits(&task).await?;
+    let waiting = fixture.wait_for_merge(&task).await?;
     ensure!(waiting["status"] == "merging" && waiting["error_annotation"].is_null(), "{waiting:#}");
     ensure!(text(&waiting["waiting"], "message").contains("pull request 1"), "{waiting:#}");
 
@@ -195,7 +196,7 @@ async fn merge_at_the_host_is_noticed_by_polling() -> Result<()> {
     let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
     let task = fixture.awaiting().await?;
     fixture.host.squash(1)?;
-    let end = fixture.board.server.until(&task, over).await?;
+    let end = fixture.board.server.until(&task, is_finished).await?;
     ensure!(end["status"] == "done", "{end:#}");
     ensure!(fixture.pulls().len() == 1 && fixture.last_pull()?.state == PullRequestState::Merged);
     Ok(())

@@ -20,7 +20,7 @@ fn block(strategy: &str, lines: &[&str]) -> String {
 }
 
 /// A board whose agent races under these names.
-async fn raced(names: &[&str], more: Value) -> Result<Board> {
+async fn race_board(names: &[&str], more: Value) -> Result<Board> {
     let board = Board::new(json!({})).await?;
     let strategies: Vec<Value> =
         names.iter().map(|name| json!({ "name": name, "agent_id": board.agent })).collect();
@@ -97,7 +97,7 @@ const PASSES: &str = "test -e good";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cheapest_passing_entry_wins_and_its_commits_become_the_tasks() -> Result<()> {
-    let board = raced(&["cheap", "dear", "broken"], json!({})).await?;
+    let board = race_board(&["cheap", "dear", "broken"], json!({})).await?;
     let blocks = [
         block("cheap", &["edit good <<< \"cheap\\n\"", "usage m 10 10 20"]),
         block("dear", &["edit good <<< \"dear\\n\"", "usage m 10 10 30"]),
@@ -181,7 +181,7 @@ async fn cheapest_passing_entry_wins_and_its_commits_become_the_tasks() -> Resul
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_without_a_winner_can_be_decided_repeated_or_continued() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     let blocks = [
         block("a", &["edit a <<< \"a\\n\""]),
         block("b", &["say nothing to do"]),
@@ -238,7 +238,7 @@ async fn race_without_a_winner_can_be_decided_repeated_or_continued() -> Result<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn entry_at_its_time_limit_is_stopped_with_all_processes() -> Result<()> {
-    let board = raced(&["slow", "good"], json!({ "timeoutSec": 2 })).await?;
+    let board = race_board(&["slow", "good"], json!({ "timeoutSec": 2 })).await?;
     let blocks = [
         block(
             "slow",
@@ -285,7 +285,7 @@ async fn entry_at_its_time_limit_is_stopped_with_all_processes() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn person_may_pick_another_winner_than_the_elected_one() -> Result<()> {
-    let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
+    let board = race_board(&["a", "b"], json!({ "humanCrown": true })).await?;
     let blocks = [
         block("a", &["edit good <<< \"a\\n\"", "usage m 1 1 1"]),
         block("b", &["edit good <<< \"b\\n\"", "usage m 1 1 2"]),
@@ -311,7 +311,7 @@ async fn person_may_pick_another_winner_than_the_elected_one() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reviewer_scores_each_entry_without_knowing_its_agent() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     // It sees the work, and nothing that tells whose it is.
     let dir = board.sandbox.dir.path();
     let seen = dir.join("seen");
@@ -351,7 +351,7 @@ async fn reviewer_scores_each_entry_without_knowing_its_agent() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_race_leaves_no_worktree_or_branch() -> Result<()> {
-    let board = raced(&["a", "b", "c"], json!({ "maxParallel": 2 })).await?;
+    let board = race_board(&["a", "b", "c"], json!({ "maxParallel": 2 })).await?;
     let task =
         task(&board, &["```forge-script\nedit good <<< \"x\\n\"\nhang\n```\n".to_owned()], json!({})).await?;
     board.claim(&task).await?;
@@ -384,7 +384,7 @@ async fn cancelled_race_leaves_no_worktree_or_branch() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_races_run_concurrently() -> Result<()> {
-    let board = raced(&["a", "b"], json!({ "nameDecides": true })).await?;
+    let board = race_board(&["a", "b"], json!({ "nameDecides": true })).await?;
     let gate = board.sandbox.dir.path().join("go");
     let wait = format!("run {}", until_exists(&gate));
     let mut tasks = Vec::new();

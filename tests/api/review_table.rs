@@ -156,7 +156,7 @@ async fn conflict_fix_outside_the_reviewed_files_is_reviewed_again() -> Result<(
 }
 
 /// Passed its review, stuck at a conflict that nobody is paid to mend.
-async fn stuck(board: &Board, file: &str, more: Value) -> Result<Value> {
+async fn conflicted_task(board: &Board, file: &str, more: Value) -> Result<Value> {
     let told = conflicting(board, file, &[], "verdict pass fine");
     let limits = json!({ "task_state_config": { "retry_budgets": { "merge_fix": 0 } } });
     let new = json!({ "title": "Do it", "description": told, "roles": { "coder": board.agent } });
@@ -173,7 +173,7 @@ async fn change_by_a_person_revokes_the_pass() -> Result<()> {
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
     let gone = |task: &Value| task["review_passed_at"].is_null();
     for (number, to) in ["todo", "backlog", "in_progress", "review"].iter().enumerate() {
-        let task = stuck(&board, &format!("m{number}"), json!({})).await?;
+        let task = conflicted_task(&board, &format!("m{number}"), json!({})).await?;
         // The agent or the checks may pass it anew a moment later: what the move itself did is in its answer.
         board.act(&task, "actions/hold", json!({})).await?;
         let moved = board.move_to(&task, to).await?;
@@ -182,13 +182,13 @@ async fn change_by_a_person_revokes_the_pass() -> Result<()> {
         board.act(&task, "actions/cancel", json!({})).await?;
     }
     for (verb, file) in [("send_back", "v0"), ("restart", "v1")] {
-        let task = stuck(&board, file, json!({})).await?;
+        let task = conflicted_task(&board, file, json!({})).await?;
         board.act(&task, "actions/hold", json!({})).await?;
         board.act(&task, &format!("actions/{verb}?wait=none"), json!({ "reason": "again" })).await?;
         assert!(gone(&board.get(&task).await?), "{verb}");
         board.act(&task, "actions/cancel", json!({})).await?;
     }
-    let task = stuck(&board, "reset", json!({})).await?;
+    let task = conflicted_task(&board, "reset", json!({})).await?;
     let repo = &board.sandbox.repo;
     std::fs::remove_dir_all(text(&task["workspace"], "path"))?;
     repo.git(&["worktree", "prune"])?;
@@ -199,7 +199,7 @@ async fn change_by_a_person_revokes_the_pass() -> Result<()> {
     board.server.post(&format!("/tasks/{}/workspace/reset", text(&task, "id")), json!({})).await?;
     assert!(gone(&board.get(&task).await?), "a fresh worktree");
     // Another coder's work was not seen; the same one's was.
-    let task = stuck(&board, "coder", json!({})).await?;
+    let task = conflicted_task(&board, "coder", json!({})).await?;
     let config = board.server.get(&format!("/agents/{}", board.agent)).await?["config"].clone();
     let other = json!({ "name": "Other", "adapter": "shell", "config": config });
     let other = text(&board.server.post("/agents", other).await?, "id");
@@ -216,7 +216,7 @@ async fn change_by_a_person_revokes_the_pass() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn retry_keeps_the_pass_and_reopening_revokes_it() -> Result<()> {
     let board = Board::new(json!({})).await?;
-    let task = stuck(&board, "c", json!({})).await?;
+    let task = conflicted_task(&board, "c", json!({})).await?;
     board.act(&task, "actions/retry?wait=none", json!({})).await?;
     let done = board.server.until(&task, is("done")).await?;
     let verdicts: Vec<_> = reviews(&board, &task).await?.iter().map(|row| text(row, "verdict")).collect();

@@ -56,7 +56,7 @@ fn twice(first: &[&str], then: &[&str]) -> String {
 }
 
 /// Lines of a script that say these.
-fn says(lines: &[&str]) -> String {
+fn print_lines(lines: &[&str]) -> String {
     lines.iter().map(|line| format!("print {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
@@ -111,7 +111,8 @@ async fn retry_prompt_begins_with_the_failed_gate() -> Result<()> {
 async fn finished_task_leaves_a_note() -> Result<()> {
     let board = board(&["trajectory"], json!({})).await?;
     let keep = keeps_prompt(&board, "1");
-    let note = says(&["Done.", "```forge-trajectory", "The lexer was **it**.", "", "Not the parser.", "```"]);
+    let note =
+        print_lines(&["Done.", "```forge-trajectory", "The lexer was **it**.", "", "Not the parser.", "```"]);
     let task = board.task(&[&keep, "edit a <<< \"x\\n\"", &note], json!({})).await?;
     board.claim(&task).await?;
     board.server.until(&task, is("done")).await?;
@@ -162,7 +163,8 @@ async fn finished_task_leaves_a_note() -> Result<()> {
 async fn disabled_inner_loop_asks_for_and_keeps_no_knowledge() -> Result<()> {
     let board = board(&[], json!({ "review_config": { "ci_steps": [CHECK] } })).await?;
     let keep = keeps_prompt(&board, "1");
-    let words = says(&["```forge-trajectory", "x", "```", "```forge-lesson", "title: X", "", "x", "```"]);
+    let words =
+        print_lines(&["```forge-trajectory", "x", "```", "```forge-lesson", "title: X", "", "x", "```"]);
     let both = twice(&[&keep, "edit bad <<< \"x\\n\""], &["edit good <<< \"x\\n\"", &words]);
     let task = board.task(&[], json!({ "description": both })).await?;
     board.claim(&task).await?;
@@ -184,7 +186,7 @@ async fn disabled_inner_loop_asks_for_and_keeps_no_knowledge() -> Result<()> {
 async fn lessons_are_kept_and_found_without_a_hook() -> Result<()> {
     let board = board(&["knowledge"], json!({})).await?;
     let keep = keeps_prompt(&board, "1");
-    let lesson = says(&[
+    let lesson = print_lines(&[
         "```forge-lesson",
         "title: Tokens expire",
         "paths: src/login.rs",

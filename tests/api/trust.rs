@@ -43,7 +43,7 @@ fn file<'a>(listing: &'a Value, path: &str) -> Result<&'a Value> {
 }
 
 /// What a person sends who trusts everything that is shown.
-fn seen(listing: &Value) -> Value {
+fn trust_request(listing: &Value) -> Value {
     let files = listing["files"].as_array().into_iter().flatten();
     json!({ "files": files.map(|file| json!({ "path": file["path"], "sha256": file["sha256"] })).collect::<Vec<_>>() })
 }
@@ -59,7 +59,7 @@ async fn waits(board: &Board, task: &Value) -> Result<Value> {
 /// Accepts what is shown, as the window does.
 async fn trust(board: &Board) -> Result<Value> {
     let listing = board.server.get(&path(board, "")).await?;
-    board.server.post(&path(board, ""), seen(&listing)).await
+    board.server.post(&path(board, ""), trust_request(&listing)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,7 +149,7 @@ async fn changed_startup_file_on_the_default_branch_needs_trust_and_shows_its_di
     // What changes between the look and the word is not trusted by it.
     repo.write(".mcp.json", "one\nfour\n")?;
     repo.commit("still others")?;
-    let (status, body) = board.refuse(&path(&board, ""), seen(&listing)).await?;
+    let (status, body) = board.refuse(&path(&board, ""), trust_request(&listing)).await?;
     assert_eq!((status, &body["code"]), (409, &json!("trust_changed")), "{body:#}");
     assert_eq!(body["details"]["paths"], json!([".mcp.json"]));
     let (status, body) = board.refused(&task, "actions/trust_files", json!({})).await?;
@@ -343,7 +343,7 @@ async fn trust_by_agents_and_mcp_clients_is_refused() -> Result<()> {
     ensure!(refusal.starts_with("out_of_scope"), "{refusal}");
     let listing = board.server.get(&path(&board, "")).await?;
     let direct = board.server.bare(Method::POST, &format!("/api/v1{}", path(&board, "")));
-    let answer = direct.bearer_auth(&run).json(&seen(&listing)).send().await?;
+    let answer = direct.bearer_auth(&run).json(&trust_request(&listing)).send().await?;
     ensure!(matches!(answer.status().as_u16(), 401 | 403), "{}", answer.status());
     assert_eq!(board.server.get(&path(&board, "")).await?["trusted"], false);
     std::fs::write(&go, "")?;

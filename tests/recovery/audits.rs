@@ -29,7 +29,7 @@ struct AuditFixture {
 }
 
 impl AuditFixture {
-    fn up(route: MergeRoute, env: Vec<(String, String)>) -> Result<Self> {
+    fn start(route: MergeRoute, env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         repo.git(&["checkout", "-q", "-b", "elsewhere"])?;
@@ -82,7 +82,7 @@ impl AuditFixture {
         Ok(task)
     }
 
-    async fn arrive(&self, task: &Value) -> Result<()> {
+    async fn wait_until_done(&self, task: &Value) -> Result<()> {
         let over = |task: &Value| {
             let cleaned = task["workspace"]["status"] == "cleaned";
             (task["status"] == "done" && cleaned)
@@ -124,17 +124,17 @@ impl AuditFixture {
 }
 
 async fn survives(route: MergeRoute, fault: Fault, point: &str, times: u32) -> Result<()> {
-    let mut fixture = AuditFixture::up(route, fault.at(point, times))?;
+    let mut fixture = AuditFixture::start(route, fault.at(point, times))?;
     let task = fixture.make().await?;
     let data = fixture.dir.path().join("data");
     if fault == Fault::Panic {
-        fixture.arrive(&task).await?;
+        fixture.wait_until_done(&task).await?;
         return panicked(&data, point);
     }
     // It is bound to be killed: the boundary was passed without disturbance, too.
     fixture.server.until_gone().await.with_context(|| format!("{route:?}: {point}#{times}"))?;
     fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
-    fixture.arrive(&task).await
+    fixture.wait_until_done(&task).await
 }
 
 /// The boundaries of what is this story's own: the rest of the way is told by others.
@@ -158,9 +158,9 @@ async fn each_is_survived(route: MergeRoute, fault: Fault, expected: &[&str]) ->
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = AuditFixture::up(route, env)?;
+    let undisturbed = AuditFixture::start(route, env)?;
     let task = undisturbed.make().await?;
-    undisturbed.arrive(&task).await?;
+    undisturbed.wait_until_done(&task).await?;
     let mut passed: BTreeMap<String, u32> = BTreeMap::new();
     for line in std::fs::read_to_string(&trace)?.lines() {
         *passed.entry(line.to_owned()).or_default() += 1;

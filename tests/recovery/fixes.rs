@@ -27,7 +27,7 @@ struct FixFixture {
 
 impl FixFixture {
     /// A task whose check fails once, and who drafts a fix of it.
-    async fn up(fault: Fault, point: &str, in_place: bool) -> Result<Self> {
+    async fn start(fault: Fault, point: &str, in_place: bool) -> Result<Self> {
         let description = script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]);
         let new =
             json!({ "description": description, "task_state_config": { "retry_budgets": { "review": 0 } } });
@@ -118,7 +118,7 @@ impl FixFixture {
 }
 
 async fn draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
-    let mut fixture = FixFixture::up(fault, point, false).await?;
+    let mut fixture = FixFixture::start(fault, point, false).await?;
     fixture.back_after(fault, point).await?;
     fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
     let all = until("the end of the draft", async || {
@@ -154,8 +154,8 @@ async fn draft_interrupted_by_a_panic_is_dropped() -> Result<()> {
     Ok(())
 }
 
-async fn applied_once(fault: Fault, point: &str, lands: bool) -> Result<()> {
-    let mut fixture = FixFixture::up(fault, point, false).await?;
+async fn fix_is_applied_once_at(fault: Fault, point: &str, lands: bool) -> Result<()> {
+    let mut fixture = FixFixture::start(fault, point, false).await?;
     let fix = fixture.proposal("drafted").await?;
     let path = format!("/fixes/{}/apply", fix["fixId"].as_str().unwrap_or_default());
     fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
@@ -189,7 +189,7 @@ async fn fix_is_applied_once(fault: Fault) -> Result<()> {
         ("step.begin:verify_fix", true),
         ("step.ran:verify_fix", true),
     ] {
-        applied_once(fault, point, lands).await.with_context(|| point.to_owned())?;
+        fix_is_applied_once_at(fault, point, lands).await.with_context(|| point.to_owned())?;
     }
     Ok(())
 }
@@ -197,13 +197,13 @@ async fn fix_is_applied_once(fault: Fault) -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn review_after_kill_or_panic_continues_with_its_applied_fix() -> Result<()> {
     for fault in [Fault::Kill, Fault::Panic] {
-        goes_on_with_its_fix(fault).await.with_context(|| format!("{fault:?}"))?;
+        review_continues_with_its_fix(fault).await.with_context(|| format!("{fault:?}"))?;
     }
     Ok(())
 }
 
-async fn goes_on_with_its_fix(fault: Fault) -> Result<()> {
-    let mut fixture = FixFixture::up(fault, "fix.landed", true).await?;
+async fn review_continues_with_its_fix(fault: Fault) -> Result<()> {
+    let mut fixture = FixFixture::start(fault, "fix.landed", true).await?;
     fixture.back_after(fault, "fix.landed").await?;
     fixture.server.wait(&fixture.task, "done", |task| task["status"] == "done").await?;
     fixture.proposal("verified").await?;
@@ -212,7 +212,7 @@ async fn goes_on_with_its_fix(fault: Fault) -> Result<()> {
 }
 
 /// The reviewer asks for the fix by its own token and goes on.
-async fn asked_for(fixture: &FixFixture) -> Result<()> {
+async fn request_fix(fixture: &FixFixture) -> Result<()> {
     let file = fixture.dir.path().join("token");
     until_there(&file).await?;
     let fix = fixture.proposal("drafted").await?;
@@ -236,7 +236,7 @@ async fn asked_for(fixture: &FixFixture) -> Result<()> {
 async fn fix_requested_by_a_reviewer_is_applied_once_after_a_kill() -> Result<()> {
     for point in ["fix.intended", "fix.landed"] {
         let mut fixture = FixFixture::judged(Fault::Kill, point).await?;
-        asked_for(&fixture).await?;
+        request_fix(&fixture).await?;
         fixture.back_after(Fault::Kill, point).await?;
         let fix = fixture.proposal("verified").await?;
         ensure!(fix["wantedBy"].is_null(), "{point}: {fix:#}");

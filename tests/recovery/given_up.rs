@@ -20,7 +20,7 @@ struct CancelFixture {
 
 impl CancelFixture {
     /// A task whose agent has written a file and goes on for ever.
-    async fn up(env: Vec<(String, String)>) -> Result<Self> {
+    async fn start(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let server = serve(&dir, env)?;
@@ -81,7 +81,7 @@ async fn uncommitted_work_of_a_cancelled_task_is_backed_up_after_a_kill() -> Res
     let trace_dir = tempfile::tempdir()?;
     let trace = trace_dir.path().join("trace.txt");
     let undisturbed =
-        CancelFixture::up(vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())])
+        CancelFixture::start(vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())])
             .await?;
     let before = std::fs::read_to_string(&trace)?.lines().count();
     undisturbed.cancel().await?;
@@ -99,7 +99,7 @@ async fn uncommitted_work_of_a_cancelled_task_is_backed_up_after_a_kill() -> Res
     for (point, times) in cases {
         let case = format!("killed at {point}#{times}");
         let mut fixture =
-            CancelFixture::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])
+            CancelFixture::start(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])
                 .await
                 .context(case.clone())?;
         // The kill may come before, while or after it answers.

@@ -46,7 +46,7 @@ impl HookFixture {
     }
 
     /// A project with hooks and a task that has been claimed, however far that got.
-    async fn up(env: Vec<(String, String)>, hooks: Option<Value>) -> Result<Self> {
+    async fn start(env: Vec<(String, String)>, hooks: Option<Value>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let at = dir.path();
@@ -156,7 +156,7 @@ impl HookFixture {
 
 async fn survives(point: &str, times: u32) -> Result<()> {
     let env = vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];
-    let mut fixture = HookFixture::up(env, None).await?;
+    let mut fixture = HookFixture::start(env, None).await?;
     fixture.until_killed().await?;
     fixture.restart()?;
     let retried = fixture.to_the_end().await?;
@@ -168,7 +168,7 @@ async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> 
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = HookFixture::up(env, None).await?;
+    let undisturbed = HookFixture::start(env, None).await?;
     ensure!(undisturbed.to_the_end().await? == 0);
     undisturbed.check(0).await?;
     let hooks = undisturbed.hooks().await?;
@@ -198,7 +198,7 @@ async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<HookFixture
     let hook = json!({
         "type": "script", "command": command, "blocking": blocking, "timeout_seconds": 3600,
     });
-    let mut fixture = HookFixture::up(Vec::new(), Some(json!({ event: [hook] }))).await?;
+    let mut fixture = HookFixture::start(Vec::new(), Some(json!({ event: [hook] }))).await?;
     for _ in 0..1000 {
         if std::fs::read_to_string(said.path())? == "said\n" {
             break;

@@ -36,7 +36,7 @@ struct LessonFixture {
 
 impl LessonFixture {
     /// A project that keeps lessons, and a task of a command that prints two.
-    async fn up(fault: Fault, point: &str, source: LessonSource) -> Result<Self> {
+    async fn start(fault: Fault, point: &str, source: LessonSource) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let words = dir.path().join("words.txt");
@@ -110,7 +110,7 @@ fn forge_model_default() -> Result<Value> {
 }
 
 async fn proposes_once(fault: Fault, point: &str, source: LessonSource) -> Result<()> {
-    let mut fixture = LessonFixture::up(fault, point, source).await?;
+    let mut fixture = LessonFixture::start(fault, point, source).await?;
     fixture.back_after(fault, point).await?;
     fixture.to_the_end().await?;
     let mut titles: Vec<Value> =
@@ -160,7 +160,7 @@ async fn accepted_lesson_lands_once_after_a_panic_at_any_fault_point() -> Result
 
 async fn accepted_lesson_lands_once(fault: Fault) -> Result<()> {
     for (point, landed) in [("lesson.intended", false), ("lesson.landed", true)] {
-        let mut fixture = LessonFixture::up(fault, point, LessonSource::Plugin).await?;
+        let mut fixture = LessonFixture::start(fault, point, LessonSource::Plugin).await?;
         fixture.to_the_end().await?;
         ensure!(fixture.accept("Tokens").await.is_err(), "{point} was not passed");
         fixture.back_after(fault, point).await?;
@@ -190,7 +190,7 @@ async fn accepted_lesson_lands_once(fault: Fault) -> Result<()> {
 }
 
 async fn debriefs_once(fault: Fault, point: &str) -> Result<()> {
-    let mut fixture = LessonFixture::up(fault, point, LessonSource::Loop).await?;
+    let mut fixture = LessonFixture::start(fault, point, LessonSource::Loop).await?;
     fixture.back_after(fault, point).await?;
     fixture.to_the_end().await?;
     let left = fixture.server.get(&format!("/tasks/{}/debrief", fixture.task)).await?;

@@ -45,7 +45,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
     let first = Serve { program: "forge-faulty", data: scenario.data(), env: fault };
     match scenario.serve(first) {
         // It may be ended before it could say where it is.
-        Err(_) => scenario.ended_early(),
+        Err(_) => scenario.forget_server(),
         Ok(()) => scenario.run_until_it_ends().await?,
     }
     scenario.serve(Serve { program: "forge-faulty", data: scenario.data(), env: Vec::new() })?;

@@ -43,7 +43,7 @@ async fn panic_at_any_fault_point_ends_only_its_unit() -> Result<()> {
 }
 
 /// The task of a story that is blocked because of what panics every time, and the story.
-async fn blocked_by(at: &str) -> Result<(Scenario, Value)> {
+async fn task_blocked_by(at: &str) -> Result<(Scenario, Value)> {
     let mut scenario = Scenario::new(at)?;
     scenario.serve(panicking(&scenario, at))?;
     let id = scenario.begin().await?;
@@ -54,12 +54,12 @@ async fn blocked_by(at: &str) -> Result<(Scenario, Value)> {
     ensure!(place.contains("fault.rs:"), "another place: {place}");
     let message = annotation["message"].as_str().context("no message")?;
     ensure!(message.contains(place) && message.contains(&format!("fault at {at}")), "{message}");
-    is_told(&scenario, &id).await?;
+    wait_for_notification(&scenario, &id).await?;
     Ok((scenario, task))
 }
 
 /// Waits until a person is told that the task is blocked: a step of the state that it is in now does that.
-async fn is_told(scenario: &Scenario, id: &str) -> Result<()> {
+async fn wait_for_notification(scenario: &Scenario, id: &str) -> Result<()> {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     let is_of_task = |one: &Value| one["task_id"] == json!(id) && one["kind"] == "blocked";
     loop {
@@ -73,7 +73,7 @@ async fn is_told(scenario: &Scenario, id: &str) -> Result<()> {
 }
 
 /// How often something is in the log of the program.
-fn panics_in(scenario: &Scenario, at: &str) -> Result<usize> {
+fn count_in_log(scenario: &Scenario, at: &str) -> Result<usize> {
     let log = std::fs::read_to_string(scenario.data().with_extension("log"))?;
     Ok(log
         .lines()
@@ -84,15 +84,15 @@ fn panics_in(scenario: &Scenario, at: &str) -> Result<usize> {
 #[tokio::test(flavor = "multi_thread")]
 async fn step_that_panics_twice_blocks_its_task() -> Result<()> {
     let at = "step.begin:run_ci_steps";
-    let (scenario, _) = blocked_by(at).await?;
-    ensure!(panics_in(&scenario, at)? == 2, "it was not tried exactly twice");
+    let (scenario, _) = task_blocked_by(at).await?;
+    ensure!(count_in_log(&scenario, at)? == 2, "it was not tried exactly twice");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn run_that_panics_twice_blocks_its_task() -> Result<()> {
     let at = "execution.started";
-    let (scenario, task) = blocked_by(at).await?;
+    let (scenario, task) = task_blocked_by(at).await?;
     let id = task["id"].as_str().context("no id")?;
     let runs = scenario.server()?.get(&format!("/tasks/{id}/executions")).await?;
     let runs = runs["items"].as_array().context("no runs")?;

@@ -31,7 +31,7 @@ struct WorktreeFixture {
 }
 
 impl WorktreeFixture {
-    async fn up(scenario: Scenario, env: Vec<(String, String)>) -> Result<Self> {
+    async fn start(scenario: Scenario, env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let files = [("README.md", "# Sample\n"), (".gitignore", ".env\nready.txt\n")];
         let repo = Repository::create(&dir.path().join("repo"), &files)?;
@@ -75,7 +75,7 @@ impl WorktreeFixture {
         Ok(())
     }
 
-    async fn go(&self) -> Result<()> {
+    async fn run(&self) -> Result<()> {
         match self.scenario {
             Scenario::Reuse => self.reuse().await,
             Scenario::Reset => self.reset().await,
@@ -196,9 +196,9 @@ async fn survives(scenario: Scenario, expected: &[&str]) -> Result<()> {
     let traces = tempfile::tempdir()?;
     let trace = traces.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = WorktreeFixture::up(scenario, env).await?;
+    let undisturbed = WorktreeFixture::start(scenario, env).await?;
     let before = std::fs::read_to_string(&trace).unwrap_or_default().lines().count();
-    undisturbed.go().await?;
+    undisturbed.run().await?;
     undisturbed.check().await?;
     let mut passed: BTreeMap<String, u32> = BTreeMap::new();
     let mut cases = Vec::new();
@@ -216,12 +216,12 @@ async fn survives(scenario: Scenario, expected: &[&str]) -> Result<()> {
     for (point, times) in cases {
         let case = format!("killed at {point}#{times}");
         let env = vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];
-        let mut fixture = WorktreeFixture::up(scenario, env).await.context(case.clone())?;
+        let mut fixture = WorktreeFixture::start(scenario, env).await.context(case.clone())?;
         // Cut off somewhere in it.
-        let _ = fixture.go().await;
+        let _ = fixture.run().await;
         fixture.server.until_gone().await.context(case.clone())?;
         fixture.server = serve(&fixture.dir, Vec::new())?;
-        fixture.go().await.context(case.clone())?;
+        fixture.run().await.context(case.clone())?;
         fixture.check().await.context(case)?;
     }
     Ok(())

@@ -29,7 +29,7 @@ fn serve(dir: &TempDir, mut env: Vec<(String, String)>) -> Result<Served> {
 
 impl PullRequestFixture {
     /// A task on its way to the code host.
-    async fn up(env: Vec<(String, String)>) -> Result<Self> {
+    async fn start(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let bare = dir.path().join("bare.git");
@@ -63,7 +63,7 @@ impl PullRequestFixture {
     }
 
     /// The pull request is open, or the server is gone.
-    async fn proposed(&mut self) -> Result<bool> {
+    async fn wait_until_proposed(&mut self) -> Result<bool> {
         let waits = |task: &Value| task["waiting"]["reason"] == "awaiting_merge" || task["status"] == "done";
         match self.server.wait(&self.task, "waiting for its merge", waits).await {
             Ok(_) => Ok(true),
@@ -72,7 +72,7 @@ impl PullRequestFixture {
     }
 
     /// Somebody merges it, and the task is done, or the server is gone.
-    async fn merged(&mut self) -> Result<bool> {
+    async fn merge_and_wait(&mut self) -> Result<bool> {
         if self.host.pull_requests().last().context("none")?.state == PullRequestState::Open {
             self.host.merge(1)?;
         }
@@ -107,8 +107,8 @@ async fn fault_points() -> Result<Vec<(String, u32)>> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let mut fixture = PullRequestFixture::up(env).await?;
-    ensure!(fixture.proposed().await? && fixture.merged().await?, "it ended by itself");
+    let mut fixture = PullRequestFixture::start(env).await?;
+    ensure!(fixture.wait_until_proposed().await? && fixture.merge_and_wait().await?, "it ended by itself");
     fixture.check().await?;
     let mut passed = std::collections::BTreeMap::<String, u32>::new();
     for line in std::fs::read_to_string(trace)?.lines() {
@@ -126,16 +126,16 @@ async fn fault_points() -> Result<Vec<(String, u32)>> {
 }
 
 async fn survives(fault: Fault, point: String, times: u32) -> Result<()> {
-    let mut fixture = PullRequestFixture::up(fault.at(&point, times)).await?;
+    let mut fixture = PullRequestFixture::start(fault.at(&point, times)).await?;
     if fault == Fault::Panic {
-        ensure!(fixture.proposed().await? && fixture.merged().await?, "the server ended");
+        ensure!(fixture.wait_until_proposed().await? && fixture.merge_and_wait().await?, "the server ended");
         fixture.check().await?;
         return kills::panicked(&fixture.dir.path().join("data"), &point);
     }
-    let killed = !fixture.proposed().await? || !fixture.merged().await?;
+    let killed = !fixture.wait_until_proposed().await? || !fixture.merge_and_wait().await?;
     ensure!(killed, "the boundary was not passed again");
     fixture.server = serve(&fixture.dir, Vec::new())?;
-    ensure!(fixture.proposed().await? && fixture.merged().await?, "it was killed again");
+    ensure!(fixture.wait_until_proposed().await? && fixture.merge_and_wait().await?, "it was killed again");
     fixture.check().await
 }
 

@@ -26,7 +26,7 @@ const ENTRIES: [(&str, &str); 3] = [
 ];
 
 impl RaceFixture {
-    fn up(env: Vec<(String, String)>) -> Result<Self> {
+    fn start(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let server = Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()?;
@@ -62,7 +62,7 @@ impl RaceFixture {
         }
     }
 
-    async fn arrive(&self, task: &Value) -> Result<()> {
+    async fn wait_until_done(&self, task: &Value) -> Result<()> {
         let over = |task: &Value| {
             let cleaned = task["workspace"]["status"] == "cleaned";
             (task["status"] == "done" && cleaned) || task["status"] == "blocked"
@@ -115,16 +115,16 @@ impl RaceFixture {
 }
 
 async fn survives(fault: Fault, point: &str, times: u32) -> Result<()> {
-    let mut fixture = RaceFixture::up(fault.at(point, times))?;
+    let mut fixture = RaceFixture::start(fault.at(point, times))?;
     let task = fixture.make().await?;
     let data = fixture.dir.path().join("data");
     if fault == Fault::Panic {
-        fixture.arrive(&task).await?;
+        fixture.wait_until_done(&task).await?;
         return panicked(&data, point);
     }
     fixture.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
     fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
-    fixture.arrive(&task).await
+    fixture.wait_until_done(&task).await
 }
 
 /// Every boundary that an undisturbed race passes, each with how often.
@@ -132,9 +132,9 @@ async fn fault_points() -> Result<BTreeMap<String, u32>> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = RaceFixture::up(env)?;
+    let undisturbed = RaceFixture::start(env)?;
     let task = undisturbed.make().await?;
-    undisturbed.arrive(&task).await?;
+    undisturbed.wait_until_done(&task).await?;
     let mut passed: BTreeMap<String, u32> = BTreeMap::new();
     for line in std::fs::read_to_string(&trace)?.lines() {
         *passed.entry(line.to_owned()).or_default() += 1;

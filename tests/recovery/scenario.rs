@@ -40,7 +40,7 @@ impl Scenario {
         Ok(())
     }
 
-    pub fn ended_early(&mut self) {
+    pub fn forget_server(&mut self) {
         self.server = None;
     }
 

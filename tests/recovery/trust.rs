@@ -32,7 +32,7 @@ async fn random_histories_lose_nothing_and_done_means_merged() -> Result<()> {
         while running.len() < AT_ONCE {
             let Some(seed) = seeds.next() else { break };
             let template = Arc::clone(&template);
-            running.spawn(async move { (seed, Box::pin(History::tell(seed, &template)).await) });
+            running.spawn(async move { (seed, Box::pin(History::run(seed, &template)).await) });
         }
         let Some(done) = running.join_next().await else { break };
         let (seed, outcome) = done?;

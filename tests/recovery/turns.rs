@@ -21,7 +21,7 @@ struct SequenceFixture {
 }
 
 impl SequenceFixture {
-    fn up(env: Vec<(String, String)>) -> Result<Self> {
+    fn start(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let server = Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()?;
@@ -48,7 +48,7 @@ impl SequenceFixture {
         Ok(parent)
     }
 
-    async fn arrive(&self, parent: &Value) -> Result<()> {
+    async fn wait_until_done(&self, parent: &Value) -> Result<()> {
         let over = |task: &Value| {
             let cleaned = task["workspace"]["status"] == "cleaned";
             (task["status"] == "done" && cleaned) || task["status"] == "blocked"
@@ -83,13 +83,13 @@ impl SequenceFixture {
 
 async fn survives(point: &str, times: u32) -> Result<()> {
     let mut fixture =
-        SequenceFixture::up(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
+        SequenceFixture::start(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
     let parent = fixture.make().await?;
     // It is bound to be killed: the boundary was passed without disturbance, too.
     fixture.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
     let data = fixture.dir.path().join("data");
     fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
-    fixture.arrive(&parent).await
+    fixture.wait_until_done(&parent).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,9 +97,9 @@ async fn ordered_subtasks_each_run_once_after_a_kill_at_any_fault_point() -> Res
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
-    let undisturbed = SequenceFixture::up(env)?;
+    let undisturbed = SequenceFixture::start(env)?;
     let parent = undisturbed.make().await?;
-    undisturbed.arrive(&parent).await?;
+    undisturbed.wait_until_done(&parent).await?;
     let mut passed: BTreeMap<String, u32> = BTreeMap::new();
     for line in std::fs::read_to_string(&trace)?.lines() {
         *passed.entry(line.to_owned()).or_default() += 1;

@@ -23,7 +23,7 @@ fn call(repo: &Repository, commands: &[&str]) -> Value {
 }
 
 /// What a call left running. An engine that starts asks the login shell for its path; that is none of it.
-fn left(dir: &Path) -> Result<Vec<String>> {
+fn leftover_processes(dir: &Path) -> Result<Vec<String>> {
     Ok(marked_processes(dir)?.into_iter().filter(|line| line.contains("sleep")).collect())
 }
 
@@ -49,7 +49,11 @@ async fn survives(point: String, kept: usize) -> Result<()> {
     server.until_gone().await?;
 
     let server = serve(dir.path(), Vec::new())?;
-    ensure!(left(dir.path())?.is_empty(), "something runs on: {:?}", left(dir.path())?);
+    ensure!(
+        leftover_processes(dir.path())?.is_empty(),
+        "something runs on: {:?}",
+        leftover_processes(dir.path())?
+    );
     let found = attempts(&server, &repo).await?;
     let numbers: Vec<u64> =
         found.as_array().context("no attempts")?.iter().filter_map(|it| it["attempt"].as_u64()).collect();

@@ -24,7 +24,7 @@ async fn started(board: &Board, project: &str, description: &str, more: Value) -
     Ok(task)
 }
 
-fn awaits(task: &Value) -> bool {
+fn awaits_review(task: &Value) -> bool {
     task["review"]["status"] == "awaiting_human"
 }
 
@@ -181,7 +181,7 @@ async fn claim_and_approval_ask_the_guards_for_people() -> Result<()> {
         let gate = board.project(&name, asked, json!({ "workflow": workflow })).await?;
         let task = started(&board, &gate, &script(&["append g <<< \"x\\n\""]), json!({})).await?;
         let waiting =
-            board.server.until(&task, |task| awaits(task) && task["entry_barrier"].is_null()).await?;
+            board.server.until(&task, |task| awaits_review(task) && task["entry_barrier"].is_null()).await?;
         let path = format!("/tasks/{}/review/approve", text(&task, "id"));
         if policy == Policy::Cascade {
             board.server.post(&path, json!({})).await?;
@@ -235,7 +235,7 @@ async fn automatically_passing_plan_asks_its_guards() -> Result<()> {
         let part = board.server.task(&project, part).await?;
         board.claim(&task).await?;
         let there = |task: &Value| match end {
-            "planning" => task["status"] == end && awaits(task),
+            "planning" => task["status"] == end && awaits_review(task),
             "in_progress" => text(task, "status") != "todo" && text(task, "status") != "planning",
             _ => task["status"] == end,
         };

@@ -39,7 +39,7 @@ async fn failed_blocking_hook_holds_the_agent_until_it_passes() -> Result<()> {
         (told["items"].as_array().map(Vec::len), &told["items"][0]["kind"]),
         (Some(1), &json!("blocked"))
     );
-    assert_eq!(board.told("task.blocked").await?.len(), 1);
+    assert_eq!(board.events_of("task.blocked").await?.len(), 1);
     // The place of the agent is free: another task of the same agent takes it.
     let other = board.task(&["hang"], json!({})).await?;
     board.claim(&other).await?;

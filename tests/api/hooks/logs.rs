@@ -118,7 +118,7 @@ async fn hook_test_needs_no_move_and_no_agent() -> Result<()> {
     let after = board.server.get(&format!("/tasks/{}", text(&task, "id"))).await?;
     assert_eq!((&after["status"], &after["version"]), (&task["status"], &task["version"]));
     assert!(after["live"].is_null());
-    assert_eq!(board.told("hook.run").await?.len(), 0);
+    assert_eq!(board.events_of("hook.run").await?.len(), 0);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::{
 const ACCEPTED: &str = "application/json, text/event-stream";
 
 /// What a client says first.
-fn hello() -> Value {
+fn initialize_request() -> Value {
     json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
@@ -24,8 +24,8 @@ fn hello() -> Value {
 }
 
 /// The first request of a client, without a token.
-fn greet(server: &Served) -> reqwest::RequestBuilder {
-    server.bare(Method::POST, "/mcp").header("accept", ACCEPTED).json(&hello())
+fn initialize(server: &Served) -> reqwest::RequestBuilder {
+    server.bare(Method::POST, "/mcp").header("accept", ACCEPTED).json(&initialize_request())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,12 +33,12 @@ async fn request_without_token_or_from_a_foreign_host_is_refused() -> Result<()>
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
     let token = server.token.clone().context("no token")?;
-    let (status, body) = refused(greet(&server)).await?;
+    let (status, body) = refused(initialize(&server)).await?;
     assert_eq!((status, &body["code"]), (401, &json!("unauthorized")));
     for wrong in ["nonsense", "run_nonsense", &token[1..]] {
-        assert_eq!(refused(greet(&server).bearer_auth(wrong)).await?.0, 401, "{wrong}");
+        assert_eq!(refused(initialize(&server).bearer_auth(wrong)).await?.0, 401, "{wrong}");
     }
-    let with = |name: &str, value: &str| greet(&server).bearer_auth(&token).header(name, value);
+    let with = |name: &str, value: &str| initialize(&server).bearer_auth(&token).header(name, value);
     let (status, body) = refused(with("host", "evil.test")).await?;
     assert_eq!((status, &body["code"]), (403, &json!("forbidden_host")));
     let (status, body) = refused(with("origin", "http://evil.test")).await?;
@@ -47,7 +47,7 @@ async fn request_without_token_or_from_a_foreign_host_is_refused() -> Result<()>
         json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "y".repeat(3 << 20) } });
     let large = server.bare(Method::POST, "/mcp").bearer_auth(&token).header("accept", ACCEPTED).json(&large);
     assert_eq!(large.send().await?.status().as_u16(), 413);
-    let good = greet(&server).bearer_auth(&token).send().await?;
+    let good = initialize(&server).bearer_auth(&token).send().await?;
     ensure!(good.status().is_success() && !good.headers().contains_key("mcp-session-id"), "{good:?}");
     // There is nothing but answers, and nothing is kept: clients of older SDKs count on a clear no.
     for none in [Method::GET, Method::DELETE] {
@@ -113,7 +113,7 @@ async fn mcp_can_be_disabled_and_enabled() -> Result<()> {
 
     let off = server.request(Method::PATCH, "/doors").json(&json!({ "mcp_enabled": false }));
     assert_eq!(good(off.send().await?).await?["mcp_url"], Value::Null);
-    let (status, body) = refused(greet(&server).bearer_auth(&token)).await?;
+    let (status, body) = refused(initialize(&server).bearer_auth(&token)).await?;
     assert_eq!((status, &body["code"]), (404, &json!("mcp_off")));
     server.terminate().await?;
     let server = sandbox.serve()?;
@@ -129,7 +129,7 @@ async fn engine_started_with_no_mcp_refuses_mcp() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve_with(&["--no-mcp"])?;
     let token = server.token.clone().context("no token")?;
-    let (status, body) = refused(greet(&server).bearer_auth(&token)).await?;
+    let (status, body) = refused(initialize(&server).bearer_auth(&token)).await?;
     assert_eq!((status, &body["code"]), (404, &json!("mcp_off")));
     let access = server.get("/doors").await?;
     assert_eq!((&access["mcp_allowed"], &access["mcp_enabled"]), (&json!(false), &json!(false)));
@@ -146,9 +146,9 @@ async fn new_token_revokes_the_old_one_at_once() -> Result<()> {
     let old = server.token.clone().context("no token")?;
     let new = text(&server.post("/doors/token", json!({})).await?, "token");
     assert_ne!(new, old);
-    assert_eq!(refused(greet(&server).bearer_auth(&old)).await?.0, 401);
+    assert_eq!(refused(initialize(&server).bearer_auth(&old)).await?.0, 401);
     assert_eq!(refused(server.request(Method::GET, "/meta")).await?.0, 401);
-    ensure!(greet(&server).bearer_auth(&new).send().await?.status().is_success(), "the new one is good");
+    ensure!(initialize(&server).bearer_auth(&new).send().await?.status().is_success(), "the new one is good");
     assert_eq!(std::fs::read_to_string(sandbox.data_dir().join("token"))?, new);
     // Programs of this machine find it by themselves.
     assert_eq!(sandbox.run(&["project", "list", "--json"])?.code, Some(0));
@@ -182,7 +182,7 @@ fn stdio_server_prints_only_the_protocol() -> Result<()> {
     let call = json!({
         "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "forge_list_projects", "arguments": {} },
     });
-    for message in [hello(), ready, call] {
+    for message in [initialize_request(), ready, call] {
         writeln!(input, "{message}")?;
     }
     drop(input);

@@ -4,7 +4,7 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::json;
 
-use super::{ActionFixture, BlockCase, attempts, limits, trouble};
+use super::{ActionFixture, BlockCase, attempts, block_case, limits};
 use crate::forge::{script, text};
 
 const EDIT: &str = "append a <<< \"x\\n\"";
@@ -13,9 +13,9 @@ const EDIT: &str = "append a <<< \"x\\n\"";
 async fn executor_failed_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let told = attempts("error auth who are you", 2, EDIT);
-    let case = trouble(AnnotationType::ExecutorFailed);
+    let case = block_case(AnnotationType::ExecutorFailed);
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
+        .take_every_action(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
         .await
 }
 
@@ -27,22 +27,24 @@ async fn executor_unavailable_offers_lead_where_they_say() -> Result<()> {
     let new = json!({ "name": "Missing", "adapter": "shell", "config": config });
     fixture.board.agent = text(&fixture.board.server.post("/agents", new).await?, "id");
     let told = script(&[EDIT]);
-    let case = trouble(AnnotationType::ExecutorUnavailable);
+    let case = block_case(AnnotationType::ExecutorUnavailable);
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
+        .take_every_action(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
         .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commit_refused_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
-    let line = format!("{} || ! git diff --cached --name-only | grep -q no.txt", fixture.is_mended());
+    let line = format!("{} || ! git diff --cached --name-only | grep -q no.txt", fixture.cause_is_gone());
     fixture.board.git_hook("pre-commit", &line)?;
     let told = script(&["append no.txt <<< \"no\\n\""]);
     let spent = limits(&json!({ "execution": 0 }));
-    let case = trouble(AnnotationType::CommitRefused);
+    let case = block_case(AnnotationType::CommitRefused);
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, spent.clone()).await)
+        .take_every_action(&case, async || {
+            fixture.started(&fixture.board.project, &told, spent.clone()).await
+        })
         .await
 }
 
@@ -52,9 +54,11 @@ async fn guard_rejected_offers_lead_where_they_say() -> Result<()> {
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     let told = attempts(markers, 2, &format!("run rm -f m\n{EDIT}"));
     let spent = limits(&json!({ "execution": 0 }));
-    let case = trouble(AnnotationType::GuardRejected);
+    let case = block_case(AnnotationType::GuardRejected);
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, spent.clone()).await)
+        .take_every_action(&case, async || {
+            fixture.started(&fixture.board.project, &told, spent.clone()).await
+        })
         .await
 }
 
@@ -66,13 +70,13 @@ async fn before_work_hook_offers_lead_where_they_say() -> Result<()> {
         (AnnotationType::BeforeWorkHookFailed, "false"),
         (AnnotationType::BeforeWorkHookTimeout, "sleep 600"),
     ] {
-        let command = format!("{} || {otherwise}", fixture.is_mended());
+        let command = format!("{} || {otherwise}", fixture.cause_is_gone());
         let hook = json!({ "type": "script", "command": command, "timeout_seconds": 1, "blocking": true });
         let settings = json!({ "lifecycle_hooks": { "before_work": [hook] } });
         let project = fixture.board.project(kind.as_str(), settings, json!({})).await?;
-        let case = BlockCase { state: "in_progress", ..trouble(kind) };
+        let case = BlockCase { state: "in_progress", ..block_case(kind) };
         let told = script(&[EDIT]);
-        fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await?;
+        fixture.take_every_action(&case, async || fixture.started(&project, &told, json!({})).await).await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::{Value, json};
 
-use super::{ActionFixture, BlockCase, attempts, trouble};
+use super::{ActionFixture, BlockCase, attempts, block_case};
 use crate::{
     board::{Board, state},
     forge::script,
@@ -16,27 +16,27 @@ const EDIT: &str = "append a <<< \"x\\n\"";
 async fn manual_block_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let told = script(&[EDIT]);
-    let case = trouble(AnnotationType::Manual);
+    let case = block_case(AnnotationType::Manual);
     let blocked = async || {
         let new = json!({ "title": "Stop", "description": told, "roles": { "coder": fixture.board.agent } });
         let task = fixture.board.server.task(&fixture.board.project, new).await?;
         fixture.board.move_to(&task, "blocked").await?;
         Ok(task)
     };
-    fixture.every_way_out(&case, blocked).await
+    fixture.take_every_action(&case, blocked).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dependency_cancelled_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
-    let case = trouble(AnnotationType::DependencyCancelled);
+    let case = block_case(AnnotationType::DependencyCancelled);
     let waiting = async || {
         let first = fixture.board.task(&[], json!({})).await?;
         let task = fixture.board.task(&[EDIT], json!({ "depends_on": [first["id"]] })).await?;
         fixture.board.act(&first, "actions/cancel", json!({})).await?;
         Ok(task)
     };
-    fixture.every_way_out(&case, waiting).await
+    fixture.take_every_action(&case, waiting).await
 }
 
 /// Four states in a row that each send the task on: the fourth cascade is one too many.
@@ -59,14 +59,14 @@ async fn cascade_limit_offers_lead_where_they_say() -> Result<()> {
     ]);
     workflow["roles"] = roles;
     let project = fixture.board.project("posted", json!({}), json!({ "workflow": workflow })).await?;
-    let case = BlockCase { retried: "s4", ..trouble(AnnotationType::CascadeLimit) };
+    let case = BlockCase { retried: "s4", ..block_case(AnnotationType::CascadeLimit) };
     let posted = async || {
         let new = json!({ "title": "Post", "description": script(&[EDIT]), "roles": { "coder": fixture.board.agent } });
         let task = fixture.board.server.task(&project, new).await?;
         fixture.board.move_to(&task, "s1").await?;
         Ok(task)
     };
-    fixture.every_way_out(&case, posted).await
+    fixture.take_every_action(&case, posted).await
 }
 
 /// Nothing leads out of the merge, nobody is asked: the watchdog gives the task to a person.
@@ -77,9 +77,9 @@ async fn recovery_required_offers_lead_where_they_say() -> Result<()> {
     let project = fixture.board.project("dead end", json!({}), json!({ "workflow": workflow })).await?;
     // Where a person sent it, it is a person's turn; else the watchdog finds it again.
     let ends = &["merging", "blocked"];
-    let case = BlockCase { retried: "merging", ends, ..trouble(AnnotationType::RecoveryRequired) };
+    let case = BlockCase { retried: "merging", ends, ..block_case(AnnotationType::RecoveryRequired) };
     let told = script(&[EDIT]);
-    fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await?;
+    fixture.take_every_action(&case, async || fixture.started(&project, &told, json!({})).await).await?;
     // People in the middle of their work are not disturbed.
     let quiet = fixture.board.project("quiet", json!({ "auto_approve": false }), json!({})).await?;
     let mine = fixture.board.server.task(&quiet, json!({ "title": "Mine" })).await?;
@@ -95,7 +95,7 @@ async fn subtask_paused_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     let part = attempts(markers, 3, "run rm -f m\nappend part <<< \"x\\n\"");
-    let case = trouble(AnnotationType::SubtaskPaused);
+    let case = block_case(AnnotationType::SubtaskPaused);
     let paused = async || -> Result<Value> {
         let parent = fixture.board.task(&[EDIT], json!({})).await?;
         let new = json!({
@@ -105,5 +105,5 @@ async fn subtask_paused_offers_lead_where_they_say() -> Result<()> {
         fixture.board.claim(&parent).await?;
         Ok(parent)
     };
-    fixture.every_way_out(&case, paused).await
+    fixture.take_every_action(&case, paused).await
 }

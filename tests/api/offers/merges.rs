@@ -4,7 +4,7 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::json;
 
-use super::{ActionFixture, BlockCase, attempts, limits, trouble};
+use super::{ActionFixture, BlockCase, attempts, block_case, limits};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,9 +16,11 @@ async fn merge_conflict_offers_lead_where_they_say() -> Result<()> {
     );
     let told = attempts(&first, 2, "run git rebase -q --strategy-option=ours main\nappend d <<< \"x\\n\"");
     let spent = limits(&json!({ "merge_fix": 0 }));
-    let case = BlockCase { state: "merge_failed", ..trouble(AnnotationType::MergeConflict) };
+    let case = BlockCase { state: "merge_failed", ..block_case(AnnotationType::MergeConflict) };
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, spent.clone()).await)
+        .take_every_action(&case, async || {
+            fixture.started(&fixture.board.project, &told, spent.clone()).await
+        })
         .await
 }
 
@@ -34,15 +36,15 @@ async fn target_unstable_offers_lead_where_they_say() -> Result<()> {
     let moves = format!(
         "env -u GIT_DIR -u GIT_INDEX_FILE -u GIT_WORK_TREE git -C '{path}' commit -q --allow-empty -m moved"
     );
-    let driver = format!("{} || {moves}; git merge-file --union %A %O %B", fixture.is_mended());
+    let driver = format!("{} || {moves}; git merge-file --union %A %O %B", fixture.cause_is_gone());
     repo.git(&["config", "merge.mover.driver", &driver])?;
     let first = format!(
         "run cd '{path}' && echo $FORGE_TASK_ID >>c && git add c && git commit -qm main\nappend c <<< \"task\\n\""
     );
     let told = attempts(&first, 2, "append d <<< \"x\\n\"");
-    let case = BlockCase { retried: "merging", ..trouble(AnnotationType::TargetUnstable) };
+    let case = BlockCase { retried: "merging", ..block_case(AnnotationType::TargetUnstable) };
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
+        .take_every_action(&case, async || fixture.started(&fixture.board.project, &told, json!({})).await)
         .await
 }
 
@@ -53,13 +55,15 @@ async fn merge_error_offers_lead_where_they_say() -> Result<()> {
     fixture.board.sandbox.repo.git(&["branch", "release"])?;
     let line = format!(
         "refs=$(cat); [ \"$1\" != prepared ] || {} || ! echo \"$refs\" | grep -q refs/heads/release",
-        fixture.is_mended()
+        fixture.cause_is_gone()
     );
     fixture.board.git_hook("reference-transaction", &line)?;
     let told = script(&["append a <<< \"x\\n\""]);
     let target = json!({ "merge_config": { "target_branch": "release" } });
-    let case = BlockCase { retried: "merging", ..trouble(AnnotationType::MergeError) };
+    let case = BlockCase { retried: "merging", ..block_case(AnnotationType::MergeError) };
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, target.clone()).await)
+        .take_every_action(&case, async || {
+            fixture.started(&fixture.board.project, &told, target.clone()).await
+        })
         .await
 }

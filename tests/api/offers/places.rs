@@ -4,7 +4,7 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::json;
 
-use super::{ActionFixture, attempts, trouble};
+use super::{ActionFixture, attempts, block_case};
 use crate::forge::{script, text};
 
 const EDIT: &str = "append a <<< \"x\\n\"";
@@ -12,11 +12,11 @@ const EDIT: &str = "append a <<< \"x\\n\"";
 #[tokio::test(flavor = "multi_thread")]
 async fn environment_not_ready_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
-    let settings = json!({ "setup": [fixture.is_mended()] });
+    let settings = json!({ "setup": [fixture.cause_is_gone()] });
     let project = fixture.board.project("unready", settings, json!({})).await?;
     let told = script(&[EDIT]);
-    let case = trouble(AnnotationType::EnvironmentNotReady);
-    fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await
+    let case = block_case(AnnotationType::EnvironmentNotReady);
+    fixture.take_every_action(&case, async || fixture.started(&project, &told, json!({})).await).await
 }
 
 /// The branch that the work is to start from is not there yet.
@@ -33,9 +33,11 @@ async fn workspace_error_offers_lead_where_they_say() -> Result<()> {
     });
     let told = script(&[EDIT]);
     let target = json!({ "merge_config": { "target_branch": "later" } });
-    let case = trouble(AnnotationType::WorkspaceError);
+    let case = block_case(AnnotationType::WorkspaceError);
     fixture
-        .every_way_out(&case, async || fixture.started(&fixture.board.project, &told, target.clone()).await)
+        .take_every_action(&case, async || {
+            fixture.started(&fixture.board.project, &told, target.clone()).await
+        })
         .await
 }
 
@@ -43,11 +45,11 @@ async fn workspace_error_offers_lead_where_they_say() -> Result<()> {
 async fn workspace_reset_required_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let told = attempts("error auth who are you", 2, EDIT);
-    let failed = trouble(AnnotationType::ExecutorFailed);
-    let case = trouble(AnnotationType::WorkspaceResetRequired);
+    let failed = block_case(AnnotationType::ExecutorFailed);
+    let case = block_case(AnnotationType::WorkspaceResetRequired);
     let lost = async || {
         let task = fixture.started(&fixture.board.project, &told, json!({})).await?;
-        let task = fixture.in_trouble(&task, &failed).await?;
+        let task = fixture.wait_until_blocked(&task, &failed).await?;
         let repo = &fixture.board.sandbox.repo;
         std::fs::remove_dir_all(text(&task["workspace"], "path"))?;
         repo.git(&["worktree", "prune"])?;
@@ -55,5 +57,5 @@ async fn workspace_reset_required_offers_lead_where_they_say() -> Result<()> {
         fixture.board.act(&task, "actions/retry", json!({})).await?;
         Ok(task)
     };
-    fixture.every_way_out(&case, lost).await
+    fixture.take_every_action(&case, lost).await
 }

@@ -4,18 +4,18 @@ use anyhow::Result;
 use forge_model::task::AnnotationType;
 use serde_json::json;
 
-use super::{ActionFixture, BlockCase, attempts, limits, trouble};
+use super::{ActionFixture, BlockCase, attempts, block_case, limits};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn review_budget_exhausted_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
-    let settings = json!({ "review_config": { "ci_steps": [fixture.is_mended()] } });
+    let settings = json!({ "review_config": { "ci_steps": [fixture.cause_is_gone()] } });
     let project = fixture.board.project("checked", settings, json!({})).await?;
     let told = script(&["append a <<< \"x\\n\""]);
     let spent = limits(&json!({ "review": 0 }));
-    let case = BlockCase { retried: "review", ..trouble(AnnotationType::ReviewBudgetExhausted) };
-    fixture.every_way_out(&case, async || fixture.started(&project, &told, spent.clone()).await).await
+    let case = BlockCase { retried: "review", ..block_case(AnnotationType::ReviewBudgetExhausted) };
+    fixture.take_every_action(&case, async || fixture.started(&project, &told, spent.clone()).await).await
 }
 
 /// What is tried again fails as before.
@@ -23,19 +23,19 @@ async fn review_budget_exhausted_offers_lead_where_they_say() -> Result<()> {
 async fn review_stagnant_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let settings = json!({
-        "review_config": { "ci_steps": [fixture.is_mended()] }, "innerLoop": { "stopOnStagnation": true },
+        "review_config": { "ci_steps": [fixture.cause_is_gone()] }, "innerLoop": { "stopOnStagnation": true },
     });
     let project = fixture.board.project("stuck", settings, json!({})).await?;
     let told = script(&["append a <<< \"x\\n\""]);
-    let case = BlockCase { retried: "review", ..trouble(AnnotationType::ReviewStagnant) };
-    fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await
+    let case = BlockCase { retried: "review", ..block_case(AnnotationType::ReviewStagnant) };
+    fixture.take_every_action(&case, async || fixture.started(&project, &told, json!({})).await).await
 }
 
 /// The first review passes, the merge conflicts, the agent resolves it, and then the checks fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn ci_failed_after_merge_fix_offers_lead_where_they_say() -> Result<()> {
     let fixture = ActionFixture::new().await?;
-    let check = format!("{} || ! grep -q fixed c", fixture.is_mended());
+    let check = format!("{} || ! grep -q fixed c", fixture.cause_is_gone());
     let project = fixture
         .board
         .project("fixed", json!({ "review_config": { "ci_steps": [check] } }), json!({}))
@@ -46,6 +46,6 @@ async fn ci_failed_after_merge_fix_offers_lead_where_they_say() -> Result<()> {
     );
     let fix = "run git rebase -q --strategy-option=ours main\nrun echo fixed $$ >c";
     let told = attempts(&first, 2, fix);
-    let case = BlockCase { retried: "review", ..trouble(AnnotationType::CiFailedAfterMergeFix) };
-    fixture.every_way_out(&case, async || fixture.started(&project, &told, json!({})).await).await
+    let case = BlockCase { retried: "review", ..block_case(AnnotationType::CiFailedAfterMergeFix) };
+    fixture.take_every_action(&case, async || fixture.started(&project, &told, json!({})).await).await
 }

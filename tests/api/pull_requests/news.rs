@@ -21,7 +21,7 @@ async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
     let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
     let board = &fixture.board;
     let task = fixture.started(TWO_ROUNDS).await?;
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     let first = fixture.pull_request(&task).await?["pushed_commit"].clone();
     fixture.host.comment_on_line(1, "ada", "work.txt", 2, "Why two?")?;
     fixture.host.comment(1, "bob", "Please mention three.")?;
@@ -62,7 +62,7 @@ async fn host_comments_and_checks_reach_the_agent() -> Result<()> {
     ensure!(sent["status"] == "in_progress" || sent["status"] == "review", "{sent:#}");
     ensure!(sent["budgets"]["review"]["used"] == 0, "no retry is spent: {sent:#}");
 
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     let runs = board.runs(&task).await?;
     ensure!(runs.len() == 2, "{runs:#?}");
     let log =
@@ -102,11 +102,11 @@ async fn rewritten_work_replaces_the_pushed_branch() -> Result<()> {
     let rewrites = "```forge-script\nedit work.txt <<< \"one\\n\"\n```\n\
         ```forge-script attempt=2\nrun git reset -q --soft HEAD~1\nedit work.txt <<< \"other\\n\"\n```";
     let task = fixture.started(rewrites).await?;
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     let first = fixture.remote(&fixture.last_pull()?.head)?;
     let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
     fixture.board.server.post(&path, json!({ "message": "Do it over." })).await?;
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     let second = fixture.remote(&fixture.last_pull()?.head)?;
     ensure!(first != second && fixture.pulls().len() == 1);
     let git = |args: &[&str]| fixture.board.sandbox.repo.git(args);

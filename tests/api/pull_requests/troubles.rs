@@ -7,13 +7,14 @@ use forge_model::{pull_request::HostKind, time::Timestamp};
 use forge_testkit::hosts::{HostFault, TOKEN};
 use serde_json::{Value, json};
 
-use super::{CALM, HASTY, PullRequestFixture, over, waits};
+use super::{CALM, HASTY, PullRequestFixture, is_finished, waits};
 use crate::forge::{script, text};
 
 impl PullRequestFixture {
     /// A task that the code host, or the way there, holds up until a person does something.
-    async fn fails(&self, task: &Value, said: &str, help: &str) -> Result<Value> {
-        let now = self.board.server.until(task, |task| over(task) || waits(task, "awaiting_merge")).await?;
+    async fn blocks_with(&self, task: &Value, said: &str, help: &str) -> Result<Value> {
+        let now =
+            self.board.server.until(task, |task| is_finished(task) || waits(task, "awaiting_merge")).await?;
         let annotation = &now["error_annotation"];
         ensure!(now["status"] == "blocked" && annotation["type"] == "pr_failed", "{now:#}");
         ensure!(
@@ -30,9 +31,9 @@ impl PullRequestFixture {
         Ok(now)
     }
 
-    async fn goes_on(&self, task: &Value) -> Result<()> {
+    async fn continues_to_done(&self, task: &Value) -> Result<()> {
         self.board.act(task, "actions/retry", json!({})).await?;
-        self.awaits(task).await?;
+        self.wait_for_merge(task).await?;
         ensure!(self.pulls().len() == 1, "{:#?}", self.pulls());
         Ok(())
     }
@@ -47,7 +48,11 @@ async fn task_without_network_waits_and_continues_automatically() -> Result<()> 
     let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
     fixture.host.go_offline().await;
     let task = fixture.work().await?;
-    let now = fixture.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
+    let now = fixture
+        .board
+        .server
+        .until(&task, |task| waits(task, "host_unreachable") || is_finished(task))
+        .await?;
     ensure!(now["status"] == "merging" && now["error_annotation"].is_null(), "{now:#}");
     ensure!(
         now["waiting"]["until"].is_string()
@@ -58,7 +63,7 @@ async fn task_without_network_waits_and_continues_automatically() -> Result<()> 
     ensure!(told["trouble"].is_string() && text(&told, "remedy").contains("automatically"), "{told:#}");
     ensure!(now["pull_request"].is_null(), "there is none yet: {now:#}");
     fixture.host.come_back().await?;
-    let now = fixture.awaits(&task).await?;
+    let now = fixture.wait_for_merge(&task).await?;
     ensure!(now["pull_request"]["number"] == 1 && now["pull_request"]["state"] == "open", "{now:#}");
     let told = fixture.pull_request(&task).await?;
     ensure!(told["trouble"].is_null() && told["remedy"].is_null(), "{told:#}");
@@ -66,7 +71,7 @@ async fn task_without_network_waits_and_continues_automatically() -> Result<()> 
     fixture.board.server.until(&task, |task| waits(task, "host_unreachable")).await?;
     fixture.host.come_back().await?;
     fixture.host.merge(1)?;
-    let end = fixture.board.server.until(&task, over).await?;
+    let end = fixture.board.server.until(&task, is_finished).await?;
     ensure!(end["status"] == "done" && fixture.pulls().len() == 1, "{end:#}");
     ensure!(end["pull_request"]["state"] == "merged", "{end:#}");
     Ok(())
@@ -83,10 +88,10 @@ async fn failing_or_rate_limiting_host_is_waited_for() -> Result<()> {
         let held = |task: &Value| {
             waits(task, "host_unreachable") && text(&task["waiting"], "message").contains(said)
         };
-        let now = fixture.board.server.until(&task, |task| held(task) || over(task)).await?;
+        let now = fixture.board.server.until(&task, |task| held(task) || is_finished(task)).await?;
         ensure!(held(&now), "{now:#}");
         fixture.host.set_fault(None);
-        fixture.awaits(&task).await?;
+        fixture.wait_for_merge(&task).await?;
     }
     Ok(())
 }
@@ -112,7 +117,7 @@ async fn refused_token_needs_a_person() -> Result<()> {
     const WRONG: &str = "not-the-right-token";
     let fixture = PullRequestFixture::with(HostKind::Github, CALM, WRONG, json!({})).await?;
     let task = fixture.work().await?;
-    let now = fixture.fails(&task, "not signed in", "FORGE_GITHUB_TOKEN").await?;
+    let now = fixture.blocks_with(&task, "not signed in", "FORGE_GITHUB_TOKEN").await?;
     ensure!(now["error_annotation"]["details"]["status"] == 401, "{now:#}");
     let standing =
         fixture.board.server.get(&format!("/projects/{}/code-host", fixture.board.project)).await?;
@@ -132,13 +137,13 @@ async fn token_without_permission_is_retried_by_a_person() -> Result<()> {
     let fixture = PullRequestFixture::new(HostKind::Gitea, CALM).await?;
     fixture.host.set_fault(Some(HostFault::Forbidden));
     let task = fixture.work().await?;
-    let now = fixture.fails(&task, "denied access", "token").await?;
+    let now = fixture.blocks_with(&task, "denied access", "token").await?;
     ensure!(
         now["error_annotation"]["details"]["status"] == 403 && !now.to_string().contains(TOKEN),
         "{now:#}"
     );
     fixture.host.set_fault(None);
-    fixture.goes_on(&task).await
+    fixture.continues_to_done(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,10 +153,10 @@ async fn refused_push_is_retried_by_a_person() -> Result<()> {
     std::fs::write(&hook, "#!/bin/sh\necho the branch is too long >&2\nexit 1\n")?;
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?;
     let task = fixture.work().await?;
-    fixture.fails(&task, "the branch is too long", "hook").await?;
+    fixture.blocks_with(&task, "the branch is too long", "hook").await?;
     ensure!(fixture.pulls().is_empty(), "nothing is proposed that is not there");
     std::fs::remove_file(&hook)?;
-    fixture.goes_on(&task).await
+    fixture.continues_to_done(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,7 +165,7 @@ async fn foreign_commits_on_the_pushed_branch_are_kept() -> Result<()> {
     let rewrites = "```forge-script\nedit work.txt <<< \"one\\n\"\n```\n\
         ```forge-script attempt=2\nappend work.txt <<< \"two\\n\"\n```";
     let task = fixture.started(rewrites).await?;
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     let (repo, head) = (&fixture.board.sandbox.repo, fixture.pulls()[0].head.clone());
     repo.git(&["fetch", "-q", "origin"])?;
     repo.git(&["switch", "-q", "--detach", &format!("origin/{head}")])?;
@@ -171,7 +176,7 @@ async fn foreign_commits_on_the_pushed_branch_are_kept() -> Result<()> {
     let theirs = if theirs.len() == 40 { theirs } else { fixture.remote(&head)? };
     let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
     fixture.board.server.post(&path, json!({ "message": "Two, too." })).await?;
-    fixture.fails(&task, "it was moved on the remote", "fetch that branch").await?;
+    fixture.blocks_with(&task, "it was moved on the remote", "fetch that branch").await?;
     ensure!(fixture.remote(&head)? == theirs, "what they pushed is theirs");
     Ok(())
 }
@@ -185,9 +190,9 @@ async fn missing_remote_is_named() -> Result<()> {
         fixture.board.server.get(&format!("/projects/{}/code-host", fixture.board.project)).await?;
     ensure!(text(&standing, "problem").contains("no git remote `upstream`"), "{standing:#}");
     let task = fixture.work().await?;
-    fixture.fails(&task, "no remote `upstream`", "git remote add").await?;
+    fixture.blocks_with(&task, "no remote `upstream`", "git remote add").await?;
     fixture.board.patch(&settings, json!({ "code_host": { "remote": "origin" } })).await?;
-    fixture.goes_on(&task).await
+    fixture.continues_to_done(&task).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -196,14 +201,18 @@ async fn unreachable_remote_is_waited_for() -> Result<()> {
     let repo = &fixture.board.sandbox.repo;
     repo.git(&["remote", "set-url", "origin", "http://127.0.0.1:1/octo/app.git"])?;
     let task = fixture.work().await?;
-    let now = fixture.board.server.until(&task, |task| waits(task, "host_unreachable") || over(task)).await?;
+    let now = fixture
+        .board
+        .server
+        .until(&task, |task| waits(task, "host_unreachable") || is_finished(task))
+        .await?;
     ensure!(text(&now["waiting"], "message").contains("Could not reach the remote `origin`"), "{now:#}");
     repo.git(&["remote", "set-url", "origin", &fixture.host.repository().to_string_lossy()])?;
     // Another remote is another place for the work to go to: nothing moves before a person says so.
     let now = fixture.board.server.until(&task, |task| task["status"] == "blocked").await?;
     ensure!(now["error_annotation"]["type"] == "repository_changed", "{now:#}");
     fixture.board.accept_configuration().await?;
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     Ok(())
 }
 
@@ -212,7 +221,7 @@ async fn project_without_a_code_host_reports_it() -> Result<()> {
     let fixture =
         PullRequestFixture::with(HostKind::Github, CALM, TOKEN, json!({ "code_host": null })).await?;
     let task = fixture.work().await?;
-    fixture.fails(&task, "find a code host", "settings").await?;
+    fixture.blocks_with(&task, "find a code host", "settings").await?;
     Ok(())
 }
 
@@ -230,9 +239,9 @@ async fn new_token_is_used_at_once() -> Result<()> {
     let standing = fixture.board.server.get(&path).await?;
     ensure!(standing["token"] == "gh" && standing["reachable"] == false, "{standing:#}");
     let task = fixture.work().await?;
-    fixture.fails(&task, "not signed in", "gh auth login").await?;
+    fixture.blocks_with(&task, "not signed in", "gh auth login").await?;
     std::fs::write(&kept, TOKEN)?;
-    fixture.goes_on(&task).await?;
+    fixture.continues_to_done(&task).await?;
     std::fs::write(&kept, "wrong again")?;
     let standing = fixture.board.server.get(&path).await?;
     ensure!(standing["reachable"] == false, "the settings tell what holds now: {standing:#}");

@@ -5,7 +5,7 @@ use forge_model::pull_request::{HostKind, PullRequestState};
 use forge_testkit::{Repository, hosts::TOKEN};
 use serde_json::{Value, json};
 
-use super::{CALM, HASTY, PullRequestFixture, over, waits};
+use super::{CALM, HASTY, PullRequestFixture, is_finished, waits};
 use crate::{
     board::is,
     forge::{script, text},
@@ -38,7 +38,7 @@ impl PullRequestFixture {
 
     /// Another pull request took the place of a closed one, and is merged.
     async fn ends_well(&self, task: &Value, before: usize) -> Result<()> {
-        self.awaits(task).await?;
+        self.wait_for_merge(task).await?;
         let pulls = self.pulls();
         ensure!(pulls.len() == before + 1, "{pulls:#?}");
         ensure!(pulls[before - 1].state == PullRequestState::Closed, "the closed one is left alone");
@@ -121,12 +121,12 @@ async fn work_after_the_merge_gets_another_pull_request() -> Result<()> {
     let more = "```forge-script\nedit work.txt <<< \"done\\n\"\n```\n\
         ```forge-script attempt=2\nrun until [ -e merged ]; do sleep 0.05; done; rm merged\nedit more.txt <<< \"more\\n\"\n```";
     let task = fixture.started(more).await?;
-    let now = fixture.awaits(&task).await?;
+    let now = fixture.wait_for_merge(&task).await?;
     let path = format!("/tasks/{}/pull-request/send", text(&task, "id"));
     fixture.board.server.post(&path, json!({ "message": "More." })).await?;
     fixture.host.merge(1)?;
     std::fs::write(std::path::Path::new(&text(&now["workspace"], "path")).join("merged"), "")?;
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     let pulls = fixture.pulls();
     ensure!(pulls.len() == 2 && pulls[0].state == PullRequestState::Merged, "{pulls:#?}");
     fixture.host.merge(2)?;
@@ -149,7 +149,7 @@ async fn pull_request_closed_during_rework_is_reported_at_once() -> Result<()> {
         go.display()
     );
     let task = fixture.started(&told).await?;
-    fixture.awaits(&task).await?;
+    fixture.wait_for_merge(&task).await?;
     let send = format!("/tasks/{}/pull-request/send", text(&task, "id"));
     board.server.post(&send, json!({ "message": "better, please" })).await?;
     board.server.until(&task, |task| task["status"] == "in_progress" && task["live"].is_object()).await?;
@@ -204,7 +204,8 @@ async fn work_without_changes_opens_no_pull_request() -> Result<()> {
     )
     .await?;
     let task = fixture.started(&script(&["summary There is nothing to do."])).await?;
-    let end = fixture.board.server.until(&task, |task| over(task) || waits(task, "awaiting_merge")).await?;
+    let end =
+        fixture.board.server.until(&task, |task| is_finished(task) || waits(task, "awaiting_merge")).await?;
     ensure!(end["status"] == "done" && fixture.pulls().is_empty(), "{end:#}");
     let merges = fixture.board.items(&format!("/tasks/{}/merges", text(&task, "id"))).await?;
     ensure!(merges.iter().all(|merge| merge["status"] == "nothing"), "{merges:#?}");
@@ -269,7 +270,7 @@ async fn pull_request_merged_elsewhere_is_done_once_its_target_has_the_work() ->
     fixture.host.retarget(1, "release")?;
     let merged = fixture.host.merge(1)?;
     fixture.refresh(&task).await?;
-    let blocked = fixture.board.server.until(&task, over).await?;
+    let blocked = fixture.board.server.until(&task, is_finished).await?;
     let message = text(&blocked["error_annotation"], "message");
     ensure!(message.contains("pull request 1 was merged into release"), "{blocked:#}");
     fixture.board.sandbox.repo.git(&["fetch", "--quiet", "origin"])?;
@@ -287,7 +288,7 @@ async fn work_edited_by_others_before_the_squash_is_done() -> Result<()> {
     push_from_elsewhere(&fixture, &branch, ("work.txt", "done, and better\n"), &branch)?;
     fixture.host.squash(1)?;
     fixture.refresh(&task).await?;
-    let end = fixture.board.server.until(&task, over).await?;
+    let end = fixture.board.server.until(&task, is_finished).await?;
     ensure!(end["status"] == "done", "{end:#}");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::{block, entry, git, race, raced, task};
+use super::{block, entry, git, race, race_board, task};
 use crate::{
     board::{Board, is},
     forge::text,
@@ -16,7 +16,7 @@ fn alike() -> [String; 2] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_without_evidence_waits_for_a_persons_choice() -> Result<()> {
-    let board = raced(&["b", "a"], json!({})).await?;
+    let board = race_board(&["b", "a"], json!({})).await?;
     let task = task(&board, &alike(), json!({})).await?;
     board.claim(&task).await?;
     let waiting = board.server.until(&task, |task| task["waiting"]["reason"] == "race_crown").await?;
@@ -63,7 +63,7 @@ async fn race_without_evidence_waits_for_a_persons_choice() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tie_is_decided_by_name_when_enabled() -> Result<()> {
-    let board = raced(&["b", "a"], json!({ "nameDecides": true })).await?;
+    let board = race_board(&["b", "a"], json!({ "nameDecides": true })).await?;
     let task = task(&board, &alike(), json!({})).await?;
     board.claim(&task).await?;
     board.server.until(&task, is("done")).await?;
@@ -74,7 +74,7 @@ async fn tie_is_decided_by_name_when_enabled() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn entry_without_changes_loses_even_without_checks() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     let blocks = [block("a", &["say nothing to do"]), block("b", &["edit good <<< \"b\\n\""])];
     let task = task(&board, &blocks, json!({})).await?;
     board.claim(&task).await?;
@@ -87,7 +87,7 @@ async fn entry_without_changes_loses_even_without_checks() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn raced_task_lists_its_winners_runs_and_their_logs() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     let blocks = [
         block("a", &["say hello from a", "edit good <<< \"a\\n\"", "usage m 1 1 1"]),
         block("b", &["say hello from b", "edit good <<< \"b\\n\"", "usage m 1 1 2"]),
@@ -111,7 +111,7 @@ async fn raced_task_lists_its_winners_runs_and_their_logs() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn message_to_the_winners_run_goes_to_the_raced_task() -> Result<()> {
-    let board = raced(&["a"], json!({})).await?;
+    let board = race_board(&["a"], json!({})).await?;
     board.patch(&format!("/projects/{}/settings", board.project), json!({ "auto_approve": false })).await?;
     let task = task(&board, &[block("a", &["append good <<< \"a\\n\""])], json!({})).await?;
     board.claim(&task).await?;
@@ -146,7 +146,7 @@ async fn race_of_every_agent_starts_at_most_sixteen() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn shell_strategy_finds_its_model_and_effort() -> Result<()> {
-    let board = raced(&["a"], json!({})).await?;
+    let board = race_board(&["a"], json!({})).await?;
     let line = "printf '%s %s' \"$FORGE_MODEL\" \"$FORGE_EFFORT\" >seen";
     let config = json!({ "command": "sh", "args": ["-c", line], "effort": "low" });
     let new = json!({ "name": "Teller", "adapter": "shell", "config": config, "model": "small" });

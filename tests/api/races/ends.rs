@@ -9,7 +9,7 @@ use forge_tests::{
 };
 use serde_json::{Value, json};
 
-use super::{PASSES, block, entry, git, nothing_is_left, processes_of, race, raced, task, trees};
+use super::{PASSES, block, entry, git, nothing_is_left, processes_of, race, race_board, task, trees};
 use crate::{
     board::{is, with},
     forge::{refused, text},
@@ -17,7 +17,7 @@ use crate::{
 
 #[tokio::test(flavor = "multi_thread")]
 async fn winner_sent_back_keeps_its_agent_and_strategy() -> Result<()> {
-    let board = raced(&["plain"], json!({})).await?;
+    let board = race_board(&["plain"], json!({})).await?;
     let other = board.sandbox.dir.path().join("other");
     let told = "env | grep ^FORGE_STRATEGY >>told; cat \"$FORGE_PROMPT_FILE\" >>told; echo more >>good";
     let config = json!({ "command": "sh", "args": ["-c", format!("{told}; touch '{}'", other.display())] });
@@ -56,7 +56,7 @@ async fn winner_sent_back_keeps_its_agent_and_strategy() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn task_deleted_during_its_race_leaves_no_worktree_or_branch() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     let lines = ["edit work <<< \"mine\\n\"", "run git add -A && git commit -qm mine", "hang"];
     let blocks = [block("a", &lines), block("b", &["hang"])];
     let task = task(&board, &blocks, json!({})).await?;
@@ -97,7 +97,7 @@ async fn task_deleted_during_its_race_leaves_no_worktree_or_branch() -> Result<(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn entry_stopped_by_a_person_loses_and_the_race_continues() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     let begun = board.sandbox.dir.path().join("begun");
     let touch = format!("run touch '{}'", begun.display());
     let blocks =
@@ -135,7 +135,7 @@ const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_without_a_winner_drafts_one_fix_per_failed_entry() -> Result<()> {
-    let board = raced(&["a", "b", "idle"], json!({})).await?;
+    let board = race_board(&["a", "b", "idle"], json!({})).await?;
     let folder = board.sandbox.dir.path().join("drafter");
     let program = drafter::install(&folder, FIX)?;
     let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
@@ -195,7 +195,7 @@ async fn race_without_a_winner_drafts_one_fix_per_failed_entry() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fix_of_a_failed_entry_is_applied_by_selecting_it_as_winner() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     let folder = board.sandbox.dir.path().join("drafter");
     let program = drafter::install(&folder, FIX)?;
     let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
@@ -249,7 +249,7 @@ async fn fix_of_a_failed_entry_is_applied_by_selecting_it_as_winner() -> Result<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn winner_selection_is_refused_unless_the_race_waits_for_it() -> Result<()> {
-    let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
+    let board = race_board(&["a", "b"], json!({ "humanCrown": true })).await?;
     let gate = board.sandbox.dir.path().join("go");
     let wait = format!("run {}", crate::forge::until_exists(&gate));
     let blocks = [block("a", &["edit good <<< \"a\\n\""]), block("b", &["edit good <<< \"b\\n\"", &wait])];
@@ -290,7 +290,7 @@ async fn winner_selection_is_refused_unless_the_race_waits_for_it() -> Result<()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn raced_work_without_a_winner_is_never_reported_as_nothing_to_merge() -> Result<()> {
-    let board = raced(&["a", "b"], json!({})).await?;
+    let board = race_board(&["a", "b"], json!({})).await?;
     let checks = json!({ "review_config": { "ci_steps": [PASSES] } });
     for to in ["review", "merging"] {
         let blocks = [block("a", &["edit a <<< \"a\\n\""]), block("b", &["edit b <<< \"b\\n\""])];
@@ -307,7 +307,7 @@ async fn raced_work_without_a_winner_is_never_reported_as_nothing_to_merge() -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commit_on_the_winners_branch_after_the_race_is_kept() -> Result<()> {
-    let board = raced(&["a", "b"], json!({ "humanCrown": true })).await?;
+    let board = race_board(&["a", "b"], json!({ "humanCrown": true })).await?;
     let blocks = ["a", "b"].map(|name| block(name, &[&format!("edit good <<< \"{name}\\n\"")]));
     let task = task(&board, &blocks, json!({})).await?;
     board.claim(&task).await?;

@@ -7,7 +7,7 @@ use super::ValidateFixture;
 use crate::forge::Sandbox;
 
 /// A check that passes once the file holds this word.
-fn says(word: &str) -> String {
+fn check_for(word: &str) -> String {
     format!("grep -q {word} said || {{ echo 'no {word} after 0.'$$'s'; false; }}")
 }
 
@@ -26,7 +26,8 @@ fn measures(report: &Value) -> (u64, bool, bool, bool, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn attempt_is_compared_with_earlier_attempts() -> Result<()> {
     let fixture = ValidateFixture::new().await?;
-    let commands = json!({ "commands": [says("one"), says("two"), says("three")], "runId": "r1" });
+    let commands =
+        json!({ "commands": [check_for("one"), check_for("two"), check_for("three")], "runId": "r1" });
     let mut told = Vec::new();
     for said in ["one", "two", "two", "one", "one two", "one two three"] {
         fixture.write("said", said)?;

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::forge::{CommandOutput, Sandbox};
 
 /// The program in the repository.
-fn here(sandbox: &Sandbox, args: &[&str]) -> Result<CommandOutput> {
+fn run_in_repository(sandbox: &Sandbox, args: &[&str]) -> Result<CommandOutput> {
     let output = sandbox.command(args)?.current_dir(sandbox.repo.path()).output()?;
     Ok(CommandOutput {
         code: output.status.code(),
@@ -31,21 +31,23 @@ async fn validate_command_works_with_and_without_a_running_engine() -> Result<()
         assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));
         sandbox.repo.write("a.json", "{\"a\": 1}\n")?;
 
-        let nothing = here(&sandbox, &["validate", "m1"])?;
+        let nothing = run_in_repository(&sandbox, &["validate", "m1"])?;
         assert_eq!(nothing.code, Some(3), "{nothing:?}");
         assert!(
             nothing.stderr.starts_with("not_found: ") && nothing.stderr.contains("hint: "),
             "{nothing:?}"
         );
 
-        let first =
-            here(&sandbox, &["validate", "m1", "--file", "a.json", "--command", "test -e b", "--json"])?;
+        let first = run_in_repository(
+            &sandbox,
+            &["validate", "m1", "--file", "a.json", "--command", "test -e b", "--json"],
+        )?;
         assert_eq!(first.code, Some(1), "{first:?}");
         let report: serde_json::Value = serde_json::from_str(&first.stdout)?;
         assert_eq!((&report["attempt"], &report["results"][1]["type"]), (&json!(1), &json!("syntax_check")));
 
         // The module alone is the same again, from wherever in the project it is asked.
-        let again = here(&sandbox, &["validate", "m1"])?;
+        let again = run_in_repository(&sandbox, &["validate", "m1"])?;
         assert_eq!(again.code, Some(1), "{again:?}");
         let last = again.stdout.lines().last().unwrap_or_default().to_owned();
         assert_eq!(last, "Attempt 2: failed, score 0.67, ESCALATE (the same checks fail as before)");
@@ -54,16 +56,18 @@ async fn validate_command_works_with_and_without_a_running_engine() -> Result<()
         let report = mended.json()?;
         assert_eq!((&report["passed"], &report["attempt"]), (&json!(true), &json!(3)), "{report:#}");
 
-        let run =
-            here(&sandbox, &["validate", "m1", "--run", "r", "--contract", "x.mjs", "y.mjs", "--json"])?;
+        let run = run_in_repository(
+            &sandbox,
+            &["validate", "m1", "--run", "r", "--contract", "x.mjs", "y.mjs", "--json"],
+        )?;
         assert_eq!(run.code, Some(1));
         assert!(run.stdout.contains("contract_check"), "{run:?}");
-        let wrong = here(&sandbox, &["validate", "a/b", "--command", "true"])?;
+        let wrong = run_in_repository(&sandbox, &["validate", "a/b", "--command", "true"])?;
         assert_eq!(wrong.code, Some(1));
         assert!(wrong.stderr.starts_with("invalid: ") && wrong.stderr.contains("moduleId"), "{wrong:?}");
         let outside = sandbox.run(&["validate", "m1", "--command", "true"])?;
         assert!(outside.stderr.contains("project_id"), "{outside:?}");
-        assert_eq!(here(&sandbox, &["validate"])?.code, Some(2));
+        assert_eq!(run_in_repository(&sandbox, &["validate"])?.code, Some(2));
         drop(server);
     }
     Ok(())
@@ -119,7 +123,7 @@ async fn checks_left_by_a_killed_program_are_ended_by_the_next() -> Result<()> {
     assert_eq!(sandbox.run(&["project", "add", repo, "--name", "Sample"])?.code, Some(0));
     signalled(&sandbox, Signal::SIGKILL).await?;
     assert!(!marked_processes(sandbox.dir.path())?.is_empty(), "the check lives on");
-    assert_eq!(here(&sandbox, &["validate", "m2", "--command", "true"])?.code, Some(0));
+    assert_eq!(run_in_repository(&sandbox, &["validate", "m2", "--command", "true"])?.code, Some(0));
     assert_eq!(marked_processes(sandbox.dir.path())?, Vec::<String>::new());
     Ok(())
 }

@@ -32,7 +32,7 @@ async fn worktree_of_cancelled_task_waits_a_day_unless_removed_or_kept() -> Resu
     let fixture = WorkspaceFixture::new(json!({})).await?;
     let mut tasks = Vec::new();
     for title in ["Now", "Stays"] {
-        let task = fixture.by_hand(title).await?;
+        let task = fixture.manual_task(title).await?;
         let path = format!("/tasks/{}/workspace", text(&task, "id"));
         for what in ["remove", "keep"] {
             let (status, body) = fixture.refused(&format!("{path}/{what}"), json!({})).await?;
@@ -67,7 +67,7 @@ async fn worktree_of_cancelled_task_waits_a_day_unless_removed_or_kept() -> Resu
 #[tokio::test(flavor = "multi_thread")]
 async fn cleanup_delay_from_environment_survives_a_restart() -> Result<()> {
     let mut fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Given up").await?;
+    let task = fixture.manual_task("Given up").await?;
     fixture.server.terminate().await?;
     let serve = |sandbox: &Sandbox, seconds: &str| {
         let mut command = sandbox.command(["serve", "--port", "0"])?;
@@ -80,20 +80,20 @@ async fn cleanup_delay_from_environment_survives_a_restart() -> Result<()> {
     let due = fixture.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;
     let hours = (millis(&due["workspace"]["cleanup_at"]) - millis(&due["status_since"])) as f64 / 3_600_000.0;
     assert!((hours - 1.0).abs() < 0.1, "{hours}");
-    fixture.again().await?;
+    fixture.restart().await?;
     assert_eq!(fixture.get(&task).await?["workspace"]["cleanup_at"], due["workspace"]["cleanup_at"]);
     // One whose time comes while Forge is away goes at the next start; one that was opened again stays.
     fixture.server.terminate().await?;
     fixture.server = serve(&fixture.sandbox, "2")?;
-    let opened = fixture.by_hand("Opened again").await?;
-    let soon = fixture.by_hand("Soon").await?;
+    let opened = fixture.manual_task("Opened again").await?;
+    let soon = fixture.manual_task("Soon").await?;
     for task in [&opened, &soon] {
         fixture.act(task, "cancel", json!({})).await?;
         fixture.server.until(task, |task| !task["workspace"]["cleanup_at"].is_null()).await?;
     }
     let version = fixture.get(&opened).await?["version"].clone();
     fixture.post(&opened, "/transition", json!({ "to": "todo", "version": version })).await?;
-    fixture.again().await?;
+    fixture.restart().await?;
     fixture.cleaned(&soon).await?;
     let opened = fixture.get(&opened).await?;
     assert_eq!(opened["workspace"]["status"], "scheduled");
@@ -123,13 +123,13 @@ async fn cleanup_policy_of_the_state_overrides_the_engines() -> Result<()> {
     let put = server.request(reqwest::Method::PUT, &path).json(&json!({ "workflow": workflow }));
     crate::forge::good(put.send().await?).await?;
     let fixture = WorkspaceFixture { sandbox, server, project, agent };
-    let done = fixture.by_hand("Kept").await?;
+    let done = fixture.manual_task("Kept").await?;
     let version = fixture.get(&done).await?["version"].clone();
     fixture.post(&done, "/transition", json!({ "to": "done", "version": version })).await?;
     assert_eq!(fixture.step(&done, "cleanup_workspace_now").await?["outcome"], "skipped");
     let done = fixture.get(&done).await?;
     assert_eq!((done["workspace"]["status"].as_str(), tree(&done).exists()), (Some("active"), true));
-    let given_up = fixture.by_hand("Given up").await?;
+    let given_up = fixture.manual_task("Given up").await?;
     fixture.act(&given_up, "cancel", json!({})).await?;
     let due = fixture.server.until(&given_up, |task| task["workspace"]["status"] == "scheduled").await?;
     let hours = (millis(&due["workspace"]["cleanup_at"]) - millis(&due["status_since"])) as f64 / 3_600_000.0;
@@ -140,7 +140,7 @@ async fn cleanup_policy_of_the_state_overrides_the_engines() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn locked_worktree_stays_and_inner_repository_is_backed_up_on_removal() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Stays").await?;
+    let task = fixture.manual_task("Stays").await?;
     let nested = tree(&task).join("nested");
     forge_testkit::Repository::create(&nested, &[("only.txt", "only here")])?;
     fixture.act(&task, "cancel", json!({})).await?;
@@ -192,7 +192,7 @@ async fn failed_removal_is_reported_on_the_worktree_not_on_the_merge() -> Result
 #[tokio::test(flavor = "multi_thread")]
 async fn worktree_with_foreign_git_file_is_removed_without_touching_that_repository() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Led astray").await?;
+    let task = fixture.manual_task("Led astray").await?;
     let other = forge_testkit::Repository::create(&fixture.sandbox.dir.path().join("other"), &[("a", "a")])?;
     let refs = other.git(&["for-each-ref"])?;
     std::fs::write(tree(&task).join(".git"), format!("gitdir: {}\n", other.path().join(".git").display()))?;
@@ -206,7 +206,7 @@ async fn worktree_with_foreign_git_file_is_removed_without_touching_that_reposit
 #[tokio::test(flavor = "multi_thread")]
 async fn read_only_worktree_is_removed() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Read-only").await?;
+    let task = fixture.manual_task("Read-only").await?;
     let deep = tree(&task).join("node_modules/pkg");
     std::fs::create_dir_all(&deep)?;
     std::fs::write(deep.join("file"), "x")?;
@@ -221,7 +221,7 @@ async fn read_only_worktree_is_removed() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_another_user_are_removed_and_backed_up() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Foreign").await?;
+    let task = fixture.manual_task("Foreign").await?;
     let locked = tree(&task).join("locked");
     let foreign = tree(&task).join("foreign");
     for folder in [&locked, &foreign] {
@@ -274,14 +274,14 @@ async fn only_merged_branch_is_deleted_when_the_project_asks() -> Result<()> {
     assert!(!fixture.branch(&format!("forge/{}", text(&merged, "id"))), "contained by its tree");
     let diff = fixture.server.get(&format!("/tasks/{}/diff", text(&merged, "id"))).await?;
     assert_eq!(diff["files"][0]["path"], "done.txt", "its work is still to be seen");
-    let given_up = fixture.by_hand("Given up").await?;
+    let given_up = fixture.manual_task("Given up").await?;
     std::fs::write(tree(&given_up).join("x"), "x")?;
     fixture.act(&given_up, "cancel", json!({})).await?;
     fixture.server.until(&given_up, |task| task["workspace"]["status"] == "scheduled").await?;
     fixture.post(&given_up, "/workspace/remove", json!({})).await?;
     assert!(fixture.branch(&format!("forge/{}", text(&given_up, "id"))), "nobody merged it");
     // Done by a person's word: the target has nothing of it.
-    let by_hand = fixture.by_hand("By hand").await?;
+    let by_hand = fixture.manual_task("By hand").await?;
     std::fs::write(tree(&by_hand).join("x"), "x")?;
     for args in [&["add", "x"][..], &["commit", "-qm", "not merged"]] {
         let mut git = std::process::Command::new("git");
@@ -313,7 +313,7 @@ async fn checked_out_merged_branch_is_kept() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn backup_is_restored_unless_it_would_overwrite() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Come back").await?;
+    let task = fixture.manual_task("Come back").await?;
     std::fs::write(tree(&task).join("half.txt"), "half")?;
     fixture.act(&task, "cancel", json!({})).await?;
     fixture.server.until(&task, |task| task["workspace"]["status"] == "scheduled").await?;

@@ -16,7 +16,7 @@ async fn worktree_files_and_setup_are_logged_in_order_in_one_log() -> Result<()>
     });
     let fixture =
         WorkspaceFixture::with(settings, &[(".env", "SECRET=1"), ("shared/lib.txt", "lib")]).await?;
-    let task = fixture.by_hand("Ready").await?;
+    let task = fixture.manual_task("Ready").await?;
     assert_eq!(std::fs::read_to_string(tree(&task).join(".env"))?, "SECRET=1");
     assert_eq!(std::fs::read_to_string(tree(&task).join("shared/lib.txt"))?, "lib");
     assert!(tree(&task).join("shared").is_symlink());

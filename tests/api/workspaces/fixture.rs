@@ -36,7 +36,7 @@ impl WorkspaceFixture {
         Ok(Self { sandbox, server, project, agent })
     }
 
-    pub async fn again(&mut self) -> Result<()> {
+    pub async fn restart(&mut self) -> Result<()> {
         self.server.terminate().await?;
         self.server = self.sandbox.serve()?;
         Ok(())
@@ -60,7 +60,7 @@ impl WorkspaceFixture {
     }
 
     /// A task that a person works on by hand, with its worktree.
-    pub async fn by_hand(&self, title: &str) -> Result<Value> {
+    pub async fn manual_task(&self, title: &str) -> Result<Value> {
         let task = self.task(title, &[]).await?;
         let claim = json!({ "agent_id": "user", "version": task["version"] });
         self.server.post(&format!("/tasks/{}/claim", text(&task, "id")), claim).await?;

@@ -15,7 +15,7 @@ const OUT: &[&str] = &["../secret", "/etc/passwd", "a/../../secret", "C:\\secret
 #[tokio::test(flavor = "multi_thread")]
 async fn diff_path_outside_the_worktree_is_refused() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Guarded").await?;
+    let task = fixture.manual_task("Guarded").await?;
     std::fs::write(fixture.sandbox.dir.path().join("secret"), "not yours")?;
     std::os::unix::fs::symlink(fixture.sandbox.dir.path(), tree(&task).join("out"))?;
     let route = format!("/tasks/{}/diff/file", text(&task, "id"));
@@ -35,7 +35,7 @@ async fn diff_path_outside_the_worktree_is_refused() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn log_or_backup_name_with_a_path_is_refused() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Guarded").await?;
+    let task = fixture.manual_task("Guarded").await?;
     let id = text(&task, "id");
     for log in ["..%2F..%2Fforge", "%2Fetc%2Fpasswd", "a%00b", ".hidden"] {
         for more in ["", "/texts/1"] {
@@ -60,7 +60,7 @@ async fn log_or_backup_name_with_a_path_is_refused() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Guarded").await?;
+    let task = fixture.manual_task("Guarded").await?;
     let outside = fixture.sandbox.dir.path().join("outside");
     std::fs::create_dir(&outside)?;
     std::fs::write(outside.join("mine"), "mine")?;
@@ -102,7 +102,7 @@ async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn plan_behind_a_link_is_neither_read_nor_written() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Guarded").await?;
+    let task = fixture.manual_task("Guarded").await?;
     let secret = fixture.sandbox.dir.path().join("secret");
     std::fs::write(&secret, "not yours")?;
     let folder = tree(&task).parent().unwrap().to_owned();
@@ -139,7 +139,7 @@ async fn copy_pattern_outside_the_repository_is_refused() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn folder_swapped_for_a_link_leaks_no_file() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Swapped").await?;
+    let task = fixture.manual_task("Swapped").await?;
     let outside = fixture.sandbox.dir.path().join("outside");
     std::fs::create_dir(&outside)?;
     std::fs::write(outside.join("file"), "not yours")?;

@@ -44,7 +44,7 @@ async fn is_kept(fixture: &WorkspaceFixture, task: &Value, file: &str) -> Result
 async fn commits_on_a_detached_head_are_kept_when_the_worktree_goes() -> Result<()> {
     for (reuse, is_there) in [("off", true), ("tracked", true), ("off", false)] {
         let fixture = WorkspaceFixture::new(json!({ "workspace_reuse": reuse })).await?;
-        let task = fixture.by_hand("Detached").await?;
+        let task = fixture.manual_task("Detached").await?;
         git(&tree(&task), &["checkout", "-q", "--detach"])?;
         let alone = commit(&tree(&task), "alone")?;
         if !is_there {
@@ -63,7 +63,7 @@ async fn worktree_with_unborn_head_can_be_removed_continued_and_deleted() -> Res
     for args in leave {
         let fixture = WorkspaceFixture::new(json!({ "auto_approve": false })).await?;
         // Removed.
-        let task = fixture.by_hand("Removed").await?;
+        let task = fixture.manual_task("Removed").await?;
         commit(&tree(&task), "work")?;
         git(&tree(&task), args)?;
         std::fs::write(tree(&task).join("new"), "new\n")?;

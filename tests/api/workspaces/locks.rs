@@ -53,7 +53,7 @@ async fn locked_worktree_refuses_transition_claim_and_follow_up_without_waiting(
     assert!(fixture.get(&task).await?["live"].is_object(), "nothing was stopped");
     // A claim meets a lock of somebody outside.
     fixture.act(&task, "cancel", json!({})).await?;
-    let other = fixture.by_hand("Claimed").await?;
+    let other = fixture.manual_task("Claimed").await?;
     let version = fixture.get(&other).await?["version"].clone();
     fixture.post(&other, "/transition", json!({ "to": "todo", "version": version })).await?;
     let mut holder = bystander(fixture.sandbox.dir.path())?;
@@ -102,7 +102,7 @@ async fn message_to_a_busy_agent_is_queued_and_delivered_before_the_next_move() 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_lock_is_waited_for_until_released() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("In line").await?;
+    let task = fixture.manual_task("In line").await?;
     let mut holder = bystander(fixture.sandbox.dir.path())?;
     let version = fixture.get(&task).await?["version"].clone();
     fixture.post(&task, "/transition", json!({ "to": "todo", "version": version })).await?;
@@ -129,7 +129,7 @@ async fn foreign_lock_is_waited_for_until_released() -> Result<()> {
 async fn lock_of_a_holder_that_dies_is_released() -> Result<()> {
     let settings = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
     let fixture = WorkspaceFixture::new(settings).await?;
-    let task = fixture.by_hand("In line").await?;
+    let task = fixture.manual_task("In line").await?;
     let mut holder = bystander(fixture.sandbox.dir.path())?;
     foreign_lock(&task, holder.id())?;
     let version = fixture.get(&task).await?["version"].clone();
@@ -150,9 +150,9 @@ async fn lock_of_a_holder_that_dies_is_released() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn locks_of_dead_processes_are_released_at_start() -> Result<()> {
     let mut fixture = WorkspaceFixture::new(json!({})).await?;
-    let gone = fixture.by_hand("Gone").await?;
-    let reused = fixture.by_hand("Reused").await?;
-    let torn = fixture.by_hand("Torn").await?;
+    let gone = fixture.manual_task("Gone").await?;
+    let reused = fixture.manual_task("Reused").await?;
+    let torn = fixture.manual_task("Torn").await?;
     let mut holder = bystander(fixture.sandbox.dir.path())?;
     foreign_lock(&gone, holder.id())?;
     drop(holder.stdin.take());
@@ -162,7 +162,7 @@ async fn locks_of_dead_processes_are_released_at_start() -> Result<()> {
     let lock = json!({ "execution_id": "x", "pid": std::process::id(), "start_time": 1, "host": host, "acquired_at": "2026-01-01T00:00:00Z" });
     std::fs::write(lock_file(&reused), lock.to_string())?;
     std::fs::write(lock_file(&torn), "")?;
-    fixture.again().await?;
+    fixture.restart().await?;
     for task in [&gone, &reused, &torn] {
         assert!(!lock_file(task).exists(), "{}", task["title"]);
     }
@@ -176,7 +176,7 @@ async fn running_check_holds_the_lock() -> Result<()> {
     let go = probe.path().join("go");
     let fixture =
         WorkspaceFixture::new(json!({ "review_config": { "ci_steps": [until_exists(&go)] } })).await?;
-    let task = fixture.by_hand("Checked").await?;
+    let task = fixture.manual_task("Checked").await?;
     let version = fixture.get(&task).await?["version"].clone();
     fixture.post(&task, "/transition", json!({ "to": "review", "version": version, "wait": "none" })).await?;
     let held = |task: &Value| {

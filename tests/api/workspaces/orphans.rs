@@ -28,7 +28,7 @@ fn git(at: &std::path::Path, args: &[&str]) -> Result<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn orphans_are_listed_with_branch_and_uncommitted_work() -> Result<()> {
     let mut fixture = WorkspaceFixture::new(json!({})).await?;
-    let task = fixture.by_hand("Has one").await?;
+    let task = fixture.manual_task("Has one").await?;
     let folder = orphan(&fixture, "7-left-abc", "forge/left")?;
     std::fs::write(folder.join("tree/work.txt"), "work")?;
     git(&folder.join("tree"), &["add", "."])?;
@@ -37,7 +37,7 @@ async fn orphans_are_listed_with_branch_and_uncommitted_work() -> Result<()> {
     let plain = fixture.root().join("repo/plain");
     std::fs::create_dir(&plain)?;
     std::fs::write(plain.join("notes"), "mine")?;
-    fixture.again().await?;
+    fixture.restart().await?;
     let listed = fixture.items("/workspaces/orphans").await?;
     assert_eq!(listed.len(), 2, "{listed:#?}");
     let of = |path: &PathBuf| {

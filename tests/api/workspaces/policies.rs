@@ -132,7 +132,7 @@ async fn delay_expired_while_forge_was_stopped_is_applied_at_start() -> Result<(
     for to in ["done", "cancelled", "shelved"] {
         let task = closed(&fixture, &project, to).await?;
         let due = fixture.get(&task).await?;
-        fixture.again().await?;
+        fixture.restart().await?;
         let gone = fixture.cleaned(&task).await?;
         assert!(!tree(&gone).exists(), "{due:#}");
     }

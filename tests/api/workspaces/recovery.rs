@@ -10,7 +10,7 @@ use crate::forge::text;
 async fn missing_worktree_is_recreated_from_its_branch_with_files_and_setup() -> Result<()> {
     let settings = json!({ "setup": ["echo deps > deps.txt"], "copy_files": [{ "pattern": ".env" }] });
     let fixture = WorkspaceFixture::with(settings, &[(".env", "S=1")]).await?;
-    let task = fixture.by_hand("Lost").await?;
+    let task = fixture.manual_task("Lost").await?;
     let commit = |args: &[&str]| {
         let mut command = std::process::Command::new("git");
         command.current_dir(tree(&task)).args(args).envs(forge_testkit::HERMETIC_GIT).output()
@@ -36,7 +36,7 @@ async fn missing_worktree_is_recreated_from_its_branch_with_files_and_setup() ->
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_worktree_without_its_branch_needs_a_reset() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({ "setup": ["echo ready > ready.txt"] })).await?;
-    let task = fixture.by_hand("Gone").await?;
+    let task = fixture.manual_task("Gone").await?;
     let (status, body) =
         fixture.refused(&format!("/tasks/{}/workspace/reset", text(&task, "id")), json!({})).await?;
     assert_eq!((status, body["code"].as_str()), (409, Some("not_offered")));

@@ -44,7 +44,7 @@ async fn finished_worktree_is_pooled_and_reused_clean() -> Result<()> {
     let disk = fixture.until_items("/workspaces/disk", |all| all[0]["slots"] == 1).await?;
     assert!(disk[0]["slots_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
     // The pool outlives the engine.
-    fixture.again().await?;
+    fixture.restart().await?;
     assert_eq!(pool(&fixture).len(), 1);
     fixture
         .server
@@ -53,7 +53,7 @@ async fn finished_worktree_is_pooled_and_reused_clean() -> Result<()> {
         .send()
         .await?
         .error_for_status()?;
-    let second = fixture.by_hand("Second").await?;
+    let second = fixture.manual_task("Second").await?;
     assert_eq!(pool(&fixture).len(), 0);
     assert!(!tree(&second).join("untracked.txt").exists());
     let status = std::process::Command::new("git")
@@ -128,7 +128,7 @@ async fn pooled_worktrees_are_removed_with_their_project() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn disk_cap_crossing_is_reported_once() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({ "workspace_disk_cap_mib": 1 })).await?;
-    let task = fixture.by_hand("Big").await?;
+    let task = fixture.manual_task("Big").await?;
     let told = |items: &[Value]| items.iter().filter(|item| item["kind"] == "disk").count();
     fixture.until_items("/workspaces/disk", |all| all[0]["unmeasured"] == 0).await?;
     assert_eq!(told(&fixture.items("/notifications").await?), 0);

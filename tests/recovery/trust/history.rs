@@ -113,9 +113,9 @@ fn serve(dir: &Path) -> Result<Served> {
 
 impl History {
     /// Tells the history of a seed and looks whether its promises hold.
-    pub async fn tell(seed: u64, template: &Template) -> Result<HistoryOutcome> {
+    pub async fn run(seed: u64, template: &Template) -> Result<HistoryOutcome> {
         let mut history = Self::begin(seed, template).await?;
-        let told = history.happen().await;
+        let told = history.run_events().await;
         // Agents end with the engine that ends in order; one that is killed leaves them to the next.
         history.server.end_in_order();
         told.with_context(|| format!("what happened:\n{}", history.story.join("\n")))
@@ -161,14 +161,14 @@ impl History {
         })
     }
 
-    async fn happen(&mut self) -> Result<HistoryOutcome> {
+    async fn run_events(&mut self) -> Result<HistoryOutcome> {
         for n in 0..EVENTS {
             self.event().await.with_context(|| format!("event {n}"))?;
         }
         if self.away {
             self.bring_back()?;
         }
-        self.come_to_an_end().await?;
+        self.finish().await?;
         let finished = self.finished_tasks().await?;
         self.server.end_in_order();
         self.done_means_merged(&finished)?;
@@ -179,7 +179,7 @@ impl History {
     }
 
     /// A person approves what waits for them, and leaves every task its time.
-    async fn come_to_an_end(&mut self) -> Result<()> {
+    async fn finish(&mut self) -> Result<()> {
         for task in 0..self.tasks.len() {
             if self.deleted.contains(&task) {
                 continue;
@@ -470,7 +470,7 @@ impl History {
                 kept.extend(self.tree(commit)?.into_iter().map(|(_, blob)| blob));
             }
         }
-        let held = self.ledger.look_past_indexes(self.repo.path(), &self.folders())?;
+        let held = self.ledger.look_without_indexes(self.repo.path(), &self.folders())?;
         self.ledger.give_up(task, &held, &kept)
     }
 

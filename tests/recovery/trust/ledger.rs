@@ -130,12 +130,12 @@ impl Ledger {
     /// Looks where everything is held: by the repository's refs, by the indexes and logs of its worktrees, and in folders.
     pub fn look(&self, repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
         let mut from = ["--all", "--indexed-objects", "--ignore-missing"].map(str::to_owned).to_vec();
-        from.extend(stood_on(repository));
+        from.extend(checked_out_commits(repository));
         self.look_by(&from, repository, folders)
     }
 
     /// The same without indexes and logs: whoever destroys a worktree destroys what only they hold.
-    pub fn look_past_indexes(&self, repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
+    pub fn look_without_indexes(&self, repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
         self.look_by(&["--all".to_owned()], repository, folders)
     }
 
@@ -185,7 +185,7 @@ impl Ledger {
 }
 
 /// The commits that the worktrees of a repository stood on, by their own logs.
-fn stood_on(repository: &Path) -> BTreeSet<String> {
+fn checked_out_commits(repository: &Path) -> BTreeSet<String> {
     let worktrees = std::fs::read_dir(repository.join(".git/worktrees"));
     let logs = worktrees.into_iter().flatten().flatten();
     let logs = logs.filter_map(|worktree| std::fs::read_to_string(worktree.path().join("logs/HEAD")).ok());
