@@ -20,7 +20,7 @@ use forge_testkit::models::{AgentProgram, Failure, Scenario, Tokens, Turn};
 use forge_tests::patience;
 use serde_json::json;
 
-use crate::running::{Order, Place, Ran, Running};
+use crate::adapter_run::{Order, Place, Ran, Running};
 
 async fn place() -> Result<Place> {
     Place::new(AgentProgram::Codex).await

@@ -2,6 +2,7 @@
 //!
 //! Some tests start the programs themselves; those named after an adapter start them as Forge does.
 
+mod adapter_run;
 mod claude;
 mod claude_adapter;
 mod codex;
@@ -9,6 +10,5 @@ mod codex_adapter;
 mod engine;
 mod opencode;
 mod opencode_acp;
-mod running;
+mod processes;
 mod support;
-mod sweep;

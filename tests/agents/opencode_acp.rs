@@ -11,7 +11,7 @@ use forge_model::{
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::{Value, json};
 
-use crate::running::{Order, Place};
+use crate::adapter_run::{Order, Place};
 
 /// What a call of the model costs by the prices of the program's settings, in micro-dollars.
 const CALL: u64 = 548;

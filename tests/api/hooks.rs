@@ -1,6 +1,6 @@
 //! Lifecycle hooks through HTTP: a running engine, real git, scripts that leave evidence.
 
-mod ends;
+mod endings;
 mod gate;
 mod logs;
 

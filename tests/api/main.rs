@@ -2,6 +2,7 @@
 //!
 //! The engine is a real `forge serve`, in a folder and an environment of its own.
 
+mod actions;
 mod audit;
 mod board;
 mod bodies;
@@ -19,20 +20,19 @@ mod fixes;
 mod forge;
 mod guards;
 mod guide;
-mod half_done;
 mod help;
 mod hold;
 mod hooks;
 mod inner_loop;
 mod knowledge;
-mod life;
+mod learning;
+mod lifecycle;
 mod links;
 mod lists;
 mod mcp;
 mod merging;
 mod messages;
 mod moves;
-mod offers;
 mod openapi;
 mod planted;
 mod previews;
@@ -40,14 +40,14 @@ mod prompts;
 mod pull_requests;
 mod races;
 mod refusals;
+mod restart;
 mod review_table;
 mod routes;
 mod schedule;
-mod starting_over;
 mod storage;
 mod subtasks;
-mod teaching;
 mod trust;
+mod unfinished_git;
 mod validate;
 mod workflows;
 mod workspaces;

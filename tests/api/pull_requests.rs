@@ -1,8 +1,8 @@
 //! Pull requests through HTTP: a running engine, real git, and a code host on the loopback interface.
 
-mod news;
-mod troubles;
-mod ways;
+mod failures;
+mod feedback;
+mod outcomes;
 
 use std::path::PathBuf;
 

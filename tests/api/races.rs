@@ -1,7 +1,7 @@
 //! Races over HTTP: who runs, who is elected and why, whose work becomes the task's, and that nothing is left.
 
 mod choice;
-mod ends;
+mod endings;
 
 use std::path::{Path, PathBuf};
 

@@ -3,9 +3,9 @@
 mod attempts;
 mod checks;
 mod cli;
+mod folders;
 mod gate;
 mod identity;
-mod places;
 
 use std::path::{Path, PathBuf};
 

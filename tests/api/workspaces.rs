@@ -4,11 +4,11 @@
 mod cleanup;
 mod creation;
 pub mod fixture;
-mod guard;
-mod kept;
 mod locks;
 mod orphans;
+mod path_safety;
 mod policies;
+mod pool;
+mod preserved_work;
 mod recovery;
 mod repositories;
-mod slots;

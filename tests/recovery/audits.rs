@@ -10,7 +10,7 @@ use forge_tests::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kills::{Fault, all_survived, panicked};
+use crate::faults::{Fault, all_survived, panicked};
 
 /// Which way the task goes to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

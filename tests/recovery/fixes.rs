@@ -13,7 +13,7 @@ use forge_tests::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kills::{Fault, panicked};
+use crate::faults::{Fault, panicked};
 
 const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";

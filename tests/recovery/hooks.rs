@@ -188,7 +188,7 @@ async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> 
         assert!(passed.contains_key(&format!("step.begin:{name}")), "{name} is not among {passed:?}");
     }
     println!("{} kills", cases.len());
-    crate::kills::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
+    crate::faults::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }
 
 /// Killed when the script has said something and goes on for ever; then started again.

@@ -10,7 +10,7 @@ use forge_tests::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kills::{Fault, all_survived, panicked};
+use crate::faults::{Fault, all_survived, panicked};
 
 const SAID: &str =
     "```forge-lesson\ntitle: Tokens\n\nThey expire.\n```\n```forge-lesson\ntitle: Dates\n\nIn UTC.\n```\n";

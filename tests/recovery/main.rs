@@ -2,20 +2,20 @@
 //! the target is before or after and never between, and nothing is left behind.
 
 mod audits;
+mod cancellation;
 mod disk;
+mod faults;
 mod fixes;
-mod given_up;
 mod hooks;
-mod kills;
 mod lessons;
 mod panics;
-mod places;
 mod pull_requests;
 mod races;
 mod scenario;
+mod subtasks;
 mod trust;
-mod turns;
 mod validate;
+mod worktrees;
 
 use std::collections::BTreeMap;
 
@@ -76,5 +76,5 @@ async fn kill_at_any_fault_point_loses_no_work() -> Result<()> {
         }
     }
     println!("{} kills at {} boundaries", cases.len(), passed.len());
-    kills::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
+    faults::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }

@@ -9,7 +9,7 @@ use forge_tests::serve::Serve;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{fault_points, kills, scenario::Scenario};
+use crate::{fault_points, faults, scenario::Scenario};
 
 /// How long something may take that is bound to happen.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -30,7 +30,7 @@ async fn survives(point: &str) -> Result<()> {
         scenario.run_to_the_end().await?;
     }
     scenario.check().await?;
-    kills::panicked(&scenario.data(), point)
+    faults::panicked(&scenario.data(), point)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,7 +39,7 @@ async fn panic_at_any_fault_point_ends_only_its_unit() -> Result<()> {
     let cases: Vec<(String, u32)> =
         passed.into_keys().filter(|point| point != AT_START).map(|point| (point, 1)).collect();
     println!("panics at {} boundaries", cases.len());
-    kills::all_survived(cases, |point, _| async move { survives(&point).await }).await
+    faults::all_survived(cases, |point, _| async move { survives(&point).await }).await
 }
 
 /// The task of a story that is blocked because of what panics every time, and the story.

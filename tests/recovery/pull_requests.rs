@@ -11,7 +11,7 @@ use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kills::{self, Fault};
+use crate::faults::{self, Fault};
 
 struct PullRequestFixture {
     server: Served,
@@ -130,7 +130,7 @@ async fn survives(fault: Fault, point: String, times: u32) -> Result<()> {
     if fault == Fault::Panic {
         ensure!(fixture.wait_until_proposed().await? && fixture.merge_and_wait().await?, "the server ended");
         fixture.check().await?;
-        return kills::panicked(&fixture.dir.path().join("data"), &point);
+        return faults::panicked(&fixture.dir.path().join("data"), &point);
     }
     let killed = !fixture.wait_until_proposed().await? || !fixture.merge_and_wait().await?;
     ensure!(killed, "the boundary was not passed again");
@@ -145,11 +145,11 @@ async fn kill_on_the_way_to_a_code_host_opens_no_second_pull_request() -> Result
     for expected in ["pr.intended", "pr.pushed", "pr.created", "pr.seen"] {
         ensure!(cases.iter().any(|(point, _)| point == expected), "{expected} is not among {cases:?}");
     }
-    kills::all_survived(cases, |point, times| survives(Fault::Kill, point, times)).await
+    faults::all_survived(cases, |point, times| survives(Fault::Kill, point, times)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn panic_on_the_way_to_a_code_host_opens_no_second_pull_request() -> Result<()> {
     let cases = fault_points().await?.into_iter().filter(|(_, times)| *times == 1).collect();
-    kills::all_survived(cases, |point, times| survives(Fault::Panic, point, times)).await
+    faults::all_survived(cases, |point, times| survives(Fault::Panic, point, times)).await
 }

@@ -8,7 +8,7 @@ use forge_testkit::{Repository, fault};
 use forge_tests::serve::{Serve, Served, marked_processes};
 use serde_json::{Value, json};
 
-use crate::kills::all_survived;
+use crate::faults::all_survived;
 
 /// Where it is ended, and how many attempts are kept then: one was made before.
 const POINTS: [(&str, usize); 4] =

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
 use serde_json::{Value, json};
 
-use super::floor::{Floor, text};
+use super::fixture::{Floor, text};
 
 super::both!(
     forked_and_resumed_runs_are_counted_once,

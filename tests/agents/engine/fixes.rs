@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
 use serde_json::{Value, json};
 
-use super::floor::{Floor, is, text};
+use super::fixture::{Floor, is, text};
 
 super::both!(diagnostic_of_each_tool_is_fixed_by_a_draft);
 

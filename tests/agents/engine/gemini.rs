@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Turn};
 use serde_json::json;
 
-use super::floor::{Floor, is, of_kind, text};
+use super::fixture::{Floor, is, of_kind, text};
 
 super::with!(with_gemini, Gemini: failed_check_is_fixed_and_the_task_done);
 

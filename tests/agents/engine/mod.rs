@@ -25,14 +25,14 @@ macro_rules! both {
 }
 use both;
 
-mod asks;
+mod approvals;
 mod costs;
-mod cut;
+mod failures;
 mod fixes;
-mod floor;
+mod fixture;
 mod gemini;
+mod interruptions;
 mod opencode;
 mod race;
 mod tools;
-mod troubles;
 mod work;

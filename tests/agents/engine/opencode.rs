@@ -6,8 +6,8 @@ use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::json;
 
 use super::{
-    floor::{Floor, is, of_kind, text},
-    troubles::{fails, trouble},
+    failures::{fails, trouble},
+    fixture::{Floor, is, of_kind, text},
 };
 
 super::with!(with_opencode, OpenCode:

@@ -5,8 +5,8 @@ use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
 use serde_json::{Value, json};
 
 use super::{
-    asks::answer,
-    floor::{Floor, is, text},
+    approvals::answer,
+    fixture::{Floor, is, text},
 };
 
 super::both!(

@@ -5,8 +5,8 @@ use forge_testkit::models::{AgentProgram, Scenario, Turn};
 use serde_json::{Value, json};
 
 use super::{
-    asks::{answer, question},
-    floor::{Floor, text},
+    approvals::{answer, question},
+    fixture::{Floor, text},
 };
 
 super::both!(agent_uses_the_tools_for_its_own_task_only,);

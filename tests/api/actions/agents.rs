@@ -10,7 +10,7 @@ use crate::forge::{script, text};
 const EDIT: &str = "append a <<< \"x\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn executor_failed_offers_lead_where_they_say() -> Result<()> {
+async fn executor_failed_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let told = attempts("error auth who are you", 2, EDIT);
     let case = block_case(AnnotationType::ExecutorFailed);
@@ -20,7 +20,7 @@ async fn executor_failed_offers_lead_where_they_say() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn executor_unavailable_offers_lead_where_they_say() -> Result<()> {
+async fn executor_unavailable_actions_have_their_effect() -> Result<()> {
     let mut fixture = ActionFixture::new().await?;
     let config =
         json!({ "command": fixture.mended, "args": ["scripted-agent", "--prompt-file", "{prompt_file}"] });
@@ -34,7 +34,7 @@ async fn executor_unavailable_offers_lead_where_they_say() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commit_refused_offers_lead_where_they_say() -> Result<()> {
+async fn commit_refused_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let line = format!("{} || ! git diff --cached --name-only | grep -q no.txt", fixture.cause_is_gone());
     fixture.board.git_hook("pre-commit", &line)?;
@@ -49,7 +49,7 @@ async fn commit_refused_offers_lead_where_they_say() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guard_rejected_offers_lead_where_they_say() -> Result<()> {
+async fn guard_rejected_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     let told = attempts(markers, 2, &format!("run rm -f m\n{EDIT}"));
@@ -64,7 +64,7 @@ async fn guard_rejected_offers_lead_where_they_say() -> Result<()> {
 
 /// The two ways in which a blocking hook keeps the agent away.
 #[tokio::test(flavor = "multi_thread")]
-async fn before_work_hook_offers_lead_where_they_say() -> Result<()> {
+async fn before_work_hook_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     for (kind, otherwise) in [
         (AnnotationType::BeforeWorkHookFailed, "false"),

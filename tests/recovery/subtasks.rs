@@ -121,5 +121,5 @@ async fn ordered_subtasks_each_run_once_after_a_kill_at_any_fault_point() -> Res
     }
     assert!(cases.iter().any(|(point, _)| point == "turn.intended"), "{passed:?}");
     println!("{} kills", cases.len());
-    crate::kills::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
+    crate::faults::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }

@@ -19,7 +19,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::sweep::{self, Process};
+use crate::processes::{self, Process};
 
 /// Far more than anything here takes on a busy machine; reached only when something is broken.
 const LIMIT: Duration = Duration::from_secs(200);
@@ -287,7 +287,7 @@ impl Floor {
     /// Every process that belongs here and lives, but for the engine.
     pub fn processes(&self) -> Result<Vec<Process>> {
         let engine = self.served.as_ref().map(Served::pid);
-        Ok(sweep::below(self.dir.path())?.into_iter().filter(|it| Some(it.pid) != engine).collect())
+        Ok(processes::below(self.dir.path())?.into_iter().filter(|it| Some(it.pid) != engine).collect())
     }
 
     /// Waits until nothing lives here but the engine.

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Turn};
 use serde_json::{Value, json};
 
-use super::floor::{Floor, is, of_kind, text};
+use super::fixture::{Floor, is, of_kind, text};
 
 super::both!(
     approval_allowed_or_refused_has_its_effect,

@@ -8,7 +8,7 @@ use super::{ActionFixture, BlockCase, attempts, block_case, limits};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn merge_conflict_offers_lead_where_they_say() -> Result<()> {
+async fn merge_conflict_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let repo = fixture.board.sandbox.repo.path().display().to_string();
     let first = format!(
@@ -26,7 +26,7 @@ async fn merge_conflict_offers_lead_where_they_say() -> Result<()> {
 
 /// A merge driver of the user's that moves the target each time it is asked.
 #[tokio::test(flavor = "multi_thread")]
-async fn target_unstable_offers_lead_where_they_say() -> Result<()> {
+async fn target_unstable_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let repo = &fixture.board.sandbox.repo;
     let path = repo.path().display().to_string();
@@ -50,7 +50,7 @@ async fn target_unstable_offers_lead_where_they_say() -> Result<()> {
 
 /// A hook of the user's that refuses to move the target.
 #[tokio::test(flavor = "multi_thread")]
-async fn merge_error_offers_lead_where_they_say() -> Result<()> {
+async fn merge_error_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     fixture.board.sandbox.repo.git(&["branch", "release"])?;
     let line = format!(

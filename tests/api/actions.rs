@@ -4,8 +4,8 @@
 mod agents;
 mod flow;
 mod merges;
-mod places;
 mod reviews;
+mod worktrees;
 
 use std::path::PathBuf;
 

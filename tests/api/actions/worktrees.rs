@@ -10,7 +10,7 @@ use crate::forge::{script, text};
 const EDIT: &str = "append a <<< \"x\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn environment_not_ready_offers_lead_where_they_say() -> Result<()> {
+async fn environment_not_ready_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let settings = json!({ "setup": [fixture.cause_is_gone()] });
     let project = fixture.board.project("unready", settings, json!({})).await?;
@@ -21,7 +21,7 @@ async fn environment_not_ready_offers_lead_where_they_say() -> Result<()> {
 
 /// The branch that the work is to start from is not there yet.
 #[tokio::test(flavor = "multi_thread")]
-async fn workspace_error_offers_lead_where_they_say() -> Result<()> {
+async fn workspace_error_actions_have_their_effect() -> Result<()> {
     let mut fixture = ActionFixture::new().await?;
     fixture.also = Some(|repo, mended| {
         if mended {
@@ -42,7 +42,7 @@ async fn workspace_error_offers_lead_where_they_say() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workspace_reset_required_offers_lead_where_they_say() -> Result<()> {
+async fn workspace_reset_required_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let told = attempts("error auth who are you", 2, EDIT);
     let failed = block_case(AnnotationType::ExecutorFailed);

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::{Value, json};
 
-use super::floor::{Floor, is, text};
+use super::fixture::{Floor, is, text};
 
 super::both!(
     model_failure_of_each_kind_has_its_code,

@@ -14,8 +14,8 @@ use nix::{
 };
 use serde_json::{Value, json};
 
-use super::floor::{Floor, is, of_kind, text};
-use crate::sweep::Process;
+use super::fixture::{Floor, is, of_kind, text};
+use crate::processes::Process;
 
 super::both!(
     stopped_run_leaves_no_process_and_is_resumed,

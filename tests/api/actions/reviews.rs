@@ -8,7 +8,7 @@ use super::{ActionFixture, BlockCase, attempts, block_case, limits};
 use crate::forge::script;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn review_budget_exhausted_offers_lead_where_they_say() -> Result<()> {
+async fn review_budget_exhausted_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let settings = json!({ "review_config": { "ci_steps": [fixture.cause_is_gone()] } });
     let project = fixture.board.project("checked", settings, json!({})).await?;
@@ -20,7 +20,7 @@ async fn review_budget_exhausted_offers_lead_where_they_say() -> Result<()> {
 
 /// What is tried again fails as before.
 #[tokio::test(flavor = "multi_thread")]
-async fn review_stagnant_offers_lead_where_they_say() -> Result<()> {
+async fn review_stagnant_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let settings = json!({
         "review_config": { "ci_steps": [fixture.cause_is_gone()] }, "innerLoop": { "stopOnStagnation": true },
@@ -33,7 +33,7 @@ async fn review_stagnant_offers_lead_where_they_say() -> Result<()> {
 
 /// The first review passes, the merge conflicts, the agent resolves it, and then the checks fail.
 #[tokio::test(flavor = "multi_thread")]
-async fn ci_failed_after_merge_fix_offers_lead_where_they_say() -> Result<()> {
+async fn ci_failed_after_merge_fix_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let check = format!("{} || ! grep -q fixed c", fixture.cause_is_gone());
     let project = fixture

@@ -13,7 +13,7 @@ use crate::{
 const EDIT: &str = "append a <<< \"x\\n\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn manual_block_offers_lead_where_they_say() -> Result<()> {
+async fn manual_block_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let told = script(&[EDIT]);
     let case = block_case(AnnotationType::Manual);
@@ -27,7 +27,7 @@ async fn manual_block_offers_lead_where_they_say() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dependency_cancelled_offers_lead_where_they_say() -> Result<()> {
+async fn dependency_cancelled_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let case = block_case(AnnotationType::DependencyCancelled);
     let waiting = async || {
@@ -41,7 +41,7 @@ async fn dependency_cancelled_offers_lead_where_they_say() -> Result<()> {
 
 /// Four states in a row that each send the task on: the fourth cascade is one too many.
 #[tokio::test(flavor = "multi_thread")]
-async fn cascade_limit_offers_lead_where_they_say() -> Result<()> {
+async fn cascade_limit_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let mut workflow = Board::workflow(|states| {
         state(states, "todo")["triggers"]["post"] = json!({ "to": "s1" });
@@ -71,7 +71,7 @@ async fn cascade_limit_offers_lead_where_they_say() -> Result<()> {
 
 /// Nothing leads out of the merge, nobody is asked: the watchdog gives the task to a person.
 #[tokio::test(flavor = "multi_thread")]
-async fn recovery_required_offers_lead_where_they_say() -> Result<()> {
+async fn recovery_required_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let workflow = Board::workflow(|states| state(states, "merging")["hooks"]["after_enter"] = json!([]))?;
     let project = fixture.board.project("dead end", json!({}), json!({ "workflow": workflow })).await?;
@@ -91,7 +91,7 @@ async fn recovery_required_offers_lead_where_they_say() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn subtask_paused_offers_lead_where_they_say() -> Result<()> {
+async fn subtask_paused_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
     let markers = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
     let part = attempts(markers, 3, "run rm -f m\nappend part <<< \"x\\n\"");
