@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// A place with a repository, a model, and a program with a home.
-pub struct Place {
+pub struct AdapterFixture {
     pub server: ModelServer,
     pub seat: Seat,
     pub repository: Repository,
@@ -40,7 +40,7 @@ pub struct Place {
 }
 
 /// What a run is told; the rest is as for a coder that may edit.
-pub struct Order {
+pub struct RunRequest {
     pub prompt: String,
     pub session: SessionRequest,
     pub carry: Option<Value>,
@@ -60,13 +60,13 @@ pub struct Running {
 }
 
 /// A run that is over, and its log.
-pub struct Ran {
+pub struct FinishedRun {
     pub outcome: RunOutcome,
     pub events: Vec<RunEvent>,
     pub entries: Vec<LogEntry>,
 }
 
-impl Order {
+impl RunRequest {
     pub fn new(prompt: impl Into<String>) -> Self {
         Self {
             prompt: prompt.into(),
@@ -79,7 +79,11 @@ impl Order {
     }
 
     /// Goes on with what another run left, itself or a fork of it.
-    pub fn after(mut self, ran: &Ran, session: impl FnOnce(String) -> SessionRequest) -> Result<Self> {
+    pub fn after(
+        mut self,
+        ran: &FinishedRun,
+        session: impl FnOnce(String) -> SessionRequest,
+    ) -> Result<Self> {
         self.session = session(ran.outcome.session_id.clone().context("it had no session")?);
         self.carry = ran.outcome.carry.clone();
         Ok(self)
@@ -94,7 +98,7 @@ impl Order {
     }
 }
 
-impl Place {
+impl AdapterFixture {
     /// The repository has a `README.md` that says hello.
     pub async fn new(program: AgentProgram) -> Result<Self> {
         let folder = TempDir::new()?;
@@ -123,7 +127,12 @@ impl Place {
     }
 
     /// Starts a run.
-    pub fn start(&self, adapter: impl Adapter + 'static, config: Value, order: Order) -> Result<Running> {
+    pub fn start(
+        &self,
+        adapter: impl Adapter + 'static,
+        config: Value,
+        order: RunRequest,
+    ) -> Result<Running> {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let name = self.folder.path().file_name().context("the folder has no name")?.to_string_lossy();
         // The folder's name is unique on this machine, hence the execution's marker too.
@@ -204,7 +213,7 @@ impl Running {
     }
 
     /// Waits for its end. Nothing of it may be left.
-    pub async fn end(mut self) -> Result<Ran> {
+    pub async fn end(mut self) -> Result<FinishedRun> {
         let outcome = timeout(LIMIT, &mut self.run).await.context("it never ends")??;
         while let Ok(event) = self.told.try_recv() {
             self.heard.push(event);
@@ -216,14 +225,14 @@ impl Running {
             let after = Some(entries.len() as u64);
             let page = LogReader::page(&self.logs, &self.execution_id, after, None, 10_000)?;
             if page.entries.is_empty() {
-                return Ok(Ran { outcome, events: self.heard, entries });
+                return Ok(FinishedRun { outcome, events: self.heard, entries });
             }
             entries.extend(page.entries);
         }
     }
 }
 
-impl Ran {
+impl FinishedRun {
     /// That it has finished.
     pub fn finished(self) -> Result<Self> {
         ensure!(self.outcome.result.is_ok(), "{:?}\n{:#?}", self.outcome.result, self.entries);

@@ -26,16 +26,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::talk;
+use crate::support::three_turn_scenario;
 
 /// A command that goes on until it is ended.
 const FOR_EVER: &str = r#"python3 -c "import time; time.sleep(300)""#;
 
-type Acting = Box<dyn Fn(&RunEvent, &Handle) + Send>;
-type Watching = Box<dyn Fn(&str, &Handle) + Send>;
+type OnEvent = Box<dyn Fn(&RunEvent, &Handle) + Send>;
+type OnActivity = Box<dyn Fn(&str, &Handle) + Send>;
 
 /// A repository, the program, its model, and the adapter between them.
-struct Desk {
+struct AdapterFixture {
     server: ModelServer,
     seat: Seat,
     repository: Repository,
@@ -44,26 +44,26 @@ struct Desk {
 }
 
 /// How a run is started, and what a person does meanwhile.
-struct Run {
+struct RunRequest {
     prompt: String,
     session: SessionRequest,
     carry: Option<Value>,
     permissions: PermissionMode,
     turns: Option<u32>,
     env: BTreeMap<String, String>,
-    act: Acting,
+    act: OnEvent,
     /// Called with each line of what it is doing.
-    watch: Watching,
+    watch: OnActivity,
 }
 
 /// How it ended.
-struct Ended {
+struct FinishedRun {
     outcome: RunOutcome,
     events: Vec<RunEvent>,
     entries: Vec<LogEntry>,
 }
 
-impl Run {
+impl RunRequest {
     fn new(prompt: impl Into<String>) -> Self {
         Self {
             prompt: prompt.into(),
@@ -77,12 +77,12 @@ impl Run {
         }
     }
 
-    fn may(mut self, permissions: PermissionMode) -> Self {
+    fn permissions(mut self, permissions: PermissionMode) -> Self {
         self.permissions = permissions;
         self
     }
 
-    fn goes_on(mut self, session: SessionRequest, carry: Option<Value>) -> Self {
+    fn continue_session(mut self, session: SessionRequest, carry: Option<Value>) -> Self {
         (self.session, self.carry) = (session, carry);
         self
     }
@@ -93,7 +93,7 @@ impl Run {
     }
 
     /// Every question gets this answer.
-    fn answers(mut self, option: &'static str) -> Self {
+    fn answer_approvals_with(mut self, option: &'static str) -> Self {
         self.act = Box::new(move |event, handle| {
             if let RunEvent::Asked(ask) = event {
                 let (ask, option) = (ask.id.clone(), option.to_owned());
@@ -104,7 +104,7 @@ impl Run {
     }
 }
 
-impl Desk {
+impl AdapterFixture {
     async fn new() -> Result<Self> {
         // As the engine does: what loses its parent comes to us.
         forge_exec::become_subreaper()?;
@@ -119,7 +119,7 @@ impl Desk {
         self.server.script(scenario)
     }
 
-    async fn go(&self, run: Run) -> Result<Ended> {
+    async fn run(&self, run: RunRequest) -> Result<FinishedRun> {
         let number = {
             let mut runs = self.runs.lock().map_err(|_| anyhow::anyhow!("a test panicked"))?;
             *runs += 1;
@@ -181,7 +181,7 @@ impl Desk {
         let mut entries = Vec::new();
         LogReader::each(&logs, &log_id, |entry| entries.push(entry.clone()))?;
         let events = std::mem::take(&mut *events.lock().map_err(|_| anyhow::anyhow!("a test panicked"))?);
-        Ok(Ended { outcome, events, entries })
+        Ok(FinishedRun { outcome, events, entries })
     }
 
     fn text(&self, name: &str) -> Result<String> {
@@ -189,7 +189,7 @@ impl Desk {
     }
 }
 
-impl Ended {
+impl FinishedRun {
     fn succeeded(self) -> Result<Self> {
         ensure!(self.outcome.result.is_ok(), "{:?}: {:#?}", self.outcome.result, self.entries);
         Ok(self)
@@ -231,15 +231,15 @@ impl Ended {
 
 #[tokio::test]
 async fn run_with_script_edits_file_and_runs_command() -> Result<()> {
-    let desk = Desk::new().await?;
-    let tag = desk.script(
+    let fixture = AdapterFixture::new().await?;
+    let tag = fixture.script(
         Scenario::new("work")
             .turn(Turn::new().think("What is there?").run("echo from-the-shell; exit 3"))
             .turn(Turn::new().edit("README.md", "hello", "goodbye"))
             .turn(Turn::new().say("It is done.\n\nMore.")),
     );
-    let ended = desk.go(Run::new(tag)).await?.succeeded()?;
-    assert_eq!(desk.text("README.md")?, "goodbye\n");
+    let ended = fixture.run(RunRequest::new(tag)).await?.succeeded()?;
+    assert_eq!(fixture.text("README.md")?, "goodbye\n");
     let commands = ended.of(EntryKind::Command);
     assert_eq!((commands.len(), &commands[0].body["exit_code"]), (1, &json!(3)));
     assert_eq!(commands[0].body["output"], "from-the-shell");
@@ -253,33 +253,35 @@ async fn run_with_script_edits_file_and_runs_command() -> Result<()> {
 
 #[tokio::test]
 async fn approval_allowed_refused_or_stopped_has_its_effect() -> Result<()> {
-    let desk = Desk::new().await?;
+    let fixture = AdapterFixture::new().await?;
     let write = |name: &str| {
         Scenario::new(name).turn(Turn::new().write("new.md", "x\n")).turn(Turn::new().say("So."))
     };
     for (name, option, code, exists) in
         [("no", "refuse", "ok", false), ("stop", "stop", "cancelled", false), ("yes", "allow", "ok", true)]
     {
-        let tag = desk.script(write(name));
-        let ended = desk.go(Run::new(tag).may(PermissionMode::Ask).answers(option)).await?;
-        assert_eq!((ended.code(), desk.text("new.md").is_ok()), (code, exists), "{name}");
+        let tag = fixture.script(write(name));
+        let ended = fixture
+            .run(RunRequest::new(tag).permissions(PermissionMode::Ask).answer_approvals_with(option))
+            .await?;
+        assert_eq!((ended.code(), fixture.text("new.md").is_ok()), (code, exists), "{name}");
         let status = if exists { EntryStatus::Completed } else { EntryStatus::Declined };
         assert_eq!(ended.of(EntryKind::FileChange)[0].status, Some(status), "{name}");
-        assert_eq!(desk.server.requests().of(name).len(), if name == "stop" { 1 } else { 2 });
+        assert_eq!(fixture.server.requests().of(name).len(), if name == "stop" { 1 } else { 2 });
     }
     Ok(())
 }
 
 #[tokio::test]
 async fn read_only_run_changes_nothing_and_waits_for_no_approval() -> Result<()> {
-    let desk = Desk::new().await?;
-    let tag = desk.script(
+    let fixture = AdapterFixture::new().await?;
+    let tag = fixture.script(
         Scenario::new("read")
             .turn(Turn::new().run("rm README.md; touch new.md"))
             .turn(Turn::new().say("So.")),
     );
-    let ended = desk.go(Run::new(tag).may(PermissionMode::ReadOnly)).await?.succeeded()?;
-    ensure!(desk.text("README.md").is_ok() && desk.text("new.md").is_err());
+    let ended = fixture.run(RunRequest::new(tag).permissions(PermissionMode::ReadOnly)).await?.succeeded()?;
+    ensure!(fixture.text("README.md").is_ok() && fixture.text("new.md").is_err());
     assert_eq!(ended.of(EntryKind::Command)[0].status, Some(EntryStatus::Declined));
     ensure!(!ended.events.iter().any(|event| matches!(event, RunEvent::Asked(_))));
     Ok(())
@@ -287,39 +289,39 @@ async fn read_only_run_changes_nothing_and_waits_for_no_approval() -> Result<()>
 
 #[tokio::test]
 async fn message_during_turn_reaches_the_model() -> Result<()> {
-    let desk = Desk::new().await?;
-    let tag = desk.script(
+    let fixture = AdapterFixture::new().await?;
+    let tag = fixture.script(
         Scenario::new("steer")
             .turn(Turn::new().run("while [ ! -e go ]; do python3 -c 'import time; time.sleep(0.1)'; done"))
             .turn(Turn::new().say("I heard you.")),
     );
-    let go = desk.repository.path().join("go");
-    let mut run = Run::new(tag);
+    let go = fixture.repository.path().join("go");
+    let mut run = RunRequest::new(tag);
     run.watch = Box::new(move |line, handle| {
         if line.starts_with("Running while") {
             let _ = handle.tell(RunCommand::Say { id: "s".to_owned(), text: "Mind the heron.".to_owned() });
             let _ = fs::write(&go, "");
         }
     });
-    let ended = desk.go(run).await?.succeeded()?;
+    let ended = fixture.run(run).await?.succeeded()?;
     ensure!(ended.events.contains(&RunEvent::Heard { id: "s".to_owned() }), "{:?}", ended.events);
     // In the running turn they come as a message of the system's, behind the tool's result.
-    let shown = desk.server.requests().iter().any(|it| it.body.to_string().contains("Mind the heron."));
+    let shown = fixture.server.requests().iter().any(|it| it.body.to_string().contains("Mind the heron."));
     ensure!(shown, "the model was not told");
     Ok(())
 }
 
 #[tokio::test]
 async fn interrupted_command_leaves_no_process() -> Result<()> {
-    let desk = Desk::new().await?;
-    let tag = desk.script(Scenario::new("long").turn(Turn::new().run(FOR_EVER)));
-    let mut run = Run::new(tag);
+    let fixture = AdapterFixture::new().await?;
+    let tag = fixture.script(Scenario::new("long").turn(Turn::new().run(FOR_EVER)));
+    let mut run = RunRequest::new(tag);
     run.watch = Box::new(|line, handle| {
         if line.starts_with("Running python3") {
             handle.cancel.cancel();
         }
     });
-    let ended = desk.go(run).await?;
+    let ended = fixture.run(run).await?;
     assert_eq!(ended.code(), "cancelled");
     assert_eq!(ended.of(EntryKind::Command)[0].status, Some(EntryStatus::Cancelled));
     assert_eq!(ended.of(EntryKind::ProcessExit).len(), 1);
@@ -328,17 +330,22 @@ async fn interrupted_command_leaves_no_process() -> Result<()> {
 
 #[tokio::test]
 async fn resumed_and_forked_session_is_counted_once() -> Result<()> {
-    let desk = Desk::new().await?;
-    let tag = desk.script(talk());
-    let first = desk.go(Run::new(tag)).await?.succeeded()?;
+    let fixture = AdapterFixture::new().await?;
+    let tag = fixture.script(three_turn_scenario());
+    let first = fixture.run(RunRequest::new(tag)).await?.succeeded()?;
     let resume = SessionRequest::Resume(first.session()?);
-    let again = desk.go(Run::new("again").goes_on(resume, first.outcome.carry.clone())).await?.succeeded()?;
+    let again = fixture
+        .run(RunRequest::new("again").continue_session(resume, first.outcome.carry.clone()))
+        .await?
+        .succeeded()?;
     assert_eq!(again.session()?, first.session()?);
     let fork = SessionRequest::Fork(first.session()?);
-    let forked =
-        desk.go(Run::new("and here").goes_on(fork, again.outcome.carry.clone())).await?.succeeded()?;
+    let forked = fixture
+        .run(RunRequest::new("and here").continue_session(fork, again.outcome.carry.clone()))
+        .await?
+        .succeeded()?;
     assert_ne!(forked.session()?, first.session()?);
-    let requests = desk.server.requests().of("talk");
+    let requests = fixture.server.requests().of("talk");
     ensure!(requests[1].remembers("The word is heron.") && requests[2].remembers("You asked again."));
     ensure!(first.cost() > 0);
     let mut sum = 0;
@@ -351,10 +358,10 @@ async fn resumed_and_forked_session_is_counted_once() -> Result<()> {
 
 #[tokio::test]
 async fn missing_session_starts_a_new_one() -> Result<()> {
-    let desk = Desk::new().await?;
-    let tag = desk.script(Scenario::new("gone").turn(Turn::new().say("Hello.")));
+    let fixture = AdapterFixture::new().await?;
+    let tag = fixture.script(Scenario::new("gone").turn(Turn::new().say("Hello.")));
     let unknown = SessionRequest::Resume("11111111-1111-4111-8111-111111111111".to_owned());
-    let ended = desk.go(Run::new(tag).goes_on(unknown, None)).await?.succeeded()?;
+    let ended = fixture.run(RunRequest::new(tag).continue_session(unknown, None)).await?.succeeded()?;
     assert_ne!(ended.session()?, "11111111-1111-4111-8111-111111111111");
     ensure!(ended.notices().contains(&"session_lost"), "{:?}", ended.notices());
     Ok(())
@@ -362,7 +369,7 @@ async fn missing_session_starts_a_new_one() -> Result<()> {
 
 #[tokio::test]
 async fn failures_of_each_kind_have_their_error() -> Result<()> {
-    let desk = Desk::new().await?;
+    let fixture = AdapterFixture::new().await?;
     let limited = Failure::RateLimited { seconds: 2 };
     for (name, failure, code) in [
         ("refused-key", Failure::Status(401), "auth"),
@@ -370,43 +377,45 @@ async fn failures_of_each_kind_have_their_error() -> Result<()> {
         ("broken", Failure::Status(500), "model_error"),
         ("busy", Failure::Status(529), "model_error"),
     ] {
-        let tag = desk.script(Scenario::new(name).turn(Turn::new().always_fails(failure)));
-        let ended = desk.go(Run::new(tag)).await?;
+        let tag = fixture.script(Scenario::new(name).turn(Turn::new().always_fails(failure)));
+        let ended = fixture.run(RunRequest::new(tag)).await?;
         assert_eq!(ended.code(), code, "{name}: {:?}", ended.outcome.result);
     }
     let cut = Turn::new().say("A sentence that is long enough to have a middle.").fails(Failure::Cut, 1);
-    let ended = desk.go(Run::new(desk.script(Scenario::new("cut").turn(cut)))).await?.succeeded()?;
+    let ended =
+        fixture.run(RunRequest::new(fixture.script(Scenario::new("cut").turn(cut)))).await?.succeeded()?;
     ensure!(ended.notices().contains(&"api_retry"));
 
-    let tag = desk.script(Scenario::new("loop").turn(Turn::new().run("true")).turn(Turn::new().say("No.")));
-    let mut run = Run::new(tag.clone());
+    let tag =
+        fixture.script(Scenario::new("loop").turn(Turn::new().run("true")).turn(Turn::new().say("No.")));
+    let mut run = RunRequest::new(tag.clone());
     run.turns = Some(1);
-    let ended = desk.go(run).await?;
+    let ended = fixture.run(run).await?;
     assert_eq!(ended.outcome.result, Err(AgentError::Limit(LimitKind::Turns(1))));
 
-    let ended = desk.go(Run::new(tag.clone()).env("ANTHROPIC_API_KEY", "")).await?;
+    let ended = fixture.run(RunRequest::new(tag.clone()).env("ANTHROPIC_API_KEY", "")).await?;
     assert_eq!(ended.code(), "auth", "not signed in: {:?}", ended.outcome.result);
-    desk.server.go_offline().await;
-    let ended = desk.go(Run::new(tag)).await?;
+    fixture.server.go_offline().await;
+    let ended = fixture.run(RunRequest::new(tag)).await?;
     assert_eq!(ended.code(), "model_error", "{:?}", ended.outcome.result);
     Ok(())
 }
 
 #[tokio::test]
 async fn installed_program_is_detected_with_its_details() -> Result<()> {
-    let desk = Desk::new().await?;
+    let fixture = AdapterFixture::new().await?;
     let folder = tempfile::tempdir()?;
     let own = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
-    let config = |env: &BTreeMap<String, String>| json!({ "program": desk.seat.program, "env": env });
-    let found = ClaudeAdapter.detect(&config(&desk.seat.environment), &own).await?;
+    let config = |env: &BTreeMap<String, String>| json!({ "program": fixture.seat.program, "env": env });
+    let found = ClaudeAdapter.detect(&config(&fixture.seat.environment), &own).await?;
     assert_eq!((found.version.as_deref(), found.signed_in), (Some("2.1.330"), Some(true)));
-    let mut keyless = desk.seat.environment.clone();
+    let mut keyless = fixture.seat.environment.clone();
     keyless.insert("ANTHROPIC_API_KEY".to_owned(), String::new());
     assert_eq!(ClaudeAdapter.detect(&config(&keyless), &own).await?.signed_in, Some(false));
-    let models = ClaudeAdapter.models(&config(&desk.seat.environment), &own).await?;
+    let models = ClaudeAdapter.models(&config(&fixture.seat.environment), &own).await?;
     ensure!(models.iter().any(|model| model.is_default) && models.iter().any(|model| model.id == "opus"));
     ensure!(models.iter().all(|model| model.efforts.contains(&"high".to_owned())), "{models:?}");
-    assert_eq!(desk.server.requests().len(), 0, "no model is called for that");
+    assert_eq!(fixture.server.requests().len(), 0, "no model is called for that");
     let missing = ClaudeAdapter.detect(&json!({ "program": "no-such-claude" }), &own).await;
     ensure!(matches!(missing, Err(AgentError::Unavailable { .. })), "{missing:?}");
     Ok(())

@@ -20,18 +20,18 @@ use forge_testkit::models::{AgentProgram, Failure, Scenario, Tokens, Turn};
 use forge_tests::patience;
 use serde_json::json;
 
-use crate::adapter_run::{Order, Place, Ran, Running};
+use crate::adapter_run::{AdapterFixture, FinishedRun, RunRequest, Running};
 
-async fn place() -> Result<Place> {
-    Place::new(AgentProgram::Codex).await
+async fn fixture() -> Result<AdapterFixture> {
+    AdapterFixture::new(AgentProgram::Codex).await
 }
 
-fn start(place: &Place, order: Order) -> Result<Running> {
-    place.start(CodexAdapter, place.config(), order)
+fn start(fixture: &AdapterFixture, order: RunRequest) -> Result<Running> {
+    fixture.start(CodexAdapter, fixture.config(), order)
 }
 
-async fn run(place: &Place, order: Order) -> Result<Ran> {
-    start(place, order)?.end().await
+async fn run(fixture: &AdapterFixture, order: RunRequest) -> Result<FinishedRun> {
+    start(fixture, order)?.end().await
 }
 
 const TOKENS: Tokens =
@@ -52,8 +52,8 @@ fn used(answers: u64) -> UsageSample {
 
 #[tokio::test]
 async fn run_in_worktree_logs_its_entries() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .turn(
                 Turn::new().think("What is there?").say("I look.").run("echo from-the-shell").tokens(TOKENS),
@@ -62,8 +62,8 @@ async fn run_in_worktree_logs_its_entries() -> Result<()> {
             .turn(Turn::new().run("cat no-such-file").tokens(TOKENS))
             .turn(Turn::new().say("I said goodbye.\n\nMore of it.").tokens(TOKENS)),
     );
-    let ran = run(&place, Order::new(&tag)).await?.finished()?;
-    assert_eq!(place.text("README.md")?, "goodbye\n");
+    let ran = run(&fixture, RunRequest::new(&tag)).await?.finished()?;
+    assert_eq!(fixture.text("README.md")?, "goodbye\n");
     assert_eq!(ran.outcome.summary.as_deref(), Some("I said goodbye."));
     assert_eq!(*ran.used()?, used(4));
     assert_eq!(ran.texts(EntryKind::Reasoning), ["What is there?"]);
@@ -84,44 +84,47 @@ async fn run_in_worktree_logs_its_entries() -> Result<()> {
 
 #[tokio::test]
 async fn home_below_temporary_folder_is_accepted() -> Result<()> {
-    let mut place = place().await?;
-    let above = place.task_folder().parent().context("there is one above")?.to_owned();
+    let mut fixture = fixture().await?;
+    let above = fixture.task_folder().parent().context("there is one above")?.to_owned();
     // As it is inherited, not set by the profile.
-    place.seat.environment.remove("TMPDIR");
+    fixture.seat.environment.remove("TMPDIR");
     ensure!(
-        place.seat.environment["CODEX_HOME"].starts_with(&*above.to_string_lossy()),
+        fixture.seat.environment["CODEX_HOME"].starts_with(&*above.to_string_lossy()),
         "the home is below it"
     );
     ensure!(above.starts_with(std::env::temp_dir()), "which is below the folder for temporary files");
-    let tag = place
+    let tag = fixture
         .server
         .script(Scenario::new("made").turn(Turn::new().run("echo made > made.txt; echo $TMPDIR")));
-    let ran = run(&place, Order::new(tag)).await?.finished()?;
-    assert_eq!(place.text("made.txt")?, "made\n");
+    let ran = run(&fixture, RunRequest::new(tag)).await?.finished()?;
+    assert_eq!(fixture.text("made.txt")?, "made\n");
     let output = ran.of(EntryKind::Command)[0].body["output"].as_str().unwrap_or_default().trim().to_owned();
-    ensure!(output.starts_with(&*place.task_folder().to_string_lossy()), "{output}");
+    ensure!(output.starts_with(&*fixture.task_folder().to_string_lossy()), "{output}");
     ensure!(!fs::exists(&output)?, "what it left there is gone");
     Ok(())
 }
 
 #[tokio::test]
 async fn approval_allowed_or_declined_has_its_effect() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(
         Scenario::new("asks")
             .turn(Turn::new().run("touch allowed.txt"))
             .turn(Turn::new().run("touch declined.txt"))
             .turn(Turn::new().say("One of two.")),
     );
-    let mut running = start(&place, Order::new(tag).permissions(PermissionMode::Ask))?;
+    let mut running = start(&fixture, RunRequest::new(tag).permissions(PermissionMode::Ask))?;
     let ask = running.asked().await?;
     assert_eq!((ask.kind, ask.title.as_str()), (ApprovalKind::Command, "touch allowed.txt"));
-    ensure!(place.text("allowed.txt").is_err(), "it waits");
+    ensure!(fixture.text("allowed.txt").is_err(), "it waits");
     running.answer(&ask, "accept")?;
     let ask = running.asked().await?;
     running.answer(&ask, "decline")?;
     let ran = running.end().await?.finished()?;
-    ensure!(place.text("allowed.txt").is_ok() && place.text("declined.txt").is_err(), "as it was answered");
+    ensure!(
+        fixture.text("allowed.txt").is_ok() && fixture.text("declined.txt").is_err(),
+        "as it was answered"
+    );
     let expected = [
         ("touch allowed.txt", Some(EntryStatus::Completed)),
         ("touch declined.txt", Some(EntryStatus::Declined)),
@@ -135,9 +138,9 @@ async fn approval_allowed_or_declined_has_its_effect() -> Result<()> {
 
 #[tokio::test]
 async fn approval_answered_with_stop_ends_the_run() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(Scenario::new("stop").turn(Turn::new().run("touch never.txt")));
-    let mut running = start(&place, Order::new(tag).permissions(PermissionMode::Ask))?;
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(Scenario::new("stop").turn(Turn::new().run("touch never.txt")));
+    let mut running = start(&fixture, RunRequest::new(tag).permissions(PermissionMode::Ask))?;
     let ask = running.asked().await?;
     running.answer(&ask, "cancel")?;
     let ran = running.end().await?;
@@ -147,12 +150,12 @@ async fn approval_answered_with_stop_ends_the_run() -> Result<()> {
 
 #[tokio::test]
 async fn access_beyond_the_sandbox_asks_or_is_refused() -> Result<()> {
-    let place = place().await?;
+    let fixture = fixture().await?;
     let scenario = |name: &str| {
         Scenario::new(name).turn(Turn::new().run_outside("echo out")).turn(Turn::new().say("I tried."))
     };
-    let tag = place.server.script(scenario("edit"));
-    let mut running = start(&place, Order::new(tag))?;
+    let tag = fixture.server.script(scenario("edit"));
+    let mut running = start(&fixture, RunRequest::new(tag))?;
     let ask = running.asked().await?;
     assert_eq!(ask.detail["reason"], "the script wants it");
     running.answer(&ask, "decline")?;
@@ -160,14 +163,14 @@ async fn access_beyond_the_sandbox_asks_or_is_refused() -> Result<()> {
 
     for permissions in [PermissionMode::Unattended, PermissionMode::ReadOnly] {
         let name = permissions.as_str().replace('_', "-");
-        let tag = place.server.script(
+        let tag = fixture.server.script(
             Scenario::new(&name)
                 .turn(Turn::new().run(format!("touch {name}.txt")).run_outside("echo out"))
                 .turn(Turn::new().say("x")),
         );
-        let ran = run(&place, Order::new(tag).permissions(permissions)).await?.finished()?;
+        let ran = run(&fixture, RunRequest::new(tag).permissions(permissions)).await?.finished()?;
         ensure!(!ran.events.iter().any(|event| matches!(event, RunEvent::Asked(_))), "nobody is asked");
-        let is_there = place.text(&format!("{name}.txt")).is_ok();
+        let is_there = fixture.text(&format!("{name}.txt")).is_ok();
         assert_eq!(is_there, permissions == PermissionMode::Unattended, "{permissions:?} writes");
     }
     Ok(())
@@ -175,34 +178,34 @@ async fn access_beyond_the_sandbox_asks_or_is_refused() -> Result<()> {
 
 #[tokio::test]
 async fn message_during_run_reaches_the_model() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(
         Scenario::new("listens")
             .turn(Turn::new().run("echo one").hold("steered"))
             .turn(Turn::new().say("As you say.")),
     );
-    let mut running = start(&place, Order::new(tag))?;
-    place.server.asked("listens", 1).await?;
+    let mut running = start(&fixture, RunRequest::new(tag))?;
+    fixture.server.asked("listens", 1).await?;
     running.tell(RunCommand::Say { id: "w1".to_owned(), text: "and be brief".to_owned() })?;
     running
         .until("it was heard", |event| (*event == RunEvent::Heard { id: "w1".to_owned() }).then_some(()))
         .await?;
-    place.server.release("steered");
+    fixture.server.release("steered");
     let ran = running.end().await?.finished()?;
-    ensure!(place.server.requests().of("listens")[1].was_told("and be brief"), "the model is told");
+    ensure!(fixture.server.requests().of("listens")[1].was_told("and be brief"), "the model is told");
     ensure!(ran.texts(EntryKind::UserMessage).contains(&"and be brief"), "and so is the log");
     Ok(())
 }
 
 #[tokio::test]
 async fn stopped_run_leaves_no_process() -> Result<()> {
-    let place = place().await?;
+    let fixture = fixture().await?;
     let command =
         "touch begun; python3 -c 'import time; time.sleep(600)' & python3 -c 'import time; time.sleep(601)'";
-    let tag = place.server.script(Scenario::new("long").turn(Turn::new().run(command)));
-    let mut running = start(&place, Order::new(&tag))?;
+    let tag = fixture.server.script(Scenario::new("long").turn(Turn::new().run(command)));
+    let mut running = start(&fixture, RunRequest::new(&tag))?;
     running.until_doing("Running touch begun").await?;
-    patience::until_there(&place.file("begun")).await?;
+    patience::until_there(&fixture.file("begun")).await?;
     running.cancel();
     let ran = running.end().await?;
     assert_eq!(ran.outcome.result, Err(AgentError::Cancelled));
@@ -217,31 +220,31 @@ async fn stopped_run_leaves_no_process() -> Result<()> {
 
 #[tokio::test]
 async fn resumed_and_forked_runs_remember_and_are_counted_once() -> Result<()> {
-    let place = place().await?;
+    let fixture = fixture().await?;
     let say = |text: &str| Turn::new().say(text).tokens(TOKENS);
-    let tag = place.server.script(
+    let tag = fixture.server.script(
         Scenario::new("talk")
             .turn(Turn::new().run("echo a").tokens(TOKENS))
             .turn(say("The word is heron."))
             .turn(say("You asked again."))
             .turn(say("And a third time.")),
     );
-    let first = run(&place, Order::new(tag)).await?.finished()?;
+    let first = run(&fixture, RunRequest::new(tag)).await?.finished()?;
     assert_eq!(*first.used()?, used(2));
-    let again = Order::new("what was it?").after(&first, SessionRequest::Resume)?;
-    let again = run(&place, again).await?.finished()?;
+    let again = RunRequest::new("what was it?").after(&first, SessionRequest::Resume)?;
+    let again = run(&fixture, again).await?.finished()?;
     assert_eq!(again.outcome.session_id, first.outcome.session_id);
     assert_eq!(*again.used()?, used(1), "what was counted is not counted again");
-    let fork = Order::new("and here?").after(&again, SessionRequest::Fork)?;
-    let fork = run(&place, fork).await?.finished()?;
+    let fork = RunRequest::new("and here?").after(&again, SessionRequest::Fork)?;
+    let fork = run(&fixture, fork).await?.finished()?;
     assert_ne!(fork.outcome.session_id, first.outcome.session_id);
     assert_eq!(*fork.used()?, used(1));
     // An engine that lost what the run before left counts no more for it.
-    let mut amnesiac = Order::new("once more?").after(&fork, SessionRequest::Resume)?;
+    let mut amnesiac = RunRequest::new("once more?").after(&fork, SessionRequest::Resume)?;
     amnesiac.carry = None;
-    let tokens = run(&place, amnesiac).await?.finished()?.used()?.input_uncached;
+    let tokens = run(&fixture, amnesiac).await?.finished()?.used()?.input_uncached;
     assert_eq!(tokens, Tokens::default().input_uncached, "of the turn that no script has");
-    for request in &place.server.requests().scripted()[2..] {
+    for request in &fixture.server.requests().scripted()[2..] {
         ensure!(request.remembers("The word is heron."), "{} forgot", request.number);
     }
     Ok(())
@@ -249,12 +252,12 @@ async fn resumed_and_forked_runs_remember_and_are_counted_once() -> Result<()> {
 
 #[tokio::test]
 async fn missing_thread_starts_a_new_one() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(Scenario::new("new").turn(Turn::new().say("Hello.")));
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(Scenario::new("new").turn(Turn::new().say("Hello.")));
     for session in [SessionRequest::Resume, SessionRequest::Fork] {
-        let mut order = Order::new(&tag);
+        let mut order = RunRequest::new(&tag);
         order.session = session("01a1ffef-7011-7523-a82f-53130a5c0379".to_owned());
-        let ran = run(&place, order).await?.finished()?;
+        let ran = run(&fixture, order).await?.finished()?;
         assert_eq!(ran.notices(), ["session_lost"]);
         assert_eq!(ran.texts(EntryKind::AssistantText), ["Hello."]);
     }
@@ -263,61 +266,63 @@ async fn missing_thread_starts_a_new_one() -> Result<()> {
 
 #[tokio::test]
 async fn review_uses_the_programs_own_command() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(
         Scenario::new("made").turn(Turn::new().write("new.md", "one\n")).turn(Turn::new().say("Made.")),
     );
-    let coder = run(&place, Order::new(tag)).await?.finished()?;
+    let coder = run(&fixture, RunRequest::new(tag)).await?.finished()?;
     let findings = json!({
         "findings": [], "overall_correctness": "patch is correct", "overall_confidence_score": 0.9,
         "overall_explanation": "All is well.\n\n===REVIEW: PASS===",
     });
-    place.server.script(
+    fixture.server.script(
         Scenario::new("judge")
             .untagged("Judge the work")
             .turn(Turn::new().run("ls"))
             .turn(Turn::new().say(findings.to_string())),
     );
-    let order =
-        Order::new("Judge the work.").role(ExecutionRole::Reviewer).after(&coder, SessionRequest::Fork)?;
-    let ran = run(&place, order).await?.finished()?;
+    let order = RunRequest::new("Judge the work.")
+        .role(ExecutionRole::Reviewer)
+        .after(&coder, SessionRequest::Fork)?;
+    let ran = run(&fixture, order).await?.finished()?;
     let audit = audit(&spoken(&ran.entries));
     assert_eq!(audit.verdict, Some(AuditVerdict::Pass), "{:#?}", ran.entries);
     assert_eq!(ran.of(EntryKind::Review).len(), 1);
     assert_eq!(ran.notices(), ["usage_unreported"]);
     assert_eq!(ran.of(EntryKind::TurnEnded).len(), 1, "its own review was enough");
-    ensure!(place.server.requests().of("judge")[0].was_told("Judge the work."), "with the whole prompt");
+    ensure!(fixture.server.requests().of("judge")[0].was_told("Judge the work."), "with the whole prompt");
     Ok(())
 }
 
 #[tokio::test]
 async fn review_without_verdict_is_asked_for_one() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(Scenario::new("made").turn(Turn::new().say("Made.")));
-    let coder = run(&place, Order::new(tag)).await?.finished()?;
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(Scenario::new("made").turn(Turn::new().say("Made.")));
+    let coder = run(&fixture, RunRequest::new(tag)).await?.finished()?;
     let verdict = json!({
         "verdict": "fail", "summary": "The loop reads past the end.", "score": 40,
         "findings": [{ "file": "README.md", "line": 1, "severity": "error", "text": "Off by one." }],
     });
-    place.server.script(
+    fixture.server.script(
         Scenario::new("verdict")
             .untagged("You have just made a review")
             .turn(Turn::new().answer(verdict).tokens(TOKENS)),
     );
-    place.server.script(
+    fixture.server.script(
         Scenario::new("judge")
             .untagged("Judge the work")
             .turn(Turn::new().say("The loop reads past the end.")),
     );
-    let order =
-        Order::new("Judge the work.").role(ExecutionRole::Reviewer).after(&coder, SessionRequest::Fork)?;
-    let ran = run(&place, order).await?.finished()?;
+    let order = RunRequest::new("Judge the work.")
+        .role(ExecutionRole::Reviewer)
+        .after(&coder, SessionRequest::Fork)?;
+    let ran = run(&fixture, order).await?.finished()?;
     let audit = audit(&spoken(&ran.entries));
     assert_eq!(audit.verdict, Some(AuditVerdict::Fail), "{:#?}", ran.entries);
     assert_eq!((audit.score, audit.findings.len()), (Some(40), 1));
     assert_eq!(ran.outcome.summary.as_deref(), Some("The loop reads past the end."));
     assert_eq!(*ran.used()?, used(1), "of the turn that gave the verdict");
-    let asked = place.server.requests().of("verdict");
+    let asked = fixture.server.requests().of("verdict");
     assert_eq!(asked[0].body["text"]["format"]["type"], "json_schema");
     ensure!(asked[0].body.to_string().contains("The loop reads past the end."), "it knows the review");
     Ok(())
@@ -325,21 +330,21 @@ async fn review_without_verdict_is_asked_for_one() -> Result<()> {
 
 #[tokio::test]
 async fn review_in_fresh_session_uses_a_prompt() -> Result<()> {
-    let place = place().await?;
-    let tag = place.server.script(
+    let fixture = fixture().await?;
+    let tag = fixture.server.script(
         Scenario::new("fresh")
             .turn(Turn::new().run("touch no.txt"))
             .turn(Turn::new().say("===REVIEW: PASS===")),
     );
-    let ran = run(&place, Order::new(tag).role(ExecutionRole::Reviewer)).await?.finished()?;
+    let ran = run(&fixture, RunRequest::new(tag).role(ExecutionRole::Reviewer)).await?.finished()?;
     assert_eq!(audit(&spoken(&ran.entries)).verdict, Some(AuditVerdict::Pass));
-    ensure!(ran.of(EntryKind::Review).is_empty() && place.text("no.txt").is_err(), "it only reads");
+    ensure!(ran.of(EntryKind::Review).is_empty() && fixture.text("no.txt").is_err(), "it only reads");
     Ok(())
 }
 
 #[tokio::test]
 async fn failure_of_each_kind_has_its_type() -> Result<()> {
-    let place = place().await?;
+    let fixture = fixture().await?;
     for (name, failure, code) in [
         ("e401", Failure::Status(401), "auth"),
         ("e403", Failure::Status(403), "auth"),
@@ -350,8 +355,8 @@ async fn failure_of_each_kind_has_its_type() -> Result<()> {
         ("dropped", Failure::Dropped, "model_error"),
     ] {
         let tag =
-            place.server.script(Scenario::new(name).turn(Turn::new().say("Never.").always_fails(failure)));
-        let ran = run(&place, Order::new(tag)).await?;
+            fixture.server.script(Scenario::new(name).turn(Turn::new().say("Never.").always_fails(failure)));
+        let ran = run(&fixture, RunRequest::new(tag)).await?;
         assert_eq!(
             ran.outcome.result.as_ref().map_err(AgentError::code),
             Err(code),
@@ -361,36 +366,36 @@ async fn failure_of_each_kind_has_its_type() -> Result<()> {
         ensure!(ran.outcome.session_id.is_some(), "{name} can be resumed");
     }
     let once = Turn::new().say("Now it goes.").fails(Failure::RateLimited { seconds: 0 }, 1);
-    let tag = place.server.script(Scenario::new("once").turn(once));
-    let ran = run(&place, Order::new(tag)).await?.finished()?;
+    let tag = fixture.server.script(Scenario::new("once").turn(once));
+    let ran = run(&fixture, RunRequest::new(tag)).await?.finished()?;
     assert_eq!(ran.texts(EntryKind::AssistantText), ["Now it goes."]);
 
-    let tag = place.server.script(Scenario::new("alone").turn(Turn::new().say("Never.")));
-    place.server.go_offline().await;
-    let ran = run(&place, Order::new(tag)).await?;
+    let tag = fixture.server.script(Scenario::new("alone").turn(Turn::new().say("Never.")));
+    fixture.server.go_offline().await;
+    let ran = run(&fixture, RunRequest::new(tag)).await?;
     assert_eq!(ran.outcome.result.map_err(|error| error.code()), Err("model_error"), "nobody listens");
     Ok(())
 }
 
 #[tokio::test]
 async fn run_at_its_call_limit_stops() -> Result<()> {
-    let place = place().await?;
+    let fixture = fixture().await?;
     let endless =
         (0..9).fold(Scenario::new("endless"), |it, n| it.turn(Turn::new().run(format!("echo {n}"))));
-    let tag = place.server.script(endless);
-    let mut order = Order::new(tag);
+    let tag = fixture.server.script(endless);
+    let mut order = RunRequest::new(tag);
     order.limits = Limits { turns: Some(2), ..Limits::default() };
-    let ran = run(&place, order).await?;
+    let ran = run(&fixture, order).await?;
     assert_eq!(ran.outcome.result, Err(AgentError::Limit(LimitKind::Turns(2))));
-    ensure!(place.server.requests().of("endless").len() < 9, "it was stopped");
+    ensure!(fixture.server.requests().of("endless").len() < 9, "it was stopped");
     Ok(())
 }
 
 #[tokio::test]
 async fn missing_program_is_named_in_the_error() -> Result<()> {
-    let place = place().await?;
+    let fixture = fixture().await?;
     let config = json!({ "program": "/no/such/codex" });
-    let ran = place.start(CodexAdapter, config.clone(), Order::new("x"))?.end().await?;
+    let ran = fixture.start(CodexAdapter, config.clone(), RunRequest::new("x"))?.end().await?;
     assert_eq!(ran.outcome.result.map_err(|error| error.code()), Err("unavailable"));
     let folder = tempfile::tempdir()?;
     let probed = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
@@ -401,20 +406,20 @@ async fn missing_program_is_named_in_the_error() -> Result<()> {
 
 #[tokio::test]
 async fn installed_program_reports_version_and_models() -> Result<()> {
-    let place = place().await?;
+    let fixture = fixture().await?;
     let folder = tempfile::tempdir()?;
     let own = &ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
-    let detected = CodexAdapter.detect(&place.config(), own).await?;
+    let detected = CodexAdapter.detect(&fixture.config(), own).await?;
     assert_eq!(detected.version.as_deref(), Some("0.169.0"));
     assert_eq!(detected.signed_in, None, "it has a key of another provider");
-    let models = CodexAdapter.models(&place.config(), own).await?;
+    let models = CodexAdapter.models(&fixture.config(), own).await?;
     let known = models.iter().find(|model| model.id == "gpt-5.5").context("the model is among them")?;
     ensure!(known.efforts.contains(&"high".to_owned()), "{known:?}");
     ensure!(models.iter().filter(|model| model.is_default).count() == 1, "{models:?}");
 
-    let settings = std::path::Path::new(&place.seat.environment["CODEX_HOME"]).join("config.toml");
+    let settings = std::path::Path::new(&fixture.seat.environment["CODEX_HOME"]).join("config.toml");
     fs::write(settings, "check_for_update_on_startup = false\n[features]\nplugins = false\n")?;
-    let detected = CodexAdapter.detect(&place.config(), own).await?;
+    let detected = CodexAdapter.detect(&fixture.config(), own).await?;
     assert_eq!(detected.signed_in, Some(false), "its own provider wants a sign-in");
     Ok(())
 }

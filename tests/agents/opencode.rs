@@ -4,26 +4,26 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::Value;
 
-use crate::support::{Ended, Stage};
+use crate::support::{ProgramFixture, ProgramOutput};
 
 const RUN: &[&str] = &["run", "--format", "json"];
 
-fn said(ended: &Ended) -> Vec<&str> {
+fn said(ended: &ProgramOutput) -> Vec<&str> {
     ended.of_type("text").into_iter().filter_map(|event| event["part"]["text"].as_str()).collect()
 }
 
 #[tokio::test]
 async fn run_edits_retries_and_remembers() -> Result<()> {
-    let stage = Stage::new(AgentProgram::OpenCode).await?;
-    let tag = stage.server.script(
+    let fixture = ProgramFixture::new(AgentProgram::OpenCode).await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .turn(Turn::new().say("I look.").run("echo from-the-shell"))
             .turn(Turn::new().edit("README.md", "hello", "goodbye"))
             .turn(Turn::new().say("It is done.").fails(Failure::RateLimited { seconds: 0 }, 1))
             .turn(Turn::new().say("A second prompt, a second answer.").fails(Failure::Cut, 1)),
     );
-    let ended = stage.run(&[RUN, &[&tag]].concat()).await?.succeeded()?;
-    assert_eq!(stage.text("README.md")?, "goodbye\n");
+    let ended = fixture.run(&[RUN, &[&tag]].concat()).await?.succeeded()?;
+    assert_eq!(fixture.text("README.md")?, "goodbye\n");
     assert_eq!(said(&ended).last(), Some(&"It is done."));
     let tools = ended.of_type("tool_use");
     let command = tools.iter().find(|event| event["part"]["tool"] == "bash").context("no command")?;
@@ -33,13 +33,13 @@ async fn run_edits_retries_and_remembers() -> Result<()> {
     assert_eq!((&tokens["input"], &tokens["cache"]["read"]), (&400.into(), &800.into()), "{tokens}");
 
     let id = ended.events[0]["sessionID"].as_str().context("the session has no id")?.to_owned();
-    let again = stage.run(&[RUN, &["-s", &id, "and now?"]].concat()).await?.succeeded()?;
+    let again = fixture.run(&[RUN, &["-s", &id, "and now?"]].concat()).await?.succeeded()?;
     assert_eq!(said(&again).last(), Some(&"A second prompt, a second answer."));
 
-    let requests = stage.server.requests();
+    let requests = fixture.server.requests();
     let last = requests.of("work");
     let last = last.last().context("no requests")?;
     ensure!(last.remembers("It is done.") && last.got_back("from-the-shell"), "{:?}", last.messages);
     ensure!(!requests.side().is_empty(), "the title was asked for");
-    stage.understood_all()
+    fixture.assert_all_understood()
 }

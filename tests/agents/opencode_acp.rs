@@ -11,23 +11,23 @@ use forge_model::{
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::{Value, json};
 
-use crate::adapter_run::{Order, Place};
+use crate::adapter_run::{AdapterFixture, RunRequest};
 
 /// What a call of the model costs by the prices of the program's settings, in micro-dollars.
 const CALL: u64 = 548;
 
-async fn place() -> Result<(Place, Value)> {
+async fn fixture() -> Result<(AdapterFixture, Value)> {
     forge_exec::become_subreaper()?;
-    let place = Place::new(AgentProgram::OpenCode).await?;
-    let mut config = place.config();
+    let fixture = AdapterFixture::new(AgentProgram::OpenCode).await?;
+    let mut config = fixture.config();
     config["args"] = json!(["acp"]);
-    Ok((place, config))
+    Ok((fixture, config))
 }
 
 #[tokio::test]
 async fn run_asks_edits_remembers_and_reports_usage() -> Result<()> {
-    let (place, config) = place().await?;
-    let tag = place.server.script(
+    let (fixture, config) = fixture().await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .turn(Turn::new().say("I look.").run("echo from-the-shell"))
             .turn(Turn::new().edit("README.md", "hello", "goodbye"))
@@ -36,17 +36,17 @@ async fn run_asks_edits_remembers_and_reports_usage() -> Result<()> {
             .turn(Turn::new().say("A branch.")),
     );
     let mut run =
-        place.start(AcpAdapter, config.clone(), Order::new(&*tag).permissions(PermissionMode::Ask))?;
+        fixture.start(AcpAdapter, config.clone(), RunRequest::new(&*tag).permissions(PermissionMode::Ask))?;
     let command = run.asked().await?;
     assert_eq!((command.kind, command.title.as_str()), (ApprovalKind::Command, "echo from-the-shell"));
     run.answer(&command, "once")?;
     let edit = run.asked().await?;
     assert_eq!((edit.kind, edit.title.as_str()), (ApprovalKind::FileChange, "README.md"));
-    assert_eq!(place.text("README.md")?, "hello\n", "not before the answer");
+    assert_eq!(fixture.text("README.md")?, "hello\n", "not before the answer");
     run.answer(&edit, "once")?;
     let first = run.end().await?.finished()?;
 
-    assert_eq!(place.text("README.md")?, "goodbye\n");
+    assert_eq!(fixture.text("README.md")?, "goodbye\n");
     assert_eq!(first.commands(), [("echo from-the-shell", Some(EntryStatus::Completed))]);
     assert_eq!(first.of(EntryKind::Command)[0].body["output"], "from-the-shell\n");
     let changes = first.of(EntryKind::FileChange);
@@ -57,8 +57,8 @@ async fn run_asks_edits_remembers_and_reports_usage() -> Result<()> {
     let used = first.used()?;
     assert_eq!((used.model.as_str(), used.cost_micro_usd), ("fake/fake-model", Some(3 * CALL)));
 
-    let order = Order::new("And now?").after(&first, SessionRequest::Resume)?;
-    let second = place.start(AcpAdapter, config.clone(), order)?.end().await?.finished()?;
+    let order = RunRequest::new("And now?").after(&first, SessionRequest::Resume)?;
+    let second = fixture.start(AcpAdapter, config.clone(), order)?.end().await?.finished()?;
     assert_eq!(second.outcome.session_id, first.outcome.session_id);
     assert_eq!(second.texts(EntryKind::AssistantText), ["A second prompt."], "nothing is said twice");
     ensure!(
@@ -68,27 +68,30 @@ async fn run_asks_edits_remembers_and_reports_usage() -> Result<()> {
     );
     assert_eq!(second.used()?.cost_micro_usd, Some(CALL));
 
-    let order = Order::new("And there?").after(&second, SessionRequest::Fork)?;
-    let fork = place.start(AcpAdapter, config, order)?.end().await?.finished()?;
+    let order = RunRequest::new("And there?").after(&second, SessionRequest::Fork)?;
+    let fork = fixture.start(AcpAdapter, config, order)?.end().await?.finished()?;
     assert_ne!(fork.outcome.session_id, first.outcome.session_id);
     assert_eq!(fork.texts(EntryKind::AssistantText), ["A branch."]);
     assert_eq!(fork.used()?.cost_micro_usd, Some(CALL));
 
-    let requests = place.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     let last = requests.last().context("no requests")?;
     ensure!(last.remembers("A second prompt.") && last.got_back("from-the-shell"), "{:?}", last.messages);
-    ensure!(place.server.refused().is_empty(), "{:?}", place.server.refused());
+    ensure!(fixture.server.refused().is_empty(), "{:?}", fixture.server.refused());
     Ok(())
 }
 
 #[tokio::test]
 async fn stopped_run_ends_all_its_processes() -> Result<()> {
-    let (place, config) = place().await?;
+    let (fixture, config) = fixture().await?;
     let for_ever = r#"python3 -c "import time; time.sleep(300)""#;
     let both = format!("{for_ever} & {for_ever}");
-    let tag = place.server.script(Scenario::new("long").turn(Turn::new().run(&*both)));
-    let mut run =
-        place.start(AcpAdapter, config.clone(), Order::new(tag).permissions(PermissionMode::Unattended))?;
+    let tag = fixture.server.script(Scenario::new("long").turn(Turn::new().run(&*both)));
+    let mut run = fixture.start(
+        AcpAdapter,
+        config.clone(),
+        RunRequest::new(tag).permissions(PermissionMode::Unattended),
+    )?;
     run.until_doing("Running python3").await?;
     run.cancel();
     let ran = run.end().await?;
@@ -97,16 +100,16 @@ async fn stopped_run_ends_all_its_processes() -> Result<()> {
 
     // It tries again by itself and says nothing of it; stopped meanwhile, it ends its turn as if all were well.
     let failing = Turn::new().always_fails(Failure::Status(500));
-    let tag = place.server.script(Scenario::new("failing").turn(failing));
-    let run = place.start(AcpAdapter, config.clone(), Order::new(tag))?;
-    place.server.asked("failing", 1).await?;
+    let tag = fixture.server.script(Scenario::new("failing").turn(failing));
+    let run = fixture.start(AcpAdapter, config.clone(), RunRequest::new(tag))?;
+    fixture.server.asked("failing", 1).await?;
     run.cancel();
     assert_eq!(run.end().await?.outcome.result, Err(AgentError::Cancelled));
 
     // The protocol tells no status, but the program's record of the session does.
     let refused = Turn::new().always_fails(Failure::Status(401));
-    let tag = place.server.script(Scenario::new("refused").turn(refused));
-    let ran = place.start(AcpAdapter, config, Order::new(tag))?.end().await?;
+    let tag = fixture.server.script(Scenario::new("refused").turn(refused));
+    let ran = fixture.start(AcpAdapter, config, RunRequest::new(tag))?.end().await?;
     let result = &ran.outcome.result;
     ensure!(matches!(result, Err(AgentError::Auth { .. })), "{result:?}");
     Ok(())
@@ -114,7 +117,7 @@ async fn stopped_run_ends_all_its_processes() -> Result<()> {
 
 #[tokio::test]
 async fn installed_program_is_detected_with_its_models() -> Result<()> {
-    let (place, config) = place().await?;
+    let (fixture, config) = fixture().await?;
     let folder = tempfile::tempdir()?;
     let probed = ProbeFolder::new(forge_exec::variables_of(std::env::vars_os()), folder.path())?;
     let found = AcpAdapter.detect(&config, &probed).await?;
@@ -122,6 +125,6 @@ async fn installed_program_is_detected_with_its_models() -> Result<()> {
     let models = AcpAdapter.models(&config, &probed).await?;
     let model = models.iter().find(|model| model.id == "fake/fake-model").context("its model")?;
     ensure!(model.is_default, "{models:?}");
-    ensure!(place.server.requests().is_empty(), "the model is not called");
+    ensure!(fixture.server.requests().is_empty(), "the model is not called");
     Ok(())
 }

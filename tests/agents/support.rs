@@ -15,7 +15,7 @@ use tokio::{process::Command, time::timeout};
 const LIMIT: Duration = Duration::from_secs(150);
 
 /// What a test has around a program.
-pub struct Stage {
+pub struct ProgramFixture {
     pub server: ModelServer,
     seat: Seat,
     repository: Repository,
@@ -37,7 +37,7 @@ fn work() -> Scenario {
 }
 
 /// Three prompts, three answers, the first of which is to be remembered.
-pub fn talk() -> Scenario {
+pub fn three_turn_scenario() -> Scenario {
     Scenario::new("talk")
         .turn(Turn::new().say("The word is heron."))
         .turn(Turn::new().say("You asked again."))
@@ -45,13 +45,13 @@ pub fn talk() -> Scenario {
 }
 
 /// How a program ended, and what it printed: a JSON object a line.
-pub struct Ended {
+pub struct ProgramOutput {
     pub succeeded: bool,
     pub events: Vec<Value>,
     pub errors: String,
 }
 
-impl Stage {
+impl ProgramFixture {
     /// A repository with a `README.md` that says hello.
     pub async fn new(program: AgentProgram) -> Result<Self> {
         let folder = TempDir::new()?;
@@ -70,17 +70,17 @@ impl Stage {
     }
 
     /// Runs it to its end.
-    pub async fn run(&self, arguments: &[&str]) -> Result<Ended> {
+    pub async fn run(&self, arguments: &[&str]) -> Result<ProgramOutput> {
         let output = timeout(LIMIT, self.command(arguments).output()).await.context("it never ends")??;
         let text = String::from_utf8(output.stdout)?;
         let events = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(Ended { succeeded: output.status.success(), events, errors })
+        Ok(ProgramOutput { succeeded: output.status.success(), events, errors })
     }
 
     /// Lets it work through a script, and sees that the files are as they should be and that the model was shown
     /// what its command printed.
-    pub async fn works(&self, arguments: &[&str]) -> Result<Ended> {
+    pub async fn run_work_scenario(&self, arguments: &[&str]) -> Result<ProgramOutput> {
         let tag = self.server.script(work());
         let ended = self.run(&[arguments, &[&tag]].concat()).await?.succeeded()?;
         assert_eq!(self.text("README.md")?, "goodbye\n");
@@ -88,7 +88,7 @@ impl Stage {
         let requests = self.server.requests().of("work");
         assert_eq!(requests.len(), 4, "one for each turn");
         ensure!(requests[1].got_back("from-the-shell"), "the model is shown what its command printed");
-        self.understood_all()?;
+        self.assert_all_understood()?;
         Ok(ended)
     }
 
@@ -101,14 +101,14 @@ impl Stage {
     }
 
     /// Nothing came that the model did not understand.
-    pub fn understood_all(&self) -> Result<()> {
+    pub fn assert_all_understood(&self) -> Result<()> {
         let refused = self.server.refused();
         ensure!(refused.is_empty(), "refused: {refused:?}");
         Ok(())
     }
 }
 
-impl Ended {
+impl ProgramOutput {
     pub fn of_type(&self, kind: &str) -> Vec<&Value> {
         self.events.iter().filter(|event| event["type"] == kind).collect()
     }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
 use serde_json::{Value, json};
 
-use super::fixture::{Floor, text};
+use super::fixture::{EngineFixture, text};
 
 super::both!(
     forked_and_resumed_runs_are_counted_once,
@@ -35,26 +35,26 @@ fn cost(run: &Value) -> Result<u64> {
     run["cost_micro_usd"].as_u64().with_context(|| format!("its cost is unknown: {run:#}"))
 }
 
-async fn awaits(floor: &Floor, task: &Value) -> Result<Value> {
-    floor.task_is(task, |task| task["review"]["status"] == "awaiting_human").await
+async fn wait_for_review(fixture: &EngineFixture, task: &Value) -> Result<Value> {
+    fixture.wait_for_task(task, |task| task["review"]["status"] == "awaiting_human").await
 }
 
-async fn forked_and_resumed_runs_are_counted_once(program: AgentProgram) -> Result<Floor> {
+async fn forked_and_resumed_runs_are_counted_once(program: AgentProgram) -> Result<EngineFixture> {
     let settings = json!({
         "auto_approve": false,
         "review_config": { "ci_steps": ["if grep -q hello README.md; then echo 'README is rude'; exit 1; fi"] },
     });
-    let floor = Floor::with(program, json!({}), settings).await?;
-    let tag = floor.server.script(two_calls("work", Some("once more"), ("goodbye", "farewell")));
-    floor.server.script(two_calls("work", Some("Review attempt 1"), ("hello you", "goodbye")));
-    floor.server.script(two_calls("work", None, ("hello", "hello you")));
-    let task = floor.started(&tag, json!({})).await?;
-    awaits(&floor, &task).await?;
-    let last = floor.runs(&task).await?.pop().context("no run")?;
-    floor.follow_up(&last, "once more", json!({})).await?;
-    floor.run_is(&task, |run| run["attempt"] == 3 && run["status"] == "finished").await?;
-    let now = awaits(&floor, &task).await?;
-    let runs = floor.runs(&task).await?;
+    let fixture = EngineFixture::with(program, json!({}), settings).await?;
+    let tag = fixture.server.script(two_calls("work", Some("once more"), ("goodbye", "farewell")));
+    fixture.server.script(two_calls("work", Some("Review attempt 1"), ("hello you", "goodbye")));
+    fixture.server.script(two_calls("work", None, ("hello", "hello you")));
+    let task = fixture.started(&tag, json!({})).await?;
+    wait_for_review(&fixture, &task).await?;
+    let last = fixture.runs(&task).await?.pop().context("no run")?;
+    fixture.follow_up(&last, "once more", json!({})).await?;
+    fixture.wait_for_run(&task, |run| run["attempt"] == 3 && run["status"] == "finished").await?;
+    let now = wait_for_review(&fixture, &task).await?;
+    let runs = fixture.runs(&task).await?;
     let modes: Vec<_> = runs.iter().map(|run| text(run, "session_mode")).collect();
     assert_eq!(modes, ["new", "fork", "resume"], "{runs:#?}");
     // Of tokens opencode tells those of the last call alone.
@@ -83,7 +83,7 @@ async fn forked_and_resumed_runs_are_counted_once(program: AgentProgram) -> Resu
         }
         AgentProgram::Claude => {
             // The program's own total goes on over resumed and forked sessions.
-            let total = floor.reported_dollars(&task, &runs[2])?;
+            let total = fixture.reported_dollars(&task, &runs[2])?;
             let reported: u64 = format!("{:.0}", total * 1_000_000.0).parse()?;
             ensure!(all.abs_diff(reported) <= 3 && all > 0, "counted {all}, reported {reported}");
             ensure!(
@@ -93,84 +93,86 @@ async fn forked_and_resumed_runs_are_counted_once(program: AgentProgram) -> Resu
             ensure!(runs.iter().all(|run| run["cost_source"] == "reported"), "{runs:#?}");
         }
     }
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn run_of_unpriced_model_has_unknown_cost(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
-    floor.change_agent(json!({ "model": "nobodys-model-1" })).await?;
-    let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
-    let task = floor.started(&tag, json!({})).await?;
-    let now = awaits(&floor, &task).await?;
-    let run = &floor.runs(&task).await?[0];
+async fn run_of_unpriced_model_has_unknown_cost(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    fixture.change_agent(json!({ "model": "nobodys-model-1" })).await?;
+    let tag = fixture.server.script(two_calls("work", None, ("hello", "goodbye")));
+    let task = fixture.started(&tag, json!({})).await?;
+    let now = wait_for_review(&fixture, &task).await?;
+    let run = &fixture.runs(&task).await?[0];
     assert_eq!((&run["cost_source"], &run["cost_micro_usd"]), (&json!("unknown"), &Value::Null), "{run:#}");
     assert_eq!((&run["usage"]["output"], &run["price_version"]), (&json!(600), &Value::Null));
     assert_eq!(now["usage"]["runs_of_unknown_cost"], 1);
     // The project's own price is one.
     let price = json!({ "input": 1_000_000, "cache_read": 0, "output": 2_000_000 });
-    floor.set(json!({ "model_prices": { "nobodys-model-1": price } })).await?;
-    floor.server.script(two_calls("more", None, ("goodbye", "farewell")));
-    floor.follow_up(run, &Scenario::tag("more"), json!({})).await?;
-    let run = floor.run_is(&task, |run| run["attempt"] == 2 && run["status"] == "finished").await?;
+    fixture.set(json!({ "model_prices": { "nobodys-model-1": price } })).await?;
+    fixture.server.script(two_calls("more", None, ("goodbye", "farewell")));
+    fixture.follow_up(run, &Scenario::tag("more"), json!({})).await?;
+    let run = fixture.wait_for_run(&task, |run| run["attempt"] == 2 && run["status"] == "finished").await?;
     assert_eq!((cost(&run)?, &run["price_version"]), (2000 + 600 * 2, &json!("project settings")), "{run:#}");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn run_at_its_cost_limit_is_stopped(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
+async fn run_at_its_cost_limit_is_stopped(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({}), json!({ "auto_approve": false })).await?;
     // What one run of two calls costs tells where to stop one of more.
-    let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
-    let task = floor.started(&tag, json!({})).await?;
-    awaits(&floor, &task).await?;
-    let first = floor.runs(&task).await?.pop().context("no run")?;
+    let tag = fixture.server.script(two_calls("work", None, ("hello", "goodbye")));
+    let task = fixture.started(&tag, json!({})).await?;
+    wait_for_review(&fixture, &task).await?;
+    let first = fixture.runs(&task).await?.pop().context("no run")?;
     let each = cost(&first)? / 2;
-    floor.set(json!({ "cost_limits": { "execution_micro_usd": each * 5 / 2 } })).await?;
+    fixture.set(json!({ "cost_limits": { "execution_micro_usd": each * 5 / 2 } })).await?;
     let long = (0..8).fold(Scenario::new("long"), |it, n| {
         it.turn(Turn::new().run(format!("echo {n} >>long.txt")).tokens(EACH))
     });
-    let tag = floor.server.script(long);
+    let tag = fixture.server.script(long);
     // It goes on in the same conversation: what was spent there before is not this run's.
-    floor.follow_up(&first, &tag, json!({})).await?;
-    let task = floor.task_is(&task, |task| task["status"] == "blocked").await?;
-    let run = floor.runs(&task).await?.pop().context("no run")?;
+    fixture.follow_up(&first, &tag, json!({})).await?;
+    let task = fixture.wait_for_task(&task, |task| task["status"] == "blocked").await?;
+    let run = fixture.runs(&task).await?.pop().context("no run")?;
     assert_eq!((&run["session_mode"], &run["error"]["code"]), (&json!("resume"), &json!("limit")), "{run:#}");
     ensure!(text(&run["error"], "message").contains("one run may cost"), "{run:#}");
     ensure!(text(&run["error"], "remedy").contains("Raise the limit"), "{run:#}");
     ensure!(cost(&run)? >= each * 5 / 2 && cost(&run)? <= each * 5, "{each} each: {run:#}");
     assert_eq!(text(&task["error_annotation"], "type"), "executor_failed");
-    ensure!(floor.server.requests().of("long").len() < 7, "it was not stopped");
-    let told = floor.items("/notifications").await?;
+    ensure!(fixture.server.requests().of("long").len() < 7, "it was not stopped");
+    let told = fixture.items("/notifications").await?;
     ensure!(told.iter().any(|it| it["kind"] == "cost"), "nobody was warned: {told:#?}");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn run_beyond_task_or_daily_limit_is_not_started(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({}), json!({ "auto_approve": false })).await?;
-    let tag = floor.server.script(two_calls("work", None, ("hello", "goodbye")));
-    let task = floor.started(&tag, json!({})).await?;
-    awaits(&floor, &task).await?;
-    let first = floor.runs(&task).await?.pop().context("no run")?;
+async fn run_beyond_task_or_daily_limit_is_not_started(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({}), json!({ "auto_approve": false })).await?;
+    let tag = fixture.server.script(two_calls("work", None, ("hello", "goodbye")));
+    let task = fixture.started(&tag, json!({})).await?;
+    wait_for_review(&fixture, &task).await?;
+    let first = fixture.runs(&task).await?.pop().context("no run")?;
     let spent = cost(&first)?;
-    floor.set(json!({ "cost_limits": { "task_micro_usd": spent } })).await?;
-    floor.follow_up(&first, "More.", json!({})).await?;
-    let refused = floor.task_is(&task, |task| task["status"] == "blocked").await?;
+    fixture.set(json!({ "cost_limits": { "task_micro_usd": spent } })).await?;
+    fixture.follow_up(&first, "More.", json!({})).await?;
+    let refused = fixture.wait_for_task(&task, |task| task["status"] == "blocked").await?;
     ensure!(refused["error_annotation"].to_string().contains("the task's limit of"), "{refused:#}");
-    assert_eq!(floor.runs(&task).await?.len(), 1, "it was begun");
+    assert_eq!(fixture.runs(&task).await?.len(), 1, "it was begun");
 
     // The second task comes to more than 80 % of what the day may cost, the third is not begun.
-    floor.set(json!({ "cost_limits": { "task_micro_usd": null, "day_micro_usd": spent * 23 / 10 } })).await?;
-    let second = floor.started(&tag, json!({})).await?;
-    awaits(&floor, &second).await?;
-    let told = floor.items("/notifications").await?;
+    fixture
+        .set(json!({ "cost_limits": { "task_micro_usd": null, "day_micro_usd": spent * 23 / 10 } }))
+        .await?;
+    let second = fixture.started(&tag, json!({})).await?;
+    wait_for_review(&fixture, &second).await?;
+    let told = fixture.items("/notifications").await?;
     let warned: Vec<_> =
         told.iter().filter(|it| it["kind"] == "cost" && it["task_id"] == second["id"]).collect();
     ensure!(warned.len() == 1 && text(warned[0], "body").contains("Today's work"), "{told:#?}");
-    floor.set(json!({ "cost_limits": { "day_micro_usd": spent * 2 } })).await?;
-    let third = floor.started(&tag, json!({})).await?;
-    let waits = floor.task_is(&third, |task| task["waiting"]["reason"] == "cost_limit").await?;
+    fixture.set(json!({ "cost_limits": { "day_micro_usd": spent * 2 } })).await?;
+    let third = fixture.started(&tag, json!({})).await?;
+    let waits = fixture.wait_for_task(&third, |task| task["waiting"]["reason"] == "cost_limit").await?;
     ensure!(waits["waiting"]["until"].is_string(), "{waits:#}");
     // It goes on by itself when more may be spent.
-    floor.set(json!({ "cost_limits": { "day_micro_usd": null } })).await?;
-    awaits(&floor, &third).await?;
-    Ok(floor)
+    fixture.set(json!({ "cost_limits": { "day_micro_usd": null } })).await?;
+    wait_for_review(&fixture, &third).await?;
+    Ok(fixture)
 }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::{Value, json};
 
-use super::fixture::{Floor, is, text};
+use super::fixture::{EngineFixture, is, text};
 
 super::both!(
     model_failure_of_each_kind_has_its_code,
@@ -15,10 +15,10 @@ super::both!(
 );
 
 /// A task that is given up with this failure; the task and its last run.
-pub async fn fails(floor: &Floor, words: &str, code: &str) -> Result<(Value, Value)> {
-    let task = floor.started(words, json!({})).await?;
-    let task = floor.task_is(&task, is("blocked")).await?;
-    let runs = floor.runs(&task).await?;
+pub async fn wait_until_failed(fixture: &EngineFixture, words: &str, code: &str) -> Result<(Value, Value)> {
+    let task = fixture.started(words, json!({})).await?;
+    let task = fixture.wait_for_task(&task, is("blocked")).await?;
+    let runs = fixture.runs(&task).await?;
     let run = runs.last().cloned().unwrap_or_default();
     assert_eq!((&run["status"], &run["error"]["code"]), (&json!("failed"), &json!(code)), "{run:#}");
     ensure!(
@@ -29,69 +29,69 @@ pub async fn fails(floor: &Floor, words: &str, code: &str) -> Result<(Value, Val
     Ok((task, run))
 }
 
-pub fn trouble(task: &Value) -> String {
+pub fn block_reason(task: &Value) -> String {
     text(&task["error_annotation"], "type")
 }
 
-async fn model_failure_of_each_kind_has_its_code(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::new(program).await?;
+async fn model_failure_of_each_kind_has_its_code(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::new(program).await?;
     for (name, failure, code, runs) in [
         ("broken", Failure::Status(500), "model_error", None),
         ("cut", Failure::Cut, "model_error", None),
         ("no", Failure::Status(401), "auth", Some(1)),
     ] {
-        let tag = floor
+        let tag = fixture
             .server
             .script(Scenario::new(name).turn(Turn::new().say("A long sentence.").always_fails(failure)));
-        let (task, _) = fails(&floor, &tag, code).await?;
-        assert_eq!(trouble(&task), "executor_failed", "{name}");
-        let all = floor.runs(&task).await?;
+        let (task, _) = wait_until_failed(&fixture, &tag, code).await?;
+        assert_eq!(block_reason(&task), "executor_failed", "{name}");
+        let all = fixture.runs(&task).await?;
         match runs {
             Some(count) => assert_eq!(all.len(), count, "trying again does not help: {all:#?}"),
             None => ensure!(all.len() > 1, "it is tried again within the budget: {all:#?}"),
         }
     }
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn missing_program_is_reported_with_a_remedy(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({ "program": "/nowhere/agent" }), json!({})).await?;
-    let (task, run) = fails(&floor, "Anything.", "unavailable").await?;
-    assert_eq!(trouble(&task), "executor_unavailable");
+async fn missing_program_is_reported_with_a_remedy(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({ "program": "/nowhere/agent" }), json!({})).await?;
+    let (task, run) = wait_until_failed(&fixture, "Anything.", "unavailable").await?;
+    assert_eq!(block_reason(&task), "executor_unavailable");
     ensure!(text(&run["error"], "message").contains("/nowhere/agent"), "{run:#}");
     ensure!(text(&run["error"], "remedy").contains("Install"), "{run:#}");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::new(program).await?;
-    let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
-    floor.server.go_offline().await;
-    let (task, _) = fails(&floor, &tag, "model_error").await?;
-    assert_eq!(trouble(&task), "executor_failed");
-    Ok(floor)
+async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::new(program).await?;
+    let tag = fixture.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
+    fixture.server.go_offline().await;
+    let (task, _) = wait_until_failed(&fixture, &tag, "model_error").await?;
+    assert_eq!(block_reason(&task), "executor_failed");
+    Ok(fixture)
 }
 
-async fn program_without_credentials_reports_an_auth_error(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::new(program).await?;
-    let mut config = floor.config(&json!({}));
+async fn program_without_credentials_reports_an_auth_error(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::new(program).await?;
+    let mut config = fixture.config(&json!({}));
     let env = config["env"].as_object_mut().context("no environment")?;
     match program {
         // Its provider of the tests is nobody that one signs in with: a key that is refused.
         AgentProgram::Codex => drop(env.insert("FAKE_API_KEY".to_owned(), json!("another"))),
         _ => drop(env.remove("ANTHROPIC_API_KEY")),
     }
-    floor.change_agent(json!({ "config": config })).await?;
-    let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
-    let (task, run) = fails(&floor, &tag, "auth").await?;
-    assert_eq!(trouble(&task), "executor_failed");
+    fixture.change_agent(json!({ "config": config })).await?;
+    let tag = fixture.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
+    let (task, run) = wait_until_failed(&fixture, &tag, "auth").await?;
+    assert_eq!(block_reason(&task), "executor_failed");
     ensure!(text(&run["error"], "remedy").contains("Sign in"), "{run:#}");
-    assert_eq!(floor.runs(&task).await?.len(), 1);
-    Ok(floor)
+    assert_eq!(fixture.runs(&task).await?.len(), 1);
+    Ok(fixture)
 }
 
-async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::new(program).await?;
+async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::new(program).await?;
     let name = match program {
         AgentProgram::Codex => "used-up",
         _ => "asked-to-wait",
@@ -103,17 +103,17 @@ async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> 
     };
     let limited = Turn::new().edit("README.md", "hello", "goodbye").fails(failure, times);
     let again = Scenario::new(name).when("rate limited by the provider");
-    let tag = floor.server.script(
+    let tag = fixture.server.script(
         again.turn(Turn::new().edit("README.md", "hello", "goodbye")).turn(Turn::new().say("At last.")),
     );
-    floor.server.script(Scenario::new(name).turn(limited));
-    let task = floor.started(&tag, json!({})).await?;
-    let waits = floor.task_is(&task, |task| task["waiting"]["reason"] == "rate_limited").await?;
+    fixture.server.script(Scenario::new(name).turn(limited));
+    let task = fixture.started(&tag, json!({})).await?;
+    let waits = fixture.wait_for_task(&task, |task| task["waiting"]["reason"] == "rate_limited").await?;
     ensure!(waits["waiting"]["until"].is_string(), "{waits:#}");
     assert_eq!(waits["status"], "in_progress");
-    floor.nothing_left().await?;
-    floor.task_is(&task, is("done")).await?;
-    let runs = floor.runs(&task).await?;
+    fixture.wait_until_no_process().await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");
     assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("failed"), &json!("rate_limited")));
     ensure!(text(&runs[0]["error"], "remedy").contains("automatically"), "{runs:#?}");
@@ -122,20 +122,20 @@ async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> 
         (&json!("the rate limit ended"), &json!("resume"))
     );
     ensure!(text(&runs[1], "started_at") >= text(&waits["waiting"], "until"), "before its time: {runs:#?}");
-    let history = floor.items(&format!("/tasks/{}/transitions", text(&task, "id"))).await?;
+    let history = fixture.items(&format!("/tasks/{}/transitions", text(&task, "id"))).await?;
     ensure!(!history.iter().any(|row| row["to"] == "blocked"), "{history:#?}");
-    Ok(floor)
+    Ok(fixture)
 }
 
 /// Hours, not the minute that is taken when nobody tells. Claude tells so only of accounts that are signed in.
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_allowance_is_a_rate_limit_of_hours() -> Result<()> {
-    let floor = Floor::new(AgentProgram::Codex).await?;
+    let fixture = EngineFixture::new(AgentProgram::Codex).await?;
     let used_up = Turn::new().always_fails(Failure::UsedUp { seconds: 7200 });
-    let tag = floor.server.script(Scenario::new("used-up").turn(used_up));
-    let task = floor.started(&tag, json!({})).await?;
-    let waits = floor.task_is(&task, |task| task["waiting"]["reason"] == "rate_limited").await?;
-    let run = floor.run_is(&task, |run| run["status"] == "failed").await?;
+    let tag = fixture.server.script(Scenario::new("used-up").turn(used_up));
+    let task = fixture.started(&tag, json!({})).await?;
+    let waits = fixture.wait_for_task(&task, |task| task["waiting"]["reason"] == "rate_limited").await?;
+    let run = fixture.wait_for_run(&task, |run| run["status"] == "failed").await?;
     assert_eq!(run["error"]["code"], "rate_limited", "{waits:#}");
     let until = text(&waits["waiting"], "until").parse::<jiff::Timestamp>()?;
     let began = text(&run, "started_at").parse::<jiff::Timestamp>()?;

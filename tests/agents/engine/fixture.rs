@@ -24,7 +24,7 @@ use crate::processes::{self, Process};
 /// Far more than anything here takes on a busy machine; reached only when something is broken.
 const LIMIT: Duration = Duration::from_secs(200);
 
-pub struct Floor {
+pub struct EngineFixture {
     pub server: ModelServer,
     pub repo: Repository,
     pub project: String,
@@ -51,7 +51,7 @@ pub fn is(state: &'static str) -> impl Fn(&Value) -> bool {
     move |task| task["status"] == state
 }
 
-impl Drop for Floor {
+impl Drop for EngineFixture {
     fn drop(&mut self) {
         // In good order, so that a test that fails leaves no agent behind.
         if let Some(served) = &mut self.served {
@@ -60,7 +60,7 @@ impl Drop for Floor {
     }
 }
 
-impl Floor {
+impl EngineFixture {
     /// A project that merges what passes, and an agent of the program with its profile's defaults.
     pub async fn new(program: AgentProgram) -> Result<Self> {
         Self::with(program, json!({}), json!({})).await
@@ -72,7 +72,7 @@ impl Floor {
     }
 
     /// The same, with the program on the path of the login shell.
-    pub async fn on_the_path(program: AgentProgram) -> Result<Self> {
+    pub async fn with_program_on_path(program: AgentProgram) -> Result<Self> {
         let dir = TempDir::new()?;
         let bin = dir.path().join("bin");
         std::fs::create_dir(&bin)?;
@@ -88,7 +88,7 @@ impl Floor {
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "hello\n")])?;
         let served = serve(dir.path())?;
         let none = String::new();
-        let mut floor = Self {
+        let mut fixture = Self {
             server,
             repo,
             project: none.clone(),
@@ -99,10 +99,10 @@ impl Floor {
             dir,
         };
         let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
-        let new = json!({ "repo_path": floor.repo.path(), "settings": all });
-        floor.project = text(&floor.served()?.post("/projects", new).await?, "id");
-        floor.agent = floor.another_agent("Robot", config).await?;
-        Ok(floor)
+        let new = json!({ "repo_path": fixture.repo.path(), "settings": all });
+        fixture.project = text(&fixture.served()?.post("/projects", new).await?, "id");
+        fixture.agent = fixture.another_agent("Robot", config).await?;
+        Ok(fixture)
     }
 
     pub fn served(&self) -> Result<&Served> {
@@ -225,7 +225,7 @@ impl Floor {
     }
 
     /// Waits until a task is as wanted.
-    pub async fn task_is(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+    pub async fn wait_for_task(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let id = text(task, "id");
         let found =
             self.until("the task", &format!("/tasks/{id}"), |now| wanted(now).then(|| now.clone())).await;
@@ -249,7 +249,7 @@ impl Floor {
     }
 
     /// Waits until the last run of a task is as wanted.
-    pub async fn run_is(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+    pub async fn wait_for_run(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let path = format!("/tasks/{}/executions", text(task, "id"));
         let last = |now: &Value| now["items"].as_array().and_then(|items| items.last().cloned());
         self.until("the run", &path, |now| last(now).filter(|run| wanted(run))).await
@@ -291,7 +291,7 @@ impl Floor {
     }
 
     /// Waits until nothing lives here but the engine.
-    pub async fn nothing_left(&self) -> Result<()> {
+    pub async fn wait_until_no_process(&self) -> Result<()> {
         let gone = patience::until_within(LIMIT, "the end of what runs here", async || {
             Ok(self.processes()?.is_empty().then_some(()))
         });
@@ -300,8 +300,8 @@ impl Floor {
     }
 
     /// The end of every scenario: nothing lives beside the engine, nor when it has ended as one that is asked to.
-    pub async fn leaves_nothing(mut self) -> Result<()> {
-        self.nothing_left().await?;
+    pub async fn assert_no_leftovers(mut self) -> Result<()> {
+        self.wait_until_no_process().await?;
         if let Some(mut served) = self.served.take() {
             served.end_in_order();
             ensure!(served.is_gone()?, "the engine does not end");
@@ -312,7 +312,7 @@ impl Floor {
     }
 
     /// Waits for a file of a task's worktree.
-    pub async fn there(&self, task: &Value, name: &str) -> Result<PathBuf> {
+    pub async fn wait_for_file(&self, task: &Value, name: &str) -> Result<PathBuf> {
         let file = self.worktree_file(task, name).await?;
         let path = format!("/tasks/{}", text(task, "id"));
         self.until(name, &path, |_| file.exists().then_some(())).await?;

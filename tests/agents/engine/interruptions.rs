@@ -14,7 +14,7 @@ use nix::{
 };
 use serde_json::{Value, json};
 
-use super::fixture::{Floor, is, of_kind, text};
+use super::fixture::{EngineFixture, is, of_kind, text};
 use crate::processes::Process;
 
 super::both!(
@@ -35,46 +35,46 @@ const ENDLESS: &str =
     "setsid sh -c 'touch aside && exec tail -f /dev/null' & touch begun && tail -f /dev/null";
 const EACH: Tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 0, output: 40, reasoning: 5 };
 
-async fn stopped_run_leaves_no_process_and_is_resumed(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+async fn stopped_run_leaves_no_process_and_is_resumed(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let tag =
-        floor.server.script(Scenario::new("work").turn(Turn::new().say("The word is heron.").run(ENDLESS)));
-    let next = floor.server.script(
+        fixture.server.script(Scenario::new("work").turn(Turn::new().say("The word is heron.").run(ENDLESS)));
+    let next = fixture.server.script(
         Scenario::new("next")
             .turn(Turn::new().edit("README.md", "hello", "goodbye"))
             .turn(Turn::new().say("That was short.")),
     );
-    let task = floor.started(&tag, json!({})).await?;
-    floor.there(&task, "begun").await?;
-    floor.there(&task, "aside").await?;
-    let run = floor.run_is(&task, |run| run["status"] == "running").await?;
-    ensure!(tails(&floor)? >= 2, "{:?}", floor.processes()?);
+    let task = fixture.started(&tag, json!({})).await?;
+    fixture.wait_for_file(&task, "begun").await?;
+    fixture.wait_for_file(&task, "aside").await?;
+    let run = fixture.wait_for_run(&task, |run| run["status"] == "running").await?;
+    ensure!(count_endless_commands(&fixture)? >= 2, "{:?}", fixture.processes()?);
     // A program may tell of a command a moment after it began.
     forge_tests::patience::until("the command in the log", async || {
-        let log = floor.log(&run).await?;
+        let log = fixture.log(&run).await?;
         Ok((!of_kind(&log, "command").is_empty()).then_some(()))
     })
     .await?;
-    floor.post(&format!("/executions/{}/stop", text(&run, "id")), json!({})).await?;
-    let stopped = floor.run_is(&task, |run| run["status"] == "cancelled").await?;
-    floor.nothing_left().await?;
-    let log = floor.log(&stopped).await?;
+    fixture.post(&format!("/executions/{}/stop", text(&run, "id")), json!({})).await?;
+    let stopped = fixture.wait_for_run(&task, |run| run["status"] == "cancelled").await?;
+    fixture.wait_until_no_process().await?;
+    let log = fixture.log(&stopped).await?;
     let command = of_kind(&log, "command").into_iter().next_back().context("no command")?.clone();
     ensure!(command["status"] != "running" && command["status"] != "completed", "{command:#}");
 
-    floor.follow_up(&run, &next, json!({})).await?;
-    floor.task_is(&task, is("done")).await?;
-    let runs = floor.runs(&task).await?;
+    fixture.follow_up(&run, &next, json!({})).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");
     assert_eq!((&runs[1]["session_mode"], &runs[1]["from_session"]), (&json!("resume"), &run["session_id"]));
     assert_eq!(runs[1]["session_id"], run["session_id"]);
-    ensure!(floor.server.requests().of("next")[0].remembers("The word is heron."), "it forgot");
-    Ok(floor)
+    ensure!(fixture.server.requests().of("next")[0].remembers("The word is heron."), "it forgot");
+    Ok(fixture)
 }
 
-async fn message_during_turn_reaches_the_model(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
-    let tag = floor.server.script(
+async fn message_during_turn_reaches_the_model(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .turn(
                 Turn::new()
@@ -83,26 +83,26 @@ async fn message_during_turn_reaches_the_model(program: AgentProgram) -> Result<
             .turn(Turn::new().edit("README.md", "hello", "goodbye"))
             .turn(Turn::new().say("As you wish.")),
     );
-    let task = floor.started(&tag, json!({})).await?;
-    let begun = floor.worktree_file(&task, "begun").await?;
+    let task = fixture.started(&tag, json!({})).await?;
+    let begun = fixture.worktree_file(&task, "begun").await?;
     forge_tests::patience::until_there(&begun).await?;
-    let run = floor.run_is(&task, |run| run["session_id"].is_string()).await?;
-    floor.follow_up(&run, "Please say heron.", json!({ "at_once": true })).await?;
+    let run = fixture.wait_for_run(&task, |run| run["session_id"].is_string()).await?;
+    fixture.follow_up(&run, "Please say heron.", json!({ "at_once": true })).await?;
     std::fs::write(begun.with_file_name("go"), "")?;
-    floor.task_is(&task, is("done")).await?;
-    let runs = floor.runs(&task).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 1, "no run of its own: {runs:#?}");
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     ensure!(!requests[0].was_told("Please say heron."), "before it was said");
     // Whichever way the program has to pass it on.
     let was_told =
         |it: &Request| it.messages.iter().any(|message| message.text.contains("Please say heron."));
     ensure!(requests[1..].iter().any(|it| was_told(it)), "it never heard: {requests:#?}");
-    let said = floor.log(&runs[0]).await?;
+    let said = fixture.log(&runs[0]).await?;
     let words: Vec<String> =
         of_kind(&said, "user_message").iter().map(|it| text(&it["body"], "text")).collect();
     assert_eq!(words.iter().filter(|it| it.contains("Please say heron.")).count(), 1, "{words:#?}");
-    Ok(floor)
+    Ok(fixture)
 }
 
 /// What a task's runs used, all told: input that no cache knew, input that one knew, output.
@@ -112,49 +112,50 @@ fn used(runs: &[Value]) -> (u64, u64, u64) {
 }
 
 /// A run that has answered once, works on something that does not end, and knows a word.
-async fn at_work(floor: &Floor) -> Result<(Value, Value)> {
-    let tag = floor.server.script(
+async fn working_task(fixture: &EngineFixture) -> Result<(Value, Value)> {
+    let tag = fixture.server.script(
         Scenario::new("work")
             .when("An earlier run did not end well")
             .turn(Turn::new().edit("README.md", "hello", "goodbye").tokens(EACH))
             .turn(Turn::new().say("Back again.").tokens(EACH)),
     );
-    floor.server.script(
+    fixture.server.script(
         Scenario::new("work")
             .turn(Turn::new().say("The word is heron.").run("echo once >once.txt").tokens(EACH))
             .turn(Turn::new().run("echo twice >>once.txt").tokens(EACH))
             .turn(Turn::new().run(ENDLESS).tokens(EACH)),
     );
-    let task = floor.started(&tag, json!({})).await?;
-    floor.there(&task, "begun").await?;
-    floor.there(&task, "aside").await?;
+    let task = fixture.started(&tag, json!({})).await?;
+    fixture.wait_for_file(&task, "begun").await?;
+    fixture.wait_for_file(&task, "aside").await?;
     // Codex tells of each call when what it asked for is done, Claude as it ends, opencode when the turn is over: that
     // is written down while the run goes on.
-    let told = match floor.program {
+    let told = match fixture.program {
         AgentProgram::Codex => 2 * EACH.output,
         AgentProgram::Claude => 3 * EACH.output,
         AgentProgram::OpenCode | AgentProgram::Gemini => 0,
     };
-    let run =
-        floor.run_is(&task, |run| run["session_id"].is_string() && run["usage"]["output"] == told).await?;
+    let run = fixture
+        .wait_for_run(&task, |run| run["session_id"].is_string() && run["usage"]["output"] == told)
+        .await?;
     Ok((task, run))
 }
 
 /// It went on in its conversation and was told why; nothing was counted twice.
-async fn went_on(floor: &Floor, task: &Value, first: &Value) -> Result<Vec<Value>> {
-    floor.task_is(task, is("done")).await?;
-    let runs = floor.runs(task).await?;
+async fn wait_until_resumed(fixture: &EngineFixture, task: &Value, first: &Value) -> Result<Vec<Value>> {
+    fixture.wait_for_task(task, is("done")).await?;
+    let runs = fixture.runs(task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");
     assert_eq!(
         (&runs[1]["session_mode"], &runs[1]["from_session"]),
         (&json!("resume"), &first["session_id"])
     );
     assert_eq!(runs[1]["session_id"], first["session_id"]);
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     let last = requests.last().context("no requests")?;
     ensure!(last.remembers("The word is heron."), "it forgot: {:?}", last.messages);
     ensure!(last.was_told("An earlier run did not end well"), "it does not know: {:?}", last.messages);
-    match floor.program {
+    match fixture.program {
         // It tells what the session cost, which counts for the run in which it is told; of tokens those of the last call.
         // Of the call that was under way nobody knows, as with codex.
         AgentProgram::OpenCode | AgentProgram::Gemini => {
@@ -163,7 +164,7 @@ async fn went_on(floor: &Floor, task: &Value, first: &Value) -> Result<Vec<Value
             assert_eq!(costs, 4 * call, "{runs:#?}");
         }
         AgentProgram::Codex | AgentProgram::Claude => {
-            let calls = if floor.program == AgentProgram::Codex { 4 } else { 5 };
+            let calls = if fixture.program == AgentProgram::Codex { 4 } else { 5 };
             let expected = (calls * EACH.input_uncached, calls * EACH.cache_read, calls * EACH.output);
             assert_eq!(used(&runs), expected, "{runs:#?}");
             assert_eq!(runs[0]["cost_source"], "computed");
@@ -172,60 +173,60 @@ async fn went_on(floor: &Floor, task: &Value, first: &Value) -> Result<Vec<Value
     Ok(runs)
 }
 
-async fn killed_agent_is_restarted_in_its_session(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
-    let (task, first) = at_work(&floor).await?;
-    let running = floor.items("/runs").await?;
+async fn killed_agent_is_restarted_in_its_session(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let (task, first) = working_task(&fixture).await?;
+    let running = fixture.items("/runs").await?;
     assert_eq!(running[0]["execution_id"], first["id"], "{running:#?}");
     let agent = &running[0]["processes"][0];
-    ensure!(text(agent, "command").contains(floor.name()), "{running:#?}");
+    ensure!(text(agent, "command").contains(fixture.name()), "{running:#?}");
     let pid = i32::try_from(agent["pid"].as_u64().context("no pid")?)?;
     kill(Pid::from_raw(pid), Signal::SIGKILL)?;
-    let runs = went_on(&floor, &task, &first).await?;
+    let runs = wait_until_resumed(&fixture, &task, &first).await?;
     let error = &runs[0]["error"];
     assert_eq!((&runs[0]["status"], &error["code"]), (&json!("failed"), &json!("crashed")), "{error:#}");
     ensure!(text(error, "message").contains("signal 9") && !text(error, "remedy").is_empty(), "{error:#}");
     assert_eq!(runs[1]["cause"], "automatic restart");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn killed_engine_leaves_no_orphan_and_resumes_the_run(program: AgentProgram) -> Result<Floor> {
-    let mut floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
-    let (task, first) = at_work(&floor).await?;
-    floor.kill_engine()?;
-    floor.serve_again()?;
-    let runs = went_on(&floor, &task, &first).await?;
+async fn killed_engine_leaves_no_orphan_and_resumes_the_run(program: AgentProgram) -> Result<EngineFixture> {
+    let mut fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let (task, first) = working_task(&fixture).await?;
+    fixture.kill_engine()?;
+    fixture.serve_again()?;
+    let runs = wait_until_resumed(&fixture, &task, &first).await?;
     assert_eq!(runs[0]["status"], "lost");
     assert_eq!(runs[1]["cause"], "Forge was restarted");
-    let now = floor.get(&format!("/tasks/{}", text(&task, "id"))).await?;
+    let now = fixture.get(&format!("/tasks/{}", text(&task, "id"))).await?;
     assert_eq!(now["budgets"]["execution"]["used"], 0, "{now:#}");
-    ensure!(tails(&floor)? == 0, "an orphan");
-    Ok(floor)
+    ensure!(count_endless_commands(&fixture)? == 0, "an orphan");
+    Ok(fixture)
 }
 
 /// How many of the commands live that do not end by themselves.
-fn tails(floor: &Floor) -> Result<usize> {
+fn count_endless_commands(fixture: &EngineFixture) -> Result<usize> {
     let tail = |it: &&Process| it.command.starts_with("tail -f");
-    Ok(floor.processes()?.iter().filter(tail).count())
+    Ok(fixture.processes()?.iter().filter(tail).count())
 }
 
 /// All that ran is gone and its numbers are others' by now: of a later start of the machine, or of this one.
-async fn run_is_resumed_after_a_machine_restart(program: AgentProgram) -> Result<Floor> {
-    let mut floor = Floor::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
-    let (task, first) = at_work(&floor).await?;
-    let lock_file = floor.worktree(&task).await?.with_file_name(".forge.lock");
+async fn run_is_resumed_after_a_machine_restart(program: AgentProgram) -> Result<EngineFixture> {
+    let mut fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+    let (task, first) = working_task(&fixture).await?;
+    let lock_file = fixture.worktree(&task).await?.with_file_name(".forge.lock");
     let mut lock: Value = serde_json::from_str(&std::fs::read_to_string(&lock_file)?)?;
-    floor.kill_engine()?;
-    for process in floor.processes()? {
+    fixture.kill_engine()?;
+    for process in fixture.processes()? {
         // It may have ended with another one.
         let _ = kill(Pid::from_raw(i32::try_from(process.pid)?), Signal::SIGKILL);
     }
-    floor.nothing_left().await?;
+    fixture.wait_until_no_process().await?;
 
     let stranger = std::process::Command::new("tail").args(["-f", "/dev/null"]).process_group(0).spawn()?;
-    let mut stranger = Stranger(stranger);
+    let mut stranger = UnrelatedProcess(stranger);
     let now = ProcessIdentity::of(stranger.0.id()).context("no process")?;
-    let store = Store::open(&floor.path("data")).await?;
+    let store = Store::open(&fixture.path("data")).await?;
     let mut tx = store.write().await?;
     let rows = tx.processes().list().await?;
     ensure!(!rows.is_empty(), "no process was recorded");
@@ -246,17 +247,17 @@ async fn run_is_resumed_after_a_machine_restart(program: AgentProgram) -> Result
     lock["start_time"] = json!(now.start_time - 1);
     std::fs::write(&lock_file, lock.to_string())?;
 
-    floor.serve_again()?;
-    let runs = went_on(&floor, &task, &first).await?;
+    fixture.serve_again()?;
+    let runs = wait_until_resumed(&fixture, &task, &first).await?;
     assert_eq!((&runs[0]["status"], &runs[1]["cause"]), (&json!("lost"), &json!("Forge was restarted")));
     ensure!(stranger.0.try_wait()?.is_none(), "a stranger was ended");
-    Ok(floor)
+    Ok(fixture)
 }
 
 /// A process that is nobody's here; it ends with the test.
-struct Stranger(std::process::Child);
+struct UnrelatedProcess(std::process::Child);
 
-impl Drop for Stranger {
+impl Drop for UnrelatedProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

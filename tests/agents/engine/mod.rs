@@ -9,7 +9,7 @@ macro_rules! with {
         mod $module {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $name() -> anyhow::Result<()> {
-                super::$name(forge_testkit::models::AgentProgram::$program).await?.leaves_nothing().await
+                super::$name(forge_testkit::models::AgentProgram::$program).await?.assert_no_leftovers().await
             })*
         }
     };

@@ -6,8 +6,8 @@ use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};
 use serde_json::json;
 
 use super::{
-    failures::{fails, trouble},
-    fixture::{Floor, is, of_kind, text},
+    failures::{block_reason, wait_until_failed},
+    fixture::{EngineFixture, is, of_kind, text},
 };
 
 super::with!(with_opencode, OpenCode:
@@ -19,67 +19,67 @@ super::with!(with_opencode, OpenCode:
 );
 
 /// A refused key, a request that the service does not like, and nobody there.
-async fn refused_key_is_distinguished_from_other_failures(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({}), json!({})).await?;
+async fn refused_key_is_distinguished_from_other_failures(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({}), json!({})).await?;
     let tag = |name: &str, status: u16| {
         let turn = Turn::new().say("A long sentence.").always_fails(Failure::Status(status));
-        floor.server.script(Scenario::new(name).turn(turn))
+        fixture.server.script(Scenario::new(name).turn(turn))
     };
-    let (task, run) = fails(&floor, &tag("key", 401), "auth").await?;
-    assert_eq!(trouble(&task), "executor_failed");
+    let (task, run) = wait_until_failed(&fixture, &tag("key", 401), "auth").await?;
+    assert_eq!(block_reason(&task), "executor_failed");
     ensure!(text(&run["error"], "remedy").contains("Sign in"), "{run:#}");
-    assert_eq!(floor.runs(&task).await?.len(), 1, "trying again does not help");
-    let log = floor.log(&run).await?;
+    assert_eq!(fixture.runs(&task).await?.len(), 1, "trying again does not help");
+    let log = fixture.log(&run).await?;
     ensure!(of_kind(&log, "notice").iter().any(|it| it["body"]["status"] == 401), "{log:#?}");
 
-    let (task, run) = fails(&floor, &tag("bad", 400), "model_error").await?;
-    assert_eq!(trouble(&task), "executor_failed");
-    ensure!(floor.runs(&task).await?.len() > 1, "it is tried again within the budget: {run:#}");
-    Ok(floor)
+    let (task, run) = wait_until_failed(&fixture, &tag("bad", 400), "model_error").await?;
+    assert_eq!(block_reason(&task), "executor_failed");
+    ensure!(fixture.runs(&task).await?.len() > 1, "it is tried again within the budget: {run:#}");
+    Ok(fixture)
 }
 
 /// It tries for more than a minute.
-async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::new(program).await?;
-    let tag = floor.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
-    floor.server.go_offline().await;
+async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::new(program).await?;
+    let tag = fixture.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
+    fixture.server.go_offline().await;
     let once = json!({ "task_state_config": { "retry_budgets": { "execution": 0 } } });
-    let task = floor.started(&tag, once).await?;
-    let task = floor.task_is(&task, is("blocked")).await?;
-    let runs = floor.runs(&task).await?;
+    let task = fixture.started(&tag, once).await?;
+    let task = fixture.wait_for_task(&task, is("blocked")).await?;
+    let runs = fixture.runs(&task).await?;
     let error = &runs[0]["error"];
     assert_eq!((runs.len(), &error["code"]), (1, &json!("model_error")), "{runs:#?}");
     ensure!(!text(error, "remedy").is_empty(), "{error:#}");
-    Ok(floor)
+    Ok(fixture)
 }
 
 /// A service that is down for a moment, and an answer that is cut off.
-async fn temporary_failure_is_retried_by_the_program(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::new(program).await?;
-    let tag = floor.server.script(
+async fn temporary_failure_is_retried_by_the_program(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::new(program).await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .turn(Turn::new().edit("README.md", "hello", "goodbye").fails(Failure::Status(500), 1))
             .turn(Turn::new().say("It says goodbye now.").fails(Failure::Cut, 1)),
     );
-    let task = floor.started(&tag, json!({})).await?;
-    floor.task_is(&task, is("done")).await?;
-    let runs = floor.runs(&task).await?;
+    let task = fixture.started(&tag, json!({})).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("finished")), "{runs:#?}");
-    Ok(floor)
+    Ok(fixture)
 }
 
 /// It waits itself as long as it is told, six times; then Forge does.
-async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::new(program).await?;
+async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::new(program).await?;
     let again = Scenario::new("limited").when("rate limited by the provider");
-    let tag = floor.server.script(
+    let tag = fixture.server.script(
         again.turn(Turn::new().edit("README.md", "hello", "goodbye")).turn(Turn::new().say("At last.")),
     );
     let limited = Turn::new().fails(Failure::RateLimited { seconds: 1 }, 6);
-    floor.server.script(Scenario::new("limited").turn(limited));
-    let task = floor.started(&tag, json!({})).await?;
-    floor.task_is(&task, is("done")).await?;
-    let runs = floor.runs(&task).await?;
+    fixture.server.script(Scenario::new("limited").turn(limited));
+    let task = fixture.started(&tag, json!({})).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");
     assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("failed"), &json!("rate_limited")));
     assert_eq!(
@@ -87,19 +87,19 @@ async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> 
         (&json!("the rate limit ended"), &json!("resume"))
     );
     assert_eq!(runs[1]["session_id"], runs[0]["session_id"]);
-    let now = floor.get(&format!("/tasks/{}", text(&task, "id"))).await?;
+    let now = fixture.get(&format!("/tasks/{}", text(&task, "id"))).await?;
     assert_eq!(now["budgets"]["execution"]["used"], 0, "{now:#}");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn run_at_its_call_limit_is_stopped(program: AgentProgram) -> Result<Floor> {
-    let floor = Floor::with(program, json!({ "turns": 2 }), json!({})).await?;
+async fn run_at_its_call_limit_is_stopped(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({ "turns": 2 }), json!({})).await?;
     let long =
         (0..6).fold(Scenario::new("long"), |it, n| it.turn(Turn::new().run(format!("echo {n} >>long.txt"))));
-    let tag = floor.server.script(long);
-    let (task, run) = fails(&floor, &tag, "limit").await?;
+    let tag = fixture.server.script(long);
+    let (task, run) = wait_until_failed(&fixture, &tag, "limit").await?;
     ensure!(text(&run["error"], "message").contains("2 turns"), "{run:#}");
-    assert_eq!(trouble(&task), "executor_failed");
-    ensure!(floor.server.requests().of("long").len() < 6, "it was not stopped");
-    Ok(floor)
+    assert_eq!(block_reason(&task), "executor_failed");
+    ensure!(fixture.server.requests().of("long").len() < 6, "it was not stopped");
+    Ok(fixture)
 }

@@ -5,8 +5,8 @@ use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
 use serde_json::{Value, json};
 
 use super::{
-    approvals::answer,
-    fixture::{Floor, is, text},
+    approvals::answer_approval,
+    fixture::{EngineFixture, is, text},
 };
 
 super::both!(
@@ -38,11 +38,15 @@ fn models(program: AgentProgram) -> (&'static str, &'static str) {
 
 /// A project in which the program races with both models, and the tag of what it is scripted to do: `first`, where that
 /// fits, else an entry's part.
-async fn raced(program: AgentProgram, settings: Value, first: Option<Scenario>) -> Result<(Floor, String)> {
-    let floor = Floor::with(program, json!({}), settings).await?;
-    first.map(|scenario| floor.server.script(scenario));
+async fn race_fixture(
+    program: AgentProgram,
+    settings: Value,
+    first: Option<Scenario>,
+) -> Result<(EngineFixture, String)> {
+    let fixture = EngineFixture::with(program, json!({}), settings).await?;
+    first.map(|scenario| fixture.server.script(scenario));
     let (dear, cheap) = models(program);
-    let strategy = |name: &str, model: &str, words: &str| json!({ "name": name, "agent_id": floor.agent, "model": model, "prompt_suffix": words });
+    let strategy = |name: &str, model: &str, words: &str| json!({ "name": name, "agent_id": fixture.agent, "model": model, "prompt_suffix": words });
     let strategies = json!([
         strategy("dear", dear, "Be thorough about it."),
         strategy("cheap", cheap, "Be quick about it.")
@@ -51,22 +55,22 @@ async fn raced(program: AgentProgram, settings: Value, first: Option<Scenario>) 
         "innerLoop": { "competitive": { "enabled": true, "strategies": strategies } },
         "model_prices": { "gpt-5.5-mini": { "input": 1_000_000, "output": 4_000_000 } },
     });
-    floor.set(on).await?;
-    floor.change_agent(json!({ "max_concurrent": 2 })).await?;
-    let tag = floor.server.script(entry("Be thorough about it.", "good day"));
-    floor.server.script(entry("Be quick about it.", "hi"));
-    Ok((floor, tag))
+    fixture.set(on).await?;
+    fixture.change_agent(json!({ "max_concurrent": 2 })).await?;
+    let tag = fixture.server.script(entry("Be thorough about it.", "good day"));
+    fixture.server.script(entry("Be quick about it.", "hi"));
+    Ok((fixture, tag))
 }
 
-async fn cheaper_model_wins_and_its_work_becomes_the_tasks(program: AgentProgram) -> Result<Floor> {
+async fn cheaper_model_wins_and_its_work_becomes_the_tasks(program: AgentProgram) -> Result<EngineFixture> {
     let checks = json!({ "review_config": { "ci_steps": ["! grep -q hello README.md"] } });
-    let (floor, tag) = raced(program, checks, None).await?;
+    let (fixture, tag) = race_fixture(program, checks, None).await?;
     let (dear, cheap) = models(program);
-    let task = floor.started(&tag, json!({ "race": { "enabled": true } })).await?;
-    let done = floor.task_is(&task, is("done")).await?;
-    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("hi"));
+    let task = fixture.started(&tag, json!({ "race": { "enabled": true } })).await?;
+    let done = fixture.wait_for_task(&task, is("done")).await?;
+    assert_eq!(fixture.repo.show("main", "README.md").as_deref(), Some("hi"));
 
-    let races = floor.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
+    let races = fixture.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
     let race = &races["items"][0];
     assert_eq!(
         (text(race, "winner").as_str(), text(race, "status").as_str()),
@@ -76,7 +80,7 @@ async fn cheaper_model_wins_and_its_work_becomes_the_tasks(program: AgentProgram
     assert_eq!(race["decidedBy"], "cost");
     let mut sum = 0;
     for entry in race["entries"].as_array().context("no entries")? {
-        let runs = floor.runs(&json!({ "id": entry["task_id"] })).await?;
+        let runs = fixture.runs(&json!({ "id": entry["task_id"] })).await?;
         let asked: Vec<&Value> = runs.iter().collect();
         ensure!(asked.len() == 1 && asked[0]["status"] == "finished", "{runs:#?}");
         let model = if entry["strategy"] == "cheap" { cheap } else { dear };
@@ -89,7 +93,7 @@ async fn cheaper_model_wins_and_its_work_becomes_the_tasks(program: AgentProgram
         ("Be thorough about it.", "Be quick about it.", dear),
         ("Be quick about it.", "Be thorough about it.", cheap),
     ] {
-        let of_it: Vec<_> = floor
+        let of_it: Vec<_> = fixture
             .server
             .requests()
             .of("work")
@@ -102,32 +106,32 @@ async fn cheaper_model_wins_and_its_work_becomes_the_tasks(program: AgentProgram
             ensure!(request.model == model && !request.was_told(other), "{}", request.model);
         }
     }
-    let worktrees = floor.repo.git(&["worktree", "list"])?;
+    let worktrees = fixture.repo.git(&["worktree", "list"])?;
     ensure!(worktrees.lines().count() == 1, "a worktree is left:\n{worktrees}");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn winner_sent_back_continues_its_session(program: AgentProgram) -> Result<Floor> {
+async fn winner_sent_back_continues_its_session(program: AgentProgram) -> Result<EngineFixture> {
     let mends = Scenario::new("work")
         .when("say it louder")
         .turn(Turn::new().edit("README.md", "hi", "HI").tokens(EACH))
         .turn(Turn::new().say("Louder.").tokens(EACH));
-    let (floor, tag) = raced(program, json!({ "auto_approve": false }), Some(mends)).await?;
+    let (fixture, tag) = race_fixture(program, json!({ "auto_approve": false }), Some(mends)).await?;
     let (_, cheap) = models(program);
-    let task = floor.started(&tag, json!({ "race": { "enabled": true } })).await?;
+    let task = fixture.started(&tag, json!({ "race": { "enabled": true } })).await?;
     let waits = |task: &Value| task["review"]["status"] == "awaiting_human";
-    floor.task_is(&task, waits).await?;
-    floor.act(&task, "review/reject?wait=none", json!({ "reason": "say it louder" })).await?;
-    floor.task_is(&task, |task| waits(task) && task["review"]["attempt_number"] == 2).await?;
-    floor.act(&task, "review/approve?wait=none", json!({})).await?;
-    floor.task_is(&task, is("done")).await?;
-    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("HI"));
+    fixture.wait_for_task(&task, waits).await?;
+    fixture.act(&task, "review/reject?wait=none", json!({ "reason": "say it louder" })).await?;
+    fixture.wait_for_task(&task, |task| waits(task) && task["review"]["attempt_number"] == 2).await?;
+    fixture.act(&task, "review/approve?wait=none", json!({})).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    assert_eq!(fixture.repo.show("main", "README.md").as_deref(), Some("HI"));
 
-    let races = floor.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
+    let races = fixture.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
     let entries = races["items"][0]["entries"].as_array().context("no entries")?;
     let winner = entries.iter().find(|entry| entry["strategy"] == "cheap").context("no winner")?;
-    let of_entry = floor.runs(&json!({ "id": winner["task_id"] })).await?;
-    let runs = floor.runs(&task).await?;
+    let of_entry = fixture.runs(&json!({ "id": winner["task_id"] })).await?;
+    let runs = fixture.runs(&task).await?;
     // The winner's run is the task's, too.
     let [_, run] = runs.as_slice() else { anyhow::bail!("{} runs: {runs:#?}", runs.len()) };
     assert_eq!(
@@ -135,39 +139,39 @@ async fn winner_sent_back_continues_its_session(program: AgentProgram) -> Result
         (&json!("fork"), &of_entry[0]["session_id"], &of_entry[0]["id"]),
         "{run:#}"
     );
-    let asked = floor.server.requests().of("work");
+    let asked = fixture.server.requests().of("work");
     let asked: Vec<_> = asked.iter().filter(|request| request.was_told("say it louder")).collect();
     ensure!(asked.len() == 2, "{} requests", asked.len());
     for request in asked {
         ensure!(request.model == cheap && request.was_told("Be quick about it."), "{}", request.model);
         ensure!(request.remembers("Done."), "it forgot what it did in the race: {:?}", request.messages);
     }
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn auditor_scores_entries_without_knowing_their_agents(program: AgentProgram) -> Result<Floor> {
+async fn auditor_scores_entries_without_knowing_their_agents(program: AgentProgram) -> Result<EngineFixture> {
     let judges = Scenario::new("work")
         .when("===REVIEW: PASS===")
         .turn(Turn::new().say("Fine.\n\n===SCORE: 70===\n===REVIEW: PASS==="));
-    let (floor, tag) = raced(program, json!({}), Some(judges)).await?;
-    floor.set(json!({ "innerLoop": { "reviewer": { "enabled": true } } })).await?;
-    let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
-    let task = floor.started(&tag, json!({ "race": { "enabled": true }, "roles": roles })).await?;
-    floor.task_is(&task, is("done")).await?;
-    let races = floor.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
+    let (fixture, tag) = race_fixture(program, json!({}), Some(judges)).await?;
+    fixture.set(json!({ "innerLoop": { "reviewer": { "enabled": true } } })).await?;
+    let roles = json!({ "coder": fixture.agent, "reviewer": fixture.agent });
+    let task = fixture.started(&tag, json!({ "race": { "enabled": true }, "roles": roles })).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let races = fixture.get(&format!("/tasks/{}/races", text(&task, "id"))).await?;
     let race = &races["items"][0];
     assert_eq!(race["winner"], "cheap", "both score the same, and it costs less: {race:#}");
     let rules: Vec<_> = race["trail"].as_array().into_iter().flatten().map(|it| text(it, "rule")).collect();
     assert_eq!(rules.last().map(String::as_str), Some("cost"));
     for entry in race["entries"].as_array().context("no entries")? {
         assert_eq!(entry["score"], 70.0, "{entry:#}");
-        let runs = floor.runs(&json!({ "id": entry["task_id"] })).await?;
+        let runs = fixture.runs(&json!({ "id": entry["task_id"] })).await?;
         let [_, audit] = runs.as_slice() else { anyhow::bail!("{} runs: {runs:#?}", runs.len()) };
         assert_eq!((text(audit, "role").as_str(), text(audit, "session_mode").as_str()), ("reviewer", "new"));
         assert_eq!(audit["from_session"], Value::Null);
     }
     // The two that score entries see no words of theirs and no names; the task's own goes on from the winner.
-    let asked = floor.server.requests().of("work");
+    let asked = fixture.server.requests().of("work");
     let audits: Vec<_> = asked.iter().filter(|it| it.was_told("===REVIEW: PASS===")).collect();
     let blind = audits.iter().filter(|it| !it.was_told("Be quick about it.") && !it.remembers("Done."));
     ensure!(blind.clone().count() >= 2, "{} of {}", blind.count(), audits.len());
@@ -176,31 +180,31 @@ async fn auditor_scores_entries_without_knowing_their_agents(program: AgentProgr
             ensure!(!request.was_told(secret), "it was told of {secret}");
         }
     }
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn approval_of_an_entry_is_answered_at_the_raced_task(program: AgentProgram) -> Result<Floor> {
+async fn approval_of_an_entry_is_answered_at_the_raced_task(program: AgentProgram) -> Result<EngineFixture> {
     let asks = Scenario::new("work")
         .when("Be quick about it.")
         .turn(Turn::new().run("echo yes >allowed.txt").tokens(EACH))
         .turn(Turn::new().say("Done.").tokens(EACH));
-    let (floor, tag) = raced(program, json!({}), Some(asks)).await?;
-    let config = floor.config(&json!({ "permissions": "ask" }));
-    floor.change_agent(json!({ "config": config })).await?;
-    let only = json!({ "name": "cheap", "agent_id": floor.agent, "prompt_suffix": "Be quick about it." });
-    let task = floor.started(&tag, json!({ "race": { "enabled": true, "strategies": [only] } })).await?;
+    let (fixture, tag) = race_fixture(program, json!({}), Some(asks)).await?;
+    let config = fixture.config(&json!({ "permissions": "ask" }));
+    fixture.change_agent(json!({ "config": config })).await?;
+    let only = json!({ "name": "cheap", "agent_id": fixture.agent, "prompt_suffix": "Be quick about it." });
+    let task = fixture.started(&tag, json!({ "race": { "enabled": true, "strategies": [only] } })).await?;
     let path = format!("/approvals?task_id={}", text(&task, "id"));
-    let asked = floor.until("a question", &path, |now| now["items"].get(0).cloned()).await?;
+    let asked = fixture.until("a question", &path, |now| now["items"].get(0).cloned()).await?;
     assert_eq!(asked["raced"], json!({ "task_id": task["id"], "name": "cheap" }), "{asked:#}");
     assert_ne!(asked["task_id"], task["id"]);
-    let told = floor.items("/notifications").await?;
+    let told = fixture.items("/notifications").await?;
     ensure!(told.iter().any(|it| it["kind"] == "agent_asks" && it["task_id"] == task["id"]), "{told:#?}");
-    let needed: Vec<_> = floor.items("/attention").await?.iter().map(|it| text(it, "id")).collect();
+    let needed: Vec<_> = fixture.items("/attention").await?.iter().map(|it| text(it, "id")).collect();
     assert_eq!(needed, [text(&task, "id")], "the raced task needs the person, and nothing that nobody knows");
-    answer(&floor, &asked, "allow_once", None).await?;
-    floor.task_is(&task, is("done")).await?;
-    assert_eq!(floor.repo.show("main", "allowed.txt").as_deref(), Some("yes"));
-    let all = floor.items(&format!("{path}&all=true")).await?;
+    answer_approval(&fixture, &asked, "allow_once", None).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    assert_eq!(fixture.repo.show("main", "allowed.txt").as_deref(), Some("yes"));
+    let all = fixture.items(&format!("{path}&all=true")).await?;
     assert_eq!((all.len(), text(&all[0], "status").as_str()), (1, "answered"), "{all:#?}");
-    Ok(floor)
+    Ok(fixture)
 }

@@ -5,8 +5,8 @@ use forge_testkit::models::{AgentProgram, Scenario, Turn};
 use serde_json::{Value, json};
 
 use super::{
-    approvals::{answer, question},
-    fixture::{Floor, text},
+    approvals::{answer_approval, pending_approval},
+    fixture::{EngineFixture, text},
 };
 
 super::both!(agent_uses_the_tools_for_its_own_task_only,);
@@ -16,7 +16,7 @@ super::with!(with_gemini, Gemini: agent_uses_the_tools_for_its_own_task_only);
 /// What the server is called in the programs.
 const SERVER: &str = "forge_task";
 
-async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Result<Floor> {
+async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Result<EngineFixture> {
     // What a program asks a person about: these two that a tool runs commands, Gemini each tool of any server.
     let (config, asked) = match program {
         AgentProgram::Codex | AgentProgram::Claude => (json!({}), &["validate"][..]),
@@ -26,14 +26,14 @@ async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Re
             (json!({ "permissions": "edit" }), &all[..])
         }
     };
-    let floor = Floor::with(program, config, json!({ "mcp": { "inject": true } })).await?;
-    let other = floor.task("Something else.", json!({})).await?;
+    let fixture = EngineFixture::with(program, config, json!({ "mcp": { "inject": true } })).await?;
+    let other = fixture.task("Something else.", json!({})).await?;
     let checks = json!({ "review_config": { "ci_steps": ["grep -q goodbye README.md"] } });
-    let task = floor.task(&Scenario::tag("work"), checks).await?;
+    let task = fixture.task(&Scenario::tag("work"), checks).await?;
     let diff_of = |task: &Value| json!({ "task_id": task["id"], "path": "README.md" });
     let check = json!({ "moduleId": "m", "commands": ["grep -q goodbye README.md"] });
     let part = json!({ "task_id": task["id"], "tasks": [{ "title": "What is left" }] });
-    floor.server.script(
+    fixture.server.script(
         Scenario::new("work")
             .turn(Turn::new().edit("README.md", "hello", "goodbye"))
             .turn(Turn::new().mcp(SERVER, "forge_get_task_diff", diff_of(&task)))
@@ -42,18 +42,18 @@ async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Re
             .turn(Turn::new().mcp(SERVER, "validate", check))
             .turn(Turn::new().say("Done.")),
     );
-    floor.act(&task, "claim", json!({ "agent_id": floor.agent })).await?;
+    fixture.act(&task, "claim", json!({ "agent_id": fixture.agent })).await?;
     let mut answered = Vec::new();
     for tool in asked {
         let but: Vec<&str> = answered.iter().map(String::as_str).collect();
-        let now = question(&floor, &but).await?;
+        let now = pending_approval(&fixture, &but).await?;
         ensure!(now.to_string().contains(tool), "{tool}: {now:#}");
-        answer(&floor, &now, "allow_once", None).await?;
+        answer_approval(&fixture, &now, "allow_once", None).await?;
         answered.push(text(&now, "id").to_owned());
     }
-    floor.run_is(&task, |run| run["status"] == "finished").await?;
+    fixture.wait_for_run(&task, |run| run["status"] == "finished").await?;
 
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     ensure!(requests.len() == 6, "{} requests: nothing was tried twice", requests.len());
     // Some programs show such tools only once they are searched for; none shows what is not for a run.
     let offered: Vec<&String> = requests.iter().flat_map(|request| &request.tools).collect();
@@ -63,12 +63,12 @@ async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Re
     ensure!(refused.text.contains("out_of_scope: "), "another's are not for it: {refused:?}");
 
     ensure!(requests[5].got_back("PROCEED"), "it checks its own work: {:?}", requests[5].messages);
-    let parts = floor.items(&format!("/tasks/{}/subtasks", text(&task, "id"))).await?;
+    let parts = fixture.items(&format!("/tasks/{}/subtasks", text(&task, "id"))).await?;
     assert_eq!(parts.len(), 1, "{parts:#?}");
     assert_eq!(parts[0]["title"], "What is left");
-    let runs = floor.runs(&task).await?;
-    let log = json!(floor.log(&runs[0]).await?).to_string();
+    let runs = fixture.runs(&task).await?;
+    let log = json!(fixture.log(&runs[0]).await?).to_string();
     ensure!(!log.contains("run_"), "its token is not in its log");
-    ensure!(floor.server.refused().is_empty(), "{:?}", floor.server.refused());
-    Ok(floor)
+    ensure!(fixture.server.refused().is_empty(), "{:?}", fixture.server.refused());
+    Ok(fixture)
 }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Turn};
 use serde_json::json;
 
-use super::fixture::{Floor, is, of_kind, text};
+use super::fixture::{EngineFixture, is, of_kind, text};
 
 super::both!(
     task_is_done_and_its_session_logged,
@@ -23,55 +23,55 @@ super::with!(with_opencode, OpenCode:
 );
 
 /// What a coder does at first: it says a word to be remembered, and puts another one for `hello`.
-fn rewrites(word: &str) -> Scenario {
+fn rewrite_scenario(word: &str) -> Scenario {
     Scenario::new("work")
         .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", word))
         .turn(Turn::new().say("Rewritten."))
 }
 
 /// A project in which a script checks the work.
-async fn checked(program: AgentProgram) -> Result<Floor> {
+async fn fixture_with_check(program: AgentProgram) -> Result<EngineFixture> {
     let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
-    let floor = Floor::with(program, json!({}), settings).await?;
-    floor.repo.write("check.sh", CHECK)?;
-    floor.repo.commit("check")?;
-    Ok(floor)
+    let fixture = EngineFixture::with(program, json!({}), settings).await?;
+    fixture.repo.write("check.sh", CHECK)?;
+    fixture.repo.commit("check")?;
+    Ok(fixture)
 }
 
 /// A project in which somebody judges the work.
-async fn judged(program: AgentProgram) -> Result<Floor> {
-    Floor::with(program, json!({}), json!({ "auto_approve": false })).await
+async fn fixture_with_review(program: AgentProgram) -> Result<EngineFixture> {
+    EngineFixture::with(program, json!({}), json!({ "auto_approve": false })).await
 }
 
 const CHECK: &str = "test \"$(cat README.md)\" = goodbye || { echo 'README is rude'; exit 3; }\n";
 
-async fn task_is_done_and_its_session_logged(program: AgentProgram) -> Result<Floor> {
-    let floor = checked(program).await?;
-    let tag = floor.server.script(
+async fn task_is_done_and_its_session_logged(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = fixture_with_check(program).await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .turn(Turn::new().think("Where is it?").say("I look.").run("cat README.md"))
             .turn(Turn::new().edit("README.md", "hello", "goodbye").hold("edit"))
             .turn(Turn::new().say("It says goodbye now.\n\nAnd that is all.")),
     );
-    let task = floor.started(&tag, json!({})).await?;
-    floor.server.asked("work", 2).await?;
+    let task = fixture.started(&tag, json!({})).await?;
+    fixture.server.asked("work", 2).await?;
     // Its name is known while it works: whatever happens now, it can be gone on with.
-    let run = floor.run_is(&task, |run| run["session_id"].is_string()).await?;
+    let run = fixture.wait_for_run(&task, |run| run["session_id"].is_string()).await?;
     assert_eq!(run["status"], "running", "{run:#}");
-    floor.server.release("edit");
-    floor.task_is(&task, is("done")).await?;
-    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("goodbye"));
+    fixture.server.release("edit");
+    fixture.wait_for_task(&task, is("done")).await?;
+    assert_eq!(fixture.repo.show("main", "README.md").as_deref(), Some("goodbye"));
 
-    let runs = floor.runs(&task).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 1, "{runs:#?}");
     let ended = &runs[0];
     assert_eq!((&ended["status"], &ended["session_mode"]), (&json!("finished"), &json!("new")), "{ended:#}");
     assert_eq!(ended["session_id"], run["session_id"]);
     assert_eq!(ended["summary"], "It says goodbye now.");
-    let delivery = floor.get(&format!("/tasks/{}/delivery", text(&task, "id"))).await?;
+    let delivery = fixture.get(&format!("/tasks/{}/delivery", text(&task, "id"))).await?;
     assert_eq!(delivery["summary"], "It says goodbye now.");
 
-    let log = floor.log(ended).await?;
+    let log = fixture.log(ended).await?;
     let kinds =
         ["session_started", "user_message", "reasoning", "assistant_text", "command", "file_change", "usage"];
     for kind in kinds {
@@ -86,29 +86,29 @@ async fn task_is_done_and_its_session_logged(program: AgentProgram) -> Result<Fl
     assert_eq!(said, ["I look.", "It says goodbye now.\n\nAnd that is all."]);
     let ends = of_kind(&log, "turn_ended");
     ensure!(ends.len() == 1 && ends[0].to_string().contains("completed"), "{ends:#?}");
-    ensure!(floor.server.refused().is_empty(), "{:?}", floor.server.refused());
-    Ok(floor)
+    ensure!(fixture.server.refused().is_empty(), "{:?}", fixture.server.refused());
+    Ok(fixture)
 }
 
-async fn failed_check_is_fixed_in_a_forked_session(program: AgentProgram) -> Result<Floor> {
-    let floor = checked(program).await?;
-    let tag = floor.server.script(
+async fn failed_check_is_fixed_in_a_forked_session(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = fixture_with_check(program).await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .when("README is rude")
             .turn(Turn::new().edit("README.md", "get out", "goodbye"))
             .turn(Turn::new().say("Polite now.")),
     );
-    floor.server.script(rewrites("get out"));
-    let task = floor.started(&tag, json!({})).await?;
-    floor.task_is(&task, is("done")).await?;
-    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("goodbye"));
-    let runs = floor.runs(&task).await?;
+    fixture.server.script(rewrite_scenario("get out"));
+    let task = fixture.started(&tag, json!({})).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    assert_eq!(fixture.repo.show("main", "README.md").as_deref(), Some("goodbye"));
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");
     let (first, second) = (&runs[0], &runs[1]);
     assert_eq!((&second["session_mode"], &second["from_session"]), (&json!("fork"), &first["session_id"]));
     assert_ne!(second["session_id"], first["session_id"], "the first conversation stays as it was");
     assert_eq!(second["parent_execution_id"], first["id"]);
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     assert_eq!(requests.len(), 4);
     for request in &requests[2..] {
         ensure!(
@@ -117,83 +117,83 @@ async fn failed_check_is_fixed_in_a_forked_session(program: AgentProgram) -> Res
             request.messages
         );
     }
-    Ok(floor)
+    Ok(fixture)
 }
 
 /// More retries are no new beginning.
-async fn restarted_task_begins_a_new_session(program: AgentProgram) -> Result<Floor> {
-    let floor = checked(program).await?;
-    let tag = floor.server.script(rewrites("get out"));
+async fn restarted_task_begins_a_new_session(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = fixture_with_check(program).await?;
+    let tag = fixture.server.script(rewrite_scenario("get out"));
     let none = json!({ "task_state_config": { "retry_budgets": { "review": 0 } } });
-    let task = floor.started(&tag, none).await?;
-    let blocked = floor.task_is(&task, is("blocked")).await?;
+    let task = fixture.started(&tag, none).await?;
+    let blocked = fixture.wait_for_task(&task, is("blocked")).await?;
     assert_eq!(blocked["error_annotation"]["type"], "review_budget_exhausted", "{blocked:#}");
-    let before = floor.server.requests().of("work").len();
-    floor.act(&task, "actions/restart", json!({})).await?;
-    floor.act(&task, "claim", json!({ "agent_id": floor.agent })).await?;
-    floor.task_is(&task, |task| is("blocked")(task)).await?;
-    let runs = floor.runs(&task).await?;
+    let before = fixture.server.requests().of("work").len();
+    fixture.act(&task, "actions/restart", json!({})).await?;
+    fixture.act(&task, "claim", json!({ "agent_id": fixture.agent })).await?;
+    fixture.wait_for_task(&task, |task| is("blocked")(task)).await?;
+    let runs = fixture.runs(&task).await?;
     let [first, second] = runs.as_slice() else { anyhow::bail!("{runs:#?}") };
     assert_eq!((&second["session_mode"], &second["from_session"]), (&json!("new"), &json!(null)));
     assert_ne!(second["session_id"], first["session_id"]);
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     ensure!(requests.get(before).is_some_and(|it| !it.remembers("The word is heron.")), "it was reminded");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn reset_budget_continues_the_session(program: AgentProgram) -> Result<Floor> {
+async fn reset_budget_continues_the_session(program: AgentProgram) -> Result<EngineFixture> {
     let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
-    let floor = Floor::with(program, json!({ "permissions": "unattended" }), settings).await?;
-    floor.repo.write("check.sh", CHECK)?;
-    floor.repo.commit("check")?;
+    let fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), settings).await?;
+    fixture.repo.write("check.sh", CHECK)?;
+    fixture.repo.commit("check")?;
     let tries = Turn::new().run("test -e tried && echo goodbye >README.md; touch tried");
     let mends = Scenario::new("work").when("README is rude");
-    let tag = floor.server.script(mends.turn(tries).turn(Turn::new().say("I tried.")));
-    floor.server.script(rewrites("get out"));
+    let tag = fixture.server.script(mends.turn(tries).turn(Turn::new().say("I tried.")));
+    fixture.server.script(rewrite_scenario("get out"));
     let one = json!({ "task_state_config": { "retry_budgets": { "review": 1 } } });
-    let task = floor.started(&tag, one).await?;
-    let blocked = floor.task_is(&task, is("blocked")).await?;
+    let task = fixture.started(&tag, one).await?;
+    let blocked = fixture.wait_for_task(&task, is("blocked")).await?;
     assert_eq!(blocked["error_annotation"]["type"], "review_budget_exhausted", "{blocked:#}");
-    floor.act(&task, "actions/reset_budget?wait=none", json!({})).await?;
-    floor.task_is(&task, is("done")).await?;
-    let runs = floor.runs(&task).await?;
+    fixture.act(&task, "actions/reset_budget?wait=none", json!({})).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 3, "{runs:#?}");
     assert_eq!(runs[2]["from_session"], runs[1]["session_id"], "{runs:#?}");
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     ensure!(requests.last().is_some_and(|it| it.remembers("The word is heron.")), "it forgot");
-    Ok(floor)
+    Ok(fixture)
 }
 
 const FINDING: &str = r#"{"verdict": "fail", "score": 20, "summary": "line one is wrong",
  "findings": [{"file": "README.md", "line": 1, "severity": "error", "text": "say farewell"}]}"#;
 
-async fn auditor_reviews_in_a_forked_session(program: AgentProgram) -> Result<Floor> {
-    let floor = judged(program).await?;
-    let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
+async fn auditor_reviews_in_a_forked_session(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = fixture_with_review(program).await?;
+    let roles = json!({ "coder": fixture.agent, "reviewer": fixture.agent });
     // The auditor's instructions say this; the coder's do not. The second audit is told of the first one.
-    let tag = floor.server.script(
+    let tag = fixture.server.script(
         Scenario::new("work")
             .when("# Earlier attempts")
             .turn(Turn::new().say("Better.\n\n===SCORE: 88===\n===REVIEW: PASS===")),
     );
-    floor.server.script(
+    fixture.server.script(
         Scenario::new("work")
             .when("===REVIEW: PASS===")
             .turn(Turn::new().run("cat README.md"))
             .turn(Turn::new().say(FINDING)),
     );
-    floor.server.script(
+    fixture.server.script(
         Scenario::new("work")
             .when("say farewell")
             .turn(Turn::new().edit("README.md", "goodbye", "farewell"))
             .turn(Turn::new().say("Farewell it is.")),
     );
-    floor.server.script(rewrites("goodbye"));
-    let task = floor.started(&tag, json!({ "roles": roles })).await?;
-    floor.task_is(&task, is("done")).await?;
-    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("farewell"));
+    fixture.server.script(rewrite_scenario("goodbye"));
+    let task = fixture.started(&tag, json!({ "roles": roles })).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    assert_eq!(fixture.repo.show("main", "README.md").as_deref(), Some("farewell"));
 
-    let runs = floor.runs(&task).await?;
+    let runs = fixture.runs(&task).await?;
     let told: Vec<_> = runs.iter().map(|run| (text(run, "role"), text(run, "session_mode"))).collect();
     let expected = [("coder", "new"), ("reviewer", "fork"), ("coder", "fork"), ("reviewer", "fork")];
     assert_eq!(told, expected.map(|(role, mode)| (role.to_owned(), mode.to_owned())), "{runs:#?}");
@@ -202,12 +202,12 @@ async fn auditor_reviews_in_a_forked_session(program: AgentProgram) -> Result<Fl
     assert_eq!(runs[2]["from_session"], runs[0]["session_id"], "the coder's, not the auditor's");
     assert_eq!(runs[3]["from_session"], runs[2]["session_id"]);
 
-    let reviews = floor.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+    let reviews = fixture.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
     let verdicts: Vec<_> = reviews.iter().map(|review| text(review, "verdict")).collect();
     assert_eq!(verdicts, ["fail", "pass"]);
     assert_eq!(reviews[0]["reason"], "line one is wrong");
     assert_eq!(reviews[1]["audits"][0]["score"], 88, "{reviews:#?}");
-    let comments = floor.items(&format!("/tasks/{}/comments", text(&task, "id"))).await?;
+    let comments = fixture.items(&format!("/tasks/{}/comments", text(&task, "id"))).await?;
     let comment = comments.first().context("no comment")?;
     assert_eq!(
         (&comment["source"], &comment["path"], &comment["line"], &comment["text"]),
@@ -215,14 +215,14 @@ async fn auditor_reviews_in_a_forked_session(program: AgentProgram) -> Result<Fl
     );
 
     // The auditor saw what the coder said; the coder's second run did not see what the auditor said.
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     let audits: Vec<_> = requests.iter().filter(|it| it.was_told("===REVIEW: PASS===")).collect();
     ensure!(audits.len() >= 3, "{} of {}", audits.len(), requests.len());
     match program {
         // Its own review begins with nothing but what it is told; what it says goes into the thread of the fork.
         AgentProgram::Codex => {
             ensure!(
-                !of_kind(&floor.log(&runs[1]).await?, "review").is_empty(),
+                !of_kind(&fixture.log(&runs[1]).await?, "review").is_empty(),
                 "it reviews by its own means"
             );
         }
@@ -233,32 +233,32 @@ async fn auditor_reviews_in_a_forked_session(program: AgentProgram) -> Result<Fl
         !mending.is_empty() && mending.iter().all(|it| !it.remembers("line one is wrong")),
         "a trace of the audit"
     );
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn review_without_verdict_is_asked_for_one(program: AgentProgram) -> Result<Floor> {
-    let floor = judged(program).await?;
-    let roles = json!({ "coder": floor.agent, "reviewer": floor.agent });
+async fn review_without_verdict_is_asked_for_one(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = fixture_with_review(program).await?;
+    let roles = json!({ "coder": fixture.agent, "reviewer": fixture.agent });
     let verdict = json!({ "verdict": "pass", "summary": "All right.", "score": 77, "findings": [] });
     let asks = match program {
         AgentProgram::Codex => "You have just made a review",
         _ => "Your review has no verdict yet",
     };
-    let tag = floor.server.script(Scenario::new("work").untagged(asks).turn(Turn::new().answer(verdict)));
-    floor.server.script(
+    let tag = fixture.server.script(Scenario::new("work").untagged(asks).turn(Turn::new().answer(verdict)));
+    fixture.server.script(
         Scenario::new("work")
             .when("===REVIEW: PASS===")
             .turn(Turn::new().say("I find nothing to complain about.")),
     );
-    floor.server.script(rewrites("goodbye"));
-    let task = floor.started(&tag, json!({ "roles": roles })).await?;
-    floor.task_is(&task, is("done")).await?;
-    let reviews = floor.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
+    fixture.server.script(rewrite_scenario("goodbye"));
+    let task = fixture.started(&tag, json!({ "roles": roles })).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    let reviews = fixture.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
     let audit = &reviews[0]["audits"][0];
     assert_eq!((&audit["verdict"], &audit["score"]), (&json!("pass"), &json!(77)), "{reviews:#?}");
-    let runs = floor.runs(&task).await?;
+    let runs = fixture.runs(&task).await?;
     assert_eq!(runs.len(), 2, "it is asked in the same run: {runs:#?}");
-    let requests = floor.server.requests();
+    let requests = fixture.server.requests();
     let last = requests.scripted().last().cloned().context("no request")?;
     ensure!(
         last.was_told(asks) && last.remembers("I find nothing"),
@@ -266,71 +266,74 @@ async fn review_without_verdict_is_asked_for_one(program: AgentProgram) -> Resul
         last.messages
     );
     ensure!(last.remembers("The word is heron."), "on the coder's conversation: {:?}", last.messages);
-    Ok(floor)
+    Ok(fixture)
 }
 
 /// The programs keep to the worktree, where git's own files are not: Forge begins the merge and ends it.
-async fn conflict_is_resolved_by_editing_files_only(program: AgentProgram) -> Result<Floor> {
-    let floor = judged(program).await?;
-    let tag = floor.server.script(
+async fn conflict_is_resolved_by_editing_files_only(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = fixture_with_review(program).await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .when("hold conflict markers")
             .turn(Turn::new().run("grep -c '^[<=>]\\{7\\}' README.md; git status --short"))
             .turn(Turn::new().run("printf 'hello and goodbye\\n' >README.md"))
             .turn(Turn::new().say("Both it is.")),
     );
-    floor.server.script(rewrites("goodbye"));
-    let task = floor.started(&tag, json!({})).await?;
-    floor.task_is(&task, |task| task["review"]["status"] == "awaiting_human").await?;
-    floor.repo.write("README.md", "hello there\n")?;
-    let theirs = floor.repo.commit("theirs")?;
-    floor.act(&task, "review/approve?wait=none", json!({})).await?;
-    floor.task_is(&task, is("done")).await?;
-    assert_eq!(floor.repo.show("main", "README.md").as_deref(), Some("hello and goodbye"));
-    floor.repo.git(&["merge-base", "--is-ancestor", &theirs, "main"])?;
-    let runs = floor.runs(&task).await?;
+    fixture.server.script(rewrite_scenario("goodbye"));
+    let task = fixture.started(&tag, json!({})).await?;
+    fixture.wait_for_task(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    fixture.repo.write("README.md", "hello there\n")?;
+    let theirs = fixture.repo.commit("theirs")?;
+    fixture.act(&task, "review/approve?wait=none", json!({})).await?;
+    fixture.wait_for_task(&task, is("done")).await?;
+    assert_eq!(fixture.repo.show("main", "README.md").as_deref(), Some("hello and goodbye"));
+    fixture.repo.git(&["merge-base", "--is-ancestor", &theirs, "main"])?;
+    let runs = fixture.runs(&task).await?;
     let causes: Vec<_> = runs.iter().map(|run| text(run, "cause")).collect();
     assert_eq!(causes, ["started", "merge conflict"], "{runs:#?}");
     assert_eq!(runs[1]["session_mode"], "resume");
-    let requests = floor.server.requests().of("work");
+    let requests = fixture.server.requests().of("work");
     ensure!(requests.iter().any(|it| it.got_back("UU README.md")), "no merge was begun");
     ensure!(requests.last().is_some_and(|it| it.remembers("The word is heron.")), "it forgot");
-    Ok(floor)
+    Ok(fixture)
 }
 
-async fn workflow_chooses_how_a_session_continues(program: AgentProgram) -> Result<Floor> {
-    let floor = judged(program).await?;
-    let tag = floor.server.script(
+async fn workflow_chooses_how_a_session_continues(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = fixture_with_review(program).await?;
+    let tag = fixture.server.script(
         Scenario::new("work")
             .when("Mind the workflow")
             .turn(Turn::new().run("echo more >>more.txt"))
             .turn(Turn::new().say("More.")),
     );
-    floor.server.script(rewrites("goodbye"));
-    let task = floor.started(&tag, json!({})).await?;
+    fixture.server.script(rewrite_scenario("goodbye"));
+    let task = fixture.started(&tag, json!({})).await?;
     for (round, mode) in ["new", "resume"].into_iter().enumerate() {
         let attempt = json!(round + 1);
-        floor
-            .task_is(&task, |task| {
+        fixture
+            .wait_for_task(&task, |task| {
                 task["review"]["status"] == "awaiting_human" && task["review"]["attempt_number"] == attempt
             })
             .await?;
-        let last = floor.runs(&task).await?.pop().context("no run")?;
-        floor.trigger("review", "reject", json!({ "session": mode, "prompt": "Mind the workflow." })).await?;
-        floor.act(&task, "review/reject?wait=none", json!({ "reason": "more" })).await?;
-        let next =
-            floor.run_is(&task, |run| run["attempt"] == round + 2 && run["status"] == "finished").await?;
+        let last = fixture.runs(&task).await?.pop().context("no run")?;
+        fixture
+            .trigger("review", "reject", json!({ "session": mode, "prompt": "Mind the workflow." }))
+            .await?;
+        fixture.act(&task, "review/reject?wait=none", json!({ "reason": "more" })).await?;
+        let next = fixture
+            .wait_for_run(&task, |run| run["attempt"] == round + 2 && run["status"] == "finished")
+            .await?;
         let (from, own) = (&next["from_session"], &next["session_id"]);
         assert_eq!(next["session_mode"], mode);
         match mode {
             "new" => ensure!(from.is_null() && *own != last["session_id"], "{next:#}"),
             _ => ensure!(*from == last["session_id"] && own == from, "{next:#}"),
         }
-        let requests = floor.server.requests().of("work");
+        let requests = fixture.server.requests().of("work");
         let request = requests.last().context("no request")?;
         ensure!(request.was_told("Mind the workflow."), "{:?}", request.messages);
         // It was said in the conversation that the first of these left.
         ensure!(!request.remembers("The word is heron."), "{mode}: {:?}", request.messages);
     }
-    Ok(floor)
+    Ok(fixture)
 }
