@@ -8,7 +8,7 @@ use forge_tests::{patience::until, webdriver::keys, window::Window};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::work::text;
+use crate::fixture::text;
 
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../ui/node_modules/axe-core/axe.min.js");
 /// The first with the one rule to which a theme makes a difference; the second is what the window began with.
@@ -34,15 +34,15 @@ async fn every_screen(window: &Window) -> Result<()> {
     let page = &window.page;
     load(window).await?;
     let mut found = Vec::new();
-    found.extend(look(window, "empty board", "#/", "main h2, main h3, main p").await?);
-    let project = worked_on(window).await?;
+    found.extend(violations_on(window, "empty board", "#/", "main h2, main h3, main p").await?);
+    let project = demo_with_work(window).await?;
 
     let board = format!("#/board/{project}");
     let task = |number: u32| format!("{board}?task={number}");
-    found.extend(look(window, "board", &board, "[data-task]").await?);
-    found.extend(look(window, "blocked task", &task(3), "article [role=log]").await?);
-    found.extend(look(window, "fresh task", &task(5), "article [role=tab]").await?);
-    found.extend(look(window, "conversation", &task(1), "article [role=log]").await?);
+    found.extend(violations_on(window, "board", &board, "[data-task]").await?);
+    found.extend(violations_on(window, "blocked task", &task(3), "article [role=log]").await?);
+    found.extend(violations_on(window, "fresh task", &task(5), "article [role=tab]").await?);
+    found.extend(violations_on(window, "conversation", &task(1), "article [role=log]").await?);
     for (key, tab, there) in [
         ("2", "diff", "article section[aria-label*='src/'] [aria-label^='Changes in']"),
         ("3", "review", "article li [aria-label=Passed]"),
@@ -51,18 +51,18 @@ async fn every_screen(window: &Window) -> Result<()> {
         ("6", "workspace", "article [role=tabpanel] code"),
     ] {
         page.press(&[key]).await?;
-        found.extend(look(window, tab, &task(1), there).await?);
+        found.extend(violations_on(window, tab, &task(1), there).await?);
     }
-    found.extend(look(window, "attention", "#/attention", "main button").await?);
-    found.extend(look(window, "agents", "#/agents", "main button").await?);
-    found.extend(look(window, "workspaces", "#/workspaces", "main li").await?);
-    found.extend(look(window, "settings", "#/settings", "main section pre").await?);
+    found.extend(violations_on(window, "attention", "#/attention", "main button").await?);
+    found.extend(violations_on(window, "agents", "#/agents", "main button").await?);
+    found.extend(violations_on(window, "workspaces", "#/workspaces", "main li").await?);
+    found.extend(violations_on(window, "settings", "#/settings", "main section pre").await?);
     let settings = format!("#/settings/project/{project}");
-    found.extend(look(window, "project settings", &settings, "main input").await?);
+    found.extend(violations_on(window, "project settings", &settings, "main input").await?);
 
-    found.extend(look(window, "board, again", &board, "[data-task]").await?);
+    found.extend(violations_on(window, "board, again", &board, "[data-task]").await?);
     page.press(&["c"]).await?;
-    found.extend(look(window, "new task", &board, "[role=dialog] input").await?);
+    found.extend(violations_on(window, "new task", &board, "[role=dialog] input").await?);
     page.press(&[keys::ESCAPE]).await?;
     page.wait_gone("[role=dialog] input").await?;
 
@@ -70,7 +70,7 @@ async fn every_screen(window: &Window) -> Result<()> {
 }
 
 /// The demo with a task that awaits a review and one that is blocked.
-async fn worked_on(window: &Window) -> Result<String> {
+async fn demo_with_work(window: &Window) -> Result<String> {
     let project = text(&window.call("demo_create", json!({})).await?, "id")?;
     let tasks = window.call("task_list", json!({ "project_id": project })).await?;
     for index in [0, 2] {
@@ -79,12 +79,12 @@ async fn worked_on(window: &Window) -> Result<String> {
         let claim = json!({ "task_id": task["id"], "agent_id": agent, "version": task["version"] });
         window.call("task_claim", claim).await?;
     }
-    reach(window, &tasks["items"][0], |task| task["review"]["status"] == "awaiting_human").await?;
-    reach(window, &tasks["items"][2], |task| task["status"] == "blocked").await?;
+    wait_for_task(window, &tasks["items"][0], |task| task["review"]["status"] == "awaiting_human").await?;
+    wait_for_task(window, &tasks["items"][2], |task| task["status"] == "blocked").await?;
     Ok(project)
 }
 
-async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<()> {
+async fn wait_for_task(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<()> {
     until(&format!("task {}", task["title"]), async || {
         let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;
         Ok(wanted(&now).then_some(()))
@@ -99,7 +99,7 @@ pub async fn load(window: &Window) -> Result<()> {
 }
 
 /// What axe finds on a screen once `there` is to be seen, a line each.
-async fn look(window: &Window, name: &str, address: &str, there: &str) -> Result<Vec<String>> {
+async fn violations_on(window: &Window, name: &str, address: &str, there: &str) -> Result<Vec<String>> {
     const GO: &str = "if (location.hash !== arguments[0]) location.hash = arguments[0]";
     let page = &window.page;
     page.execute(GO, &[address.into()]).await?;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     access::{load, violations},
-    work::{Work, go, reach, read, text},
+    fixture::{ProjectFixture, go, reach, read, text},
 };
 
 const PROGRAM: AgentProgram = AgentProgram::Claude;
@@ -46,11 +46,11 @@ async fn installed_agent_program_is_detected_added_and_tried() -> Result<()> {
     let display = Display::start(folder.path()).await?;
     install(&seat, folder.path())?;
     let window = Window::open_on(display, folder).await?;
-    let outcome = found_and_tried(&window, &server).await;
+    let outcome = program_is_detected_and_tried(&window, &server).await;
     window.end("agents-found", outcome).await
 }
 
-async fn found_and_tried(window: &Window, server: &ModelServer) -> Result<()> {
+async fn program_is_detected_and_tried(window: &Window, server: &ModelServer) -> Result<()> {
     let page = &window.page;
     page.find("main").await?;
     load(window).await?;
@@ -93,16 +93,18 @@ async fn found_and_tried(window: &Window, server: &ModelServer) -> Result<()> {
 #[tokio::test]
 async fn running_agent_is_listed_with_processes_and_can_be_stopped() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = seen_and_stopped(&window).await;
+    let outcome = run_is_listed_and_stopped(&window).await;
     window.end("agents-runs", outcome).await
 }
 
-async fn seen_and_stopped(window: &Window) -> Result<()> {
+async fn run_is_listed_and_stopped(window: &Window) -> Result<()> {
     let page = &window.page;
     // One process that works, below one that waits for it.
-    let work = Work::prepare(window, "sh", &["-c", "sh -c 'while :; do :; done # the-child'; true"]).await?;
-    let task = work.task(window, "Turn round and round").await?;
-    work.claim(window, &task).await?;
+    let fixture =
+        ProjectFixture::prepare(window, "sh", &["-c", "sh -c 'while :; do :; done # the-child'; true"])
+            .await?;
+    let task = fixture.task(window, "Turn round and round").await?;
+    fixture.claim(window, &task).await?;
     reach(window, &task, |task| task["live"].is_object()).await?;
     load(window).await?;
     go(page, "#/runs").await?;
@@ -144,13 +146,13 @@ async fn open_approval_is_answered_while_messages_wait() -> Result<()> {
     let window = Window::open().await?;
     let server = ModelServer::start().await?;
     let seat = PROGRAM.settle(&window.display.folder().join("seat"), &server)?;
-    let outcome = asked_and_told(&window, &server, &seat).await;
+    let outcome = approval_is_answered(&window, &server, &seat).await;
     window.end("agents-asks", outcome).await
 }
 
-async fn asked_and_told(window: &Window, server: &ModelServer, seat: &Seat) -> Result<()> {
+async fn approval_is_answered(window: &Window, server: &ModelServer, seat: &Seat) -> Result<()> {
     let page = &window.page;
-    let work = Work::prepare(window, "true", &[]).await?;
+    let fixture = ProjectFixture::prepare(window, "true", &[]).await?;
     let config = json!({ "program": seat.program, "env": seat.environment, "permissions": "ask" });
     let agent = json!({ "name": "Careful", "adapter": "claude", "config": config });
     let agent = text(&window.call("agent_create", agent).await?, "id")?;
@@ -161,12 +163,13 @@ async fn asked_and_told(window: &Window, server: &ModelServer, seat: &Seat) -> R
     );
     let next = Scenario::tag("next");
     server.script(Scenario::new("next").turn(Turn::new().say("I minded the gap.")));
-    let new = json!({ "project_id": work.project_id, "title": "Ask before you write", "description": tag });
+    let new =
+        json!({ "project_id": fixture.project_id, "title": "Ask before you write", "description": tag });
     let task = window.call("task_create", new).await?;
-    let work = Work { agent_id: agent, ..work };
-    work.claim(window, &task).await?;
+    let fixture = ProjectFixture { agent_id: agent, ..fixture };
+    fixture.claim(window, &task).await?;
     load(window).await?;
-    go(page, &format!("#/task/{}/1?tab=conversation", work.project_id)).await?;
+    go(page, &format!("#/task/{}/1?tab=conversation", fixture.project_id)).await?;
 
     let card = "section[data-ask]";
     page.find_with_text(card, "echo yes >allowed.txt").await?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     access::{clean, load, violations},
-    work::text,
+    fixture::text,
 };
 
 const SECTION: &str = "section[aria-label='API and MCP']";
@@ -19,17 +19,17 @@ const COPIED: &str = "button[aria-label=Copied]";
 #[tokio::test]
 async fn token_and_configuration_are_copied_by_keyboard() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = told(&window).await;
+    let outcome = token_and_configuration_are_copied(&window).await;
     window.end("api-access", outcome).await
 }
 
-async fn told(window: &Window) -> Result<()> {
+async fn token_and_configuration_are_copied(window: &Window) -> Result<()> {
     let page = &window.page;
     page.find("main").await?;
     page.press_each(&["g", "s"]).await?;
     window.wait_for_address("#/settings").await?;
     page.find(&format!("{SECTION} [role=switch]")).await?;
-    let first = kept(window).await?;
+    let first = token_in_file(window).await?;
     ensure!(!is_on_page(window, &first).await?, "the token is on the page before it is asked for");
 
     page.tab_to("button", "Show token").await?;
@@ -42,18 +42,18 @@ async fn told(window: &Window) -> Result<()> {
     page.press(&[keys::ENTER]).await?;
     page.wait_for_focus("[aria-label='Show token']").await?;
     ensure!(!is_on_page(window, &first).await?, "the token is on the page after it was hidden");
-    assert_eq!(asked_with(window, &first).await?, StatusCode::OK);
+    assert_eq!(request_with(window, &first).await?, StatusCode::OK);
 
-    let second = renewed(window, &first).await?;
+    let second = renew_token(window, &first).await?;
     page.tab_to("button", "Copy token").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_focus(COPIED).await?;
-    assert_eq!(pasted(window).await?, second);
+    assert_eq!(paste_clipboard(window).await?, second);
     a_configuration_is_copied(window).await
 }
 
 /// The new token, which shuts out whoever has the old one.
-async fn renewed(window: &Window, first: &str) -> Result<String> {
+async fn renew_token(window: &Window, first: &str) -> Result<String> {
     let page = &window.page;
     page.press(&[keys::ENTER]).await?;
     page.wait_for_text(SHOWN, first).await?;
@@ -64,11 +64,11 @@ async fn renewed(window: &Window, first: &str) -> Result<String> {
     page.tab_into("[role=alertdialog] footer button:last-child").await?;
     page.press(&[keys::ENTER]).await?;
     page.wait_gone("[role=alertdialog]").await?;
-    let second = kept(window).await?;
+    let second = token_in_file(window).await?;
     page.wait_for_text(SHOWN, &second).await?;
     ensure!(!is_on_page(window, first).await?, "the old token is still shown");
-    assert_eq!(asked_with(window, first).await?, StatusCode::UNAUTHORIZED);
-    assert_eq!(asked_with(window, &second).await?, StatusCode::OK);
+    assert_eq!(request_with(window, first).await?, StatusCode::UNAUTHORIZED);
+    assert_eq!(request_with(window, &second).await?, StatusCode::OK);
     Ok(second)
 }
 
@@ -80,7 +80,8 @@ async fn a_configuration_is_copied(window: &Window) -> Result<()> {
     page.press(&[keys::ENTER]).await?;
     page.wait_for_focus(COPIED).await?;
     window.keep_picture("api-access-copied").await?;
-    let copied: Value = serde_json::from_str(&pasted(window).await?).context("what was copied is JSON")?;
+    let copied: Value =
+        serde_json::from_str(&paste_clipboard(window).await?).context("what was copied is JSON")?;
     let server = &copied["mcpServers"]["forge"];
     assert_eq!(server["args"], json!(["mcp", "--data-dir", window.data_dir()]));
     ensure!(server["command"].as_str().is_some_and(|it| it.ends_with("forge")), "it starts forge: {server}");
@@ -90,11 +91,11 @@ async fn a_configuration_is_copied(window: &Window) -> Result<()> {
 #[tokio::test]
 async fn mcp_turned_off_removes_its_address() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = switched(&window).await;
+    let outcome = mcp_is_switched(&window).await;
     window.end("api-access-switch", outcome).await
 }
 
-async fn switched(window: &Window) -> Result<()> {
+async fn mcp_is_switched(window: &Window) -> Result<()> {
     let page = &window.page;
     page.find("main").await?;
     page.execute("location.hash = '#/settings?part=api'", &[]).await?;
@@ -112,7 +113,7 @@ async fn switched(window: &Window) -> Result<()> {
 }
 
 /// The token as its file has it.
-async fn kept(window: &Window) -> Result<String> {
+async fn token_in_file(window: &Window) -> Result<String> {
     let file = window.data_dir().join("token");
     let token = tokio::fs::read_to_string(&file).await.context("failed to read the token's file")?;
     Ok(token.trim().to_owned())
@@ -124,7 +125,7 @@ async fn is_on_page(window: &Window, token: &str) -> Result<bool> {
 }
 
 /// What the clipboard holds, pasted where a line is typed and left again.
-async fn pasted(window: &Window) -> Result<String> {
+async fn paste_clipboard(window: &Window) -> Result<String> {
     const FIELD: &str = "[role=dialog] input";
     let page = &window.page;
     page.press(&[keys::CONTROL, "k"]).await?;
@@ -141,7 +142,7 @@ async fn pasted(window: &Window) -> Result<String> {
 }
 
 /// What the engine answers to whoever carries this token.
-async fn asked_with(window: &Window, token: &str) -> Result<StatusCode> {
+async fn request_with(window: &Window, token: &str) -> Result<StatusCode> {
     let url = text(&window.call("doors_get", json!({})).await?, "url")?;
     let client = reqwest::Client::builder().no_proxy().build()?;
     Ok(client.get(format!("{url}/api/v1/meta")).bearer_auth(token).send().await?.status())

@@ -4,7 +4,7 @@ use anyhow::Result;
 use forge_tests::{patience::until, webdriver::Session, window::Window};
 use serde_json::json;
 
-use crate::work::{Work, text};
+use crate::fixture::{ProjectFixture, text};
 
 /// The selector of a card in a column.
 pub fn card_in(column: &str, title: &str) -> String {
@@ -40,8 +40,8 @@ async fn flicked_card_is_moved() -> Result<()> {
 
 async fn flicked(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = Work::prepare(window, "true", &[]).await?;
-    let task = work.task(window, "Thrown").await?;
+    let fixture = ProjectFixture::prepare(window, "true", &[]).await?;
+    let task = fixture.task(window, "Thrown").await?;
     let from = page.place_of(&card_in("Todo", "Thrown")).await?.centre();
     let to = page.place_of(&column_named("Backlog")).await?.centre();
     page.flick(from, to).await?;
@@ -68,8 +68,8 @@ async fn refused_drop_springs_back_with_reason() -> Result<()> {
 
 async fn refused_by_the_engine(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = Work::prepare(window, "true", &[]).await?;
-    let task = work.task(window, "Changed meanwhile").await?;
+    let fixture = ProjectFixture::prepare(window, "true", &[]).await?;
+    let task = fixture.task(window, "Changed meanwhile").await?;
     let card = card_in("Todo", "Changed meanwhile");
     page.find(&card).await?;
 
@@ -100,12 +100,12 @@ async fn refused_by_the_workflow(window: &Window) -> Result<()> {
     const WHY: &str = "Tasks cannot move from Cancelled to Review";
     let page = &window.page;
     page.resize(1560, 900).await?;
-    let work = Work::prepare(window, "true", &[]).await?;
-    let task = work.task(window, "Given up").await?;
+    let fixture = ProjectFixture::prepare(window, "true", &[]).await?;
+    let task = fixture.task(window, "Given up").await?;
     let cancel = json!({ "task_id": task["id"], "verb": "cancel", "version": task["version"] });
     let cancelled = window.call("task_action", cancel).await?;
     assert_eq!(text(&cancelled["task"], "status")?, "cancelled");
-    let address = format!("#/board/{}?hidden=1", work.project_id);
+    let address = format!("#/board/{}?hidden=1", fixture.project_id);
     page.execute("location.hash = arguments[0]", &[address.into()]).await?;
     let card = card_in("Cancelled", "Given up");
     page.find(&card).await?;

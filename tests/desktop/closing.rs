@@ -12,7 +12,7 @@ use forge_tests::{
 
 use serde_json::json;
 
-use crate::work::Work;
+use crate::fixture::ProjectFixture;
 
 #[tokio::test]
 async fn closed_window_without_agents_ends_the_process() -> Result<()> {
@@ -32,7 +32,7 @@ async fn closed_window_without_agents_ends_the_process() -> Result<()> {
 
 #[tokio::test]
 async fn closed_window_with_running_agent_hides_until_next_start() -> Result<()> {
-    let window = at_work().await?;
+    let window = window_with_running_agent().await?;
     close(&window).await?;
     assert!(Engine::holder_of(window.data_dir()).is_some(), "the engine goes on");
 
@@ -48,7 +48,7 @@ async fn hidden_page_gets_no_changes_and_reloads_when_shown() -> Result<()> {
         window.heard = [];
         const handler = tauri.transformCallback(({ payload }) => window.heard.push(payload));
         tauri.invoke('plugin:event|listen', { event: 'changes', target: { kind: 'Any' }, handler }).then(() => done());";
-    let window = at_work().await?;
+    let window = window_with_running_agent().await?;
     window.page.execute_async(LISTEN, &[]).await?;
     let mark = |title: &str| json!({ "name": title, "adapter": "shell", "config": { "command": "true" } });
     window.call("agent_create", mark("seen")).await?;
@@ -75,7 +75,7 @@ async fn hidden_page_gets_no_changes_and_reloads_when_shown() -> Result<()> {
 
 #[tokio::test]
 async fn quit_with_running_agent_asks_first() -> Result<()> {
-    let window = at_work().await?;
+    let window = window_with_running_agent().await?;
     let windows = window.display.wait_for_windows("Forge", 1).await?;
     for (answer, stays) in [("Escape", true), ("Return", false)] {
         window.display.focus(&windows[0]).await?;
@@ -92,11 +92,11 @@ async fn quit_with_running_agent_asks_first() -> Result<()> {
 }
 
 /// A window with an agent that is at work and stays so.
-async fn at_work() -> Result<Window> {
+async fn window_with_running_agent() -> Result<Window> {
     let window = Window::open().await?;
-    let work = Work::prepare(&window, "sleep", &["600"]).await?;
-    let task = work.task(&window, "Wait").await?;
-    work.claim(&window, &task).await?;
+    let fixture = ProjectFixture::prepare(&window, "sleep", &["600"]).await?;
+    let task = fixture.task(&window, "Wait").await?;
+    fixture.claim(&window, &task).await?;
     until("the agent", async || {
         let agents = window.call("agent_list", json!({})).await?;
         Ok((agents["items"][0]["running"] == 1).then_some(()))

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::{
     access::{clean, load, violations},
+    fixture::{ProjectFixture, go, reach, text},
     scripted::{Gate, block, scripted},
-    work::{Work, go, reach, text},
 };
 
 #[tokio::test]
@@ -24,7 +24,7 @@ const NAMES: [&str; 3] = ["broken", "cheap", "dear"];
 
 async fn winner_is_picked(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = scripted(window).await?;
+    let fixture = scripted(window).await?;
     let gates: Vec<Gate> = NAMES.iter().map(|name| Gate::new(window, name)).collect();
     let [broken, cheap, dear] = gates.as_slice() else { anyhow::bail!("three gates") };
     let told = [
@@ -38,8 +38,8 @@ async fn winner_is_picked(window: &Window) -> Result<()> {
         ),
         strategy("dear", &dear.before("edit good <<< \"dear\\n\"\nusage m 9 9 300000")),
     ];
-    raced(window, &work).await?;
-    let task = work
+    configure_race(window, &fixture).await?;
+    let task = fixture
         .worked_on(
             window,
             "Write the menu",
@@ -51,7 +51,7 @@ async fn winner_is_picked(window: &Window) -> Result<()> {
         )
         .await?;
     load(window).await?;
-    go(page, &format!("#/task/{}/1?tab=race", work.project_id)).await?;
+    go(page, &format!("#/task/{}/1?tab=race", fixture.project_id)).await?;
 
     for name in NAMES {
         page.wait_for_text(&lane(name), "Running").await?;
@@ -92,7 +92,7 @@ async fn winner_is_picked(window: &Window) -> Result<()> {
     reach(window, &done, |task| task["status"] == "done").await?;
     window.keep_picture("loop-race-picked").await?;
     found.extend(violations(window, "a race that is decided").await?);
-    ensure!(work.repository.show("main", "good").context("it is not merged")? == "dear");
+    ensure!(fixture.repository.show("main", "good").context("it is not merged")? == "dear");
     clean(&found)
 }
 
@@ -109,30 +109,33 @@ const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad
 const CARD: &str = "section[aria-label='Fix for total.txt']";
 
 /// A task whose check complains, and an agent that drafts what mends it.
-async fn broken_total(window: &Window, work: &Work) -> Result<Value> {
+async fn broken_total(window: &Window, fixture: &ProjectFixture) -> Result<Value> {
     let program = drafter::install(&window.display.folder().join("drafter"), FIX)?;
     let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
     let drafter = window.call("agent_create", drafter).await?;
-    work.settle(window, json!({ "innerLoop": { "autoFix": { "agentId": drafter["id"] } } })).await?;
+    fixture
+        .update_settings(window, json!({ "innerLoop": { "autoFix": { "agentId": drafter["id"] } } }))
+        .await?;
     let told = block("", "edit total.txt <<< \"one\\nbad\\nthree\\n\"\nusage m 9 9 70000");
-    work.worked_on(
-        window,
-        "Total the bill",
-        &told,
-        json!({
-            "review_config": { "ci_steps": [CHECK] },
-            "task_state_config": { "retry_budgets": { "review": 0 } },
-        }),
-    )
-    .await
+    fixture
+        .worked_on(
+            window,
+            "Total the bill",
+            &told,
+            json!({
+                "review_config": { "ci_steps": [CHECK] },
+                "task_state_config": { "retry_budgets": { "review": 0 } },
+            }),
+        )
+        .await
 }
 
 async fn fix_is_applied(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = scripted(window).await?;
-    let task = broken_total(window, &work).await?;
+    let fixture = scripted(window).await?;
+    let task = broken_total(window, &fixture).await?;
     load(window).await?;
-    go(page, &format!("#/task/{}/1?tab=fixes", work.project_id)).await?;
+    go(page, &format!("#/task/{}/1?tab=fixes", fixture.project_id)).await?;
     page.wait_for_text(CARD, "Needs your decision").await?;
     for part in [CHECK, "exit 1", "bad", "good", "Drafted by Drafter", "cost unknown"] {
         page.wait_for_text(CARD, part).await?;
@@ -152,17 +155,17 @@ async fn fix_is_applied(window: &Window) -> Result<()> {
     window.keep_picture("loop-fix-verified").await?;
     found.extend(violations(window, "a fix that helps").await?);
     let branch = format!("forge/{}", text(&task, "id")?);
-    ensure!(work.repository.show(&branch, "total.txt").context("no file")? == "one\ngood\nthree");
+    ensure!(fixture.repository.show(&branch, "total.txt").context("no file")? == "one\ngood\nthree");
     page.press_named("button", "Roll back the fix for total.txt").await?;
     page.wait_for_text(CARD, "Rolled back").await?;
-    ensure!(work.repository.show(&branch, "total.txt").context("no file")? == "one\nbad\nthree");
+    ensure!(fixture.repository.show(&branch, "total.txt").context("no file")? == "one\nbad\nthree");
     clean(&found)
 }
 
 #[tokio::test]
 async fn cost_page_shows_costs_of_all_runs() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = costs_are_told(&window).await;
+    let outcome = costs_are_shown(&window).await;
     window.end("loop-costs", outcome).await
 }
 
@@ -179,17 +182,17 @@ const LEDGER: [(&str, &str, Option<u64>); 8] = [
 ];
 
 /// A race with two that lose and a reviewer, a retry that is far too dear, and a draft of unknown cost.
-async fn spend(window: &Window, work: &Work) -> Result<()> {
-    raced(window, work).await?;
+async fn run_priced_tasks(window: &Window, fixture: &ProjectFixture) -> Result<()> {
+    configure_race(window, fixture).await?;
     let rare = json!({ "costAnomaly": { "ratio": 50.0 } });
-    work.settle(window, json!({ "auto_approve": true, "innerLoop": rare })).await?;
+    fixture.update_settings(window, json!({ "auto_approve": true, "innerLoop": rare })).await?;
     let told = [
         strategy("broken", "edit bad <<< \"x\\n\"\nusage m 9 9 100000"),
         strategy("cheap", "edit good <<< \"cheap\\n\"\nusage m 9 9 200000"),
         strategy("dear", "edit good <<< \"dear\\n\"\nusage m 9 9 300000"),
         block(" role=reviewer", "usage judge 9 9 50000\nverdict pass It is good."),
     ];
-    let first = work
+    let first = fixture
         .worked_on(
             window,
             "Write the menu",
@@ -197,7 +200,7 @@ async fn spend(window: &Window, work: &Work) -> Result<()> {
             json!({
                 "race": { "enabled": true },
                 "review_config": { "ci_steps": ["test -e good"] },
-                "roles": { "reviewer": work.agent_id },
+                "roles": { "reviewer": fixture.agent_id },
             }),
         )
         .await?;
@@ -207,9 +210,9 @@ async fn spend(window: &Window, work: &Work) -> Result<()> {
         block(" attempt=2", "edit wine <<< \"white\\n\"\nusage m 9 9 90000000"),
     ];
     let checks = json!({ "review_config": { "ci_steps": ["grep -q white wine"] } });
-    let second = work.worked_on(window, "List the wine", &told.concat(), checks).await?;
+    let second = fixture.worked_on(window, "List the wine", &told.concat(), checks).await?;
     reach(window, &second, |task| task["status"] == "done").await?;
-    let third = broken_total(window, work).await?;
+    let third = broken_total(window, fixture).await?;
     reach(window, &third, |task| task["status"] == "blocked").await?;
     until("the draft", async || {
         let fixes = window.call("fix_list", json!({ "task_id": third["id"] })).await?;
@@ -218,10 +221,10 @@ async fn spend(window: &Window, work: &Work) -> Result<()> {
     .await
 }
 
-async fn costs_are_told(window: &Window) -> Result<()> {
+async fn costs_are_shown(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = scripted(window).await?;
-    spend(window, &work).await?;
+    let fixture = scripted(window).await?;
+    run_priced_tasks(window, &fixture).await?;
     load(window).await?;
     go(page, "#/costs").await?;
     let known: u64 = LEDGER.iter().filter_map(|(.., cost)| *cost).sum();
@@ -250,7 +253,7 @@ async fn costs_are_told(window: &Window) -> Result<()> {
 
     // What is out of the ordinary leads to its task.
     page.click_on("a[data-anomaly]").await?;
-    window.wait_for_address(&format!("#/task/{}/2", work.project_id)).await?;
+    window.wait_for_address(&format!("#/task/{}/2", fixture.project_id)).await?;
     clean(&found)
 }
 
@@ -293,9 +296,9 @@ fn strategy(name: &str, lines: &str) -> String {
 }
 
 /// Lets the agent race under three names.
-async fn raced(window: &Window, work: &Work) -> Result<()> {
-    window.call("agent_update", json!({ "agent_id": work.agent_id, "max_concurrent": 8 })).await?;
-    let strategies = NAMES.map(|name| json!({ "name": name, "agent_id": work.agent_id }));
+async fn configure_race(window: &Window, fixture: &ProjectFixture) -> Result<()> {
+    window.call("agent_update", json!({ "agent_id": fixture.agent_id, "max_concurrent": 8 })).await?;
+    let strategies = NAMES.map(|name| json!({ "name": name, "agent_id": fixture.agent_id }));
     let races = json!({ "enabled": true, "maxParallel": 3, "strategies": strategies });
-    work.settle(window, json!({ "innerLoop": { "competitive": races } })).await
+    fixture.update_settings(window, json!({ "innerLoop": { "competitive": races } })).await
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use forge_tests::window::Window;
 
-use crate::work::{Work, text};
+use crate::fixture::{ProjectFixture, text};
 
 #[tokio::test]
 async fn empty_data_folder_shows_empty_state() -> Result<()> {
@@ -41,16 +41,16 @@ async fn page_can_call_only_contract_operations() -> Result<()> {
 #[tokio::test]
 async fn second_start_with_link_opens_its_task() -> Result<()> {
     let window = Window::open().await?;
-    let work = Work::prepare(&window, "true", &[]).await?;
+    let fixture = ProjectFixture::prepare(&window, "true", &[]).await?;
     window.page.find("main").await?;
-    work.task(&window, "First").await?;
-    let task = work.task(&window, "Second").await?;
+    fixture.task(&window, "First").await?;
+    let task = fixture.task(&window, "Second").await?;
 
     let link = format!("forge://task/{}", text(&task, "id")?);
     let second = window.another_start()?.arg(link).output().await?;
     assert_eq!(second.status.code(), Some(0), "{}", String::from_utf8_lossy(&second.stderr));
 
-    window.wait_for_address(&format!("#/task/{}/2", work.project_id)).await?;
+    window.wait_for_address(&format!("#/task/{}/2", fixture.project_id)).await?;
     assert_eq!(window.display.windows_titled("Forge").await?.len(), 1);
     window.page.close().await
 }

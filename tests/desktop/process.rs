@@ -9,7 +9,7 @@ use forge_tests::{
 use serde_json::{Value, json};
 
 use crate::board::{card_in, drag_to};
-use crate::work::Work;
+use crate::fixture::ProjectFixture;
 
 #[tokio::test]
 async fn state_added_in_editor_takes_tasks_and_invalid_one_shows_field_error() -> Result<()> {
@@ -20,11 +20,11 @@ async fn state_added_in_editor_takes_tasks_and_invalid_one_shows_field_error() -
 
 async fn workflow_is_edited(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = Work::prepare(window, "true", &[]).await?;
-    work.task(window, "Goes through it").await?;
+    let fixture = ProjectFixture::prepare(window, "true", &[]).await?;
+    fixture.task(window, "Goes through it").await?;
     // The first project leads the window to its board by itself.
     page.find(&card_in("Todo", "Goes through it")).await?;
-    go(page, &format!("#/settings/project/{}?tab=workflow&view=form", work.project_id)).await?;
+    go(page, &format!("#/settings/project/{}?tab=workflow&view=form", fixture.project_id)).await?;
 
     page.press_named("button", "Add state").await?;
     page.type_into(&page.find("[role=dialog] input").await?, "Acceptance").await?;
@@ -33,7 +33,7 @@ async fn workflow_is_edited(window: &Window) -> Result<()> {
     page.find_with_text("[role=toolbar]", "Valid").await?;
     page.press_named("button", "Save").await?;
     page.find_with_text("[role=tab]", "Workflow").await?;
-    let path = json!({ "project_id": work.project_id });
+    let path = json!({ "project_id": fixture.project_id });
     until("the saved workflow", async || {
         let view = window.call("project_workflow_get", path.clone()).await?;
         Ok(view["workflow"]["states"]
@@ -45,12 +45,12 @@ async fn workflow_is_edited(window: &Window) -> Result<()> {
     })
     .await?;
 
-    go(page, &format!("#/settings/project/{}?tab=workflow", work.project_id)).await?;
+    go(page, &format!("#/settings/project/{}?tab=workflow", fixture.project_id)).await?;
     page.find_with_text(".react-flow__node", "Acceptance").await?;
     page.drawn().await?;
     window.keep_picture("process-graph").await?;
 
-    go(page, &format!("#/board/{}", work.project_id)).await?;
+    go(page, &format!("#/board/{}", fixture.project_id)).await?;
     page.find(&card_in("Todo", "Goes through it")).await?;
     drag_to(page, &card_in("Todo", "Goes through it"), "Acceptance").await?;
     page.find(&card_in("Acceptance", "Goes through it")).await?;
@@ -58,7 +58,7 @@ async fn workflow_is_edited(window: &Window) -> Result<()> {
     page.find(&card_in("Todo", "Goes through it")).await?;
 
     // Broken: said at the field, in the list and at the line; the engine refuses it, the draft stays.
-    go(page, &format!("#/settings/project/{}?tab=workflow&view=form", work.project_id)).await?;
+    go(page, &format!("#/settings/project/{}?tab=workflow&view=form", fixture.project_id)).await?;
     page.click(&page.find("li[data-path='states[3]'] button[aria-expanded]").await?).await?;
     let column = page.find("[data-path='states[3].column'] input").await?;
     page.click(&column).await?;
@@ -92,10 +92,10 @@ async fn blocking_hook_added_in_settings_holds_agent_until_skipped() -> Result<(
 
 async fn hook_holds_work(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = Work::prepare(window, "sh", &["-c", "echo done > work.txt"]).await?;
-    let task = work.task(window, "Needs a licence").await?;
+    let fixture = ProjectFixture::prepare(window, "sh", &["-c", "echo done > work.txt"]).await?;
+    let task = fixture.task(window, "Needs a licence").await?;
     page.find(&card_in("Todo", "Needs a licence")).await?;
-    go(page, &format!("#/settings/project/{}?tab=hooks", work.project_id)).await?;
+    go(page, &format!("#/settings/project/{}?tab=hooks", fixture.project_id)).await?;
 
     page.press_named("button", "Add script").await?;
     page.type_into(&page.find("[data-path='before_work[0].command'] textarea").await?, HOOK).await?;
@@ -107,14 +107,14 @@ async fn hook_holds_work(window: &Window) -> Result<()> {
     window.keep_picture("process-hook-test").await?;
     page.press_named("button", "Save").await?;
     until("the saved hook", async || {
-        let view = window.call("project_settings_get", json!({ "project_id": work.project_id })).await?;
+        let view = window.call("project_settings_get", json!({ "project_id": fixture.project_id })).await?;
         let hook = &view["settings"]["lifecycle_hooks"]["before_work"][0];
         Ok((hook["command"] == HOOK && hook["blocking"] == true).then_some(()))
     })
     .await?;
 
-    work.claim(window, &task).await?;
-    go(page, &format!("#/task/{}/1", work.project_id)).await?;
+    fixture.claim(window, &task).await?;
+    go(page, &format!("#/task/{}/1", fixture.project_id)).await?;
     page.find_with_text("main", "no licence found").await?;
     let first = failure(window, &task, "").await?;
     window.keep_picture("process-hook-failed").await?;

@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 
 use crate::{
     access::{clean, load, violations},
+    fixture::{ProjectFixture, go, reach, read, text},
     scripted::{Gate, block, scripted},
-    work::{Work, go, reach, read, text},
 };
 
 #[tokio::test]
 async fn work_rejected_with_line_comments_comes_back_fixed() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = comments_go_along(&window).await;
+    let outcome = comments_reach_the_agent(&window).await;
     window.end("review-comments", outcome).await
 }
 
-async fn comments_go_along(window: &Window) -> Result<()> {
+async fn comments_reach_the_agent(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = scripted(window).await?;
+    let fixture = scripted(window).await?;
     let gate = Gate::new(window, "second");
     let first = r#"edit counting.txt <<< "one\ntwo\nthree\nfour\nfive\nsix\n"
 summary I counted to six."#;
@@ -31,9 +31,9 @@ summary I counted to six."#;
 summary I count from zero, in three languages."#,
     );
     let told = [block("", first), block(" attempt=2", &second)].concat();
-    let task = started(window, &work, "Count to six", &told, json!({})).await?;
+    let task = started(window, &fixture, "Count to six", &told, json!({})).await?;
     load(window).await?;
-    go(page, &format!("#/task/{}/1", work.project_id)).await?;
+    go(page, &format!("#/task/{}/1", fixture.project_id)).await?;
     page.named("button", "Approve").await?;
     page.press(&["2"]).await?;
     shows(window, "three").await?;
@@ -63,7 +63,7 @@ summary I count from zero, in three languages."#,
 
     page.named("button", "State: In progress").await.context("it goes back")?;
     page.find_with_text("[data-status=sent]", "say zwei").await?;
-    let prompt = prompt_at_work(window, &task).await?;
+    let prompt = prompt_of_running_agent(window, &task).await?;
     for part in ["`counting.txt` line 2", "say zwei", "`counting.txt` line 5", "and cinq here"] {
         ensure!(prompt.contains(part), "{part} is not in the prompt:\n{prompt}");
     }
@@ -81,7 +81,7 @@ summary I count from zero, in three languages."#,
     page.find("section[aria-label=Delivery] section[aria-label=Commits] li").await?;
     window.keep_picture("review-delivered").await?;
     found.extend(violations(window, "what was delivered").await?);
-    let merged = work.repository.show("main", "counting.txt").context("it is not merged")?;
+    let merged = fixture.repository.show("main", "counting.txt").context("it is not merged")?;
     assert_eq!(merged, "zero\none\nzwei\nthree\nfour\ncinq\nsix");
     clean(&found)
 }
@@ -98,27 +98,27 @@ const CONFLICT: &str = "section[aria-label='Merge conflict'][data-standing]";
 
 async fn conflict_is_resolved(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = scripted(window).await?;
+    let fixture = scripted(window).await?;
     let menu = |soup: &str| format!("# Menu\\n\\nBread\\n{soup}\\nCheese\\n");
-    work.repository.write("menu.md", &menu("Soup of the day").replace("\\n", "\n"))?;
-    work.repository.commit("the menu")?;
+    fixture.repository.write("menu.md", &menu("Soup of the day").replace("\\n", "\n"))?;
+    fixture.repository.commit("the menu")?;
     let gate = Gate::new(window, "resolved");
     let serves = |soup: &str| format!("edit menu.md <<< \"{}\"", menu(soup));
     let tomato = block("", &serves("Tomato soup"));
     let resolve = "run git -c user.name=Agent -c user.email=agent@example.invalid rebase -q --strategy-option=theirs main\n\
                    edit menu.md <<< \"# Menu\\n\\nBread\\nTomato soup\\nPea soup\\nCheese\\n\"";
     let pea = [block("", &serves("Pea soup")), block(" attempt=2", &gate.before(resolve))].concat();
-    let first = started(window, &work, "Serve tomato soup", &tomato, json!({})).await?;
-    let second = started(window, &work, "Serve pea soup", &pea, json!({})).await?;
+    let first = started(window, &fixture, "Serve tomato soup", &tomato, json!({})).await?;
+    let second = started(window, &fixture, "Serve pea soup", &pea, json!({})).await?;
     for task in [&first, &second] {
         reach(window, task, |task| task["review"]["status"] == "awaiting_human").await?;
     }
     load(window).await?;
-    go(page, &format!("#/task/{}/1", work.project_id)).await?;
+    go(page, &format!("#/task/{}/1", fixture.project_id)).await?;
     page.press_named("button", "Approve").await?;
     page.named("button", "State: Done").await?;
 
-    let address = format!("location.hash = '#/task/{}/2?tab=review'", work.project_id);
+    let address = format!("location.hash = '#/task/{}/2?tab=review'", fixture.project_id);
     page.execute(&address, &[]).await?;
     page.find("article[aria-label='Task 2: Serve pea soup']").await?;
     page.press_named("button", "Approve").await?;
@@ -152,7 +152,7 @@ async fn conflict_is_resolved(window: &Window) -> Result<()> {
     .await?;
     window.keep_picture("review-conflict-merged").await?;
     found.extend(violations(window, "a conflict resolved").await?);
-    let merged = work.repository.show("main", "menu.md").context("it is not merged")?;
+    let merged = fixture.repository.show("main", "menu.md").context("it is not merged")?;
     assert_eq!(merged, "# Menu\n\nBread\nTomato soup\nPea soup\nCheese");
     clean(&found)
 }
@@ -160,16 +160,16 @@ async fn conflict_is_resolved(window: &Window) -> Result<()> {
 #[tokio::test]
 async fn reviewer_findings_link_to_their_lines() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = findings_are_followed(&window).await;
+    let outcome = findings_link_to_lines(&window).await;
     window.end("review-audit", outcome).await
 }
 
 /// Further down than a screen shows.
 const FAR: usize = 90;
 
-async fn findings_are_followed(window: &Window) -> Result<()> {
+async fn findings_link_to_lines(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = scripted(window).await?;
+    let fixture = scripted(window).await?;
     let verse = |line: usize| if line == FAR { "an odd line".to_owned() } else { format!("verse {line}") };
     let poem: Vec<String> = (1..=120).map(verse).collect();
     let write = format!("edit short.txt <<< \"one\\n\"\nedit poem.txt <<< \"{}\\n\"", poem.join("\\n"));
@@ -188,10 +188,10 @@ async fn findings_are_followed(window: &Window) -> Result<()> {
         block(" role=reviewer", &format!("activity Reading poem.txt\nsay I read every verse.\n{rejects}")),
         block(" role=reviewer attempt=2", "print ===SCORE: 93===\nverdict pass Every line is a verse."),
     ];
-    let reviewer = json!({ "reviewer": work.agent_id });
-    let task = started(window, &work, "Write a poem", &told.concat(), reviewer).await?;
+    let reviewer = json!({ "reviewer": fixture.agent_id });
+    let task = started(window, &fixture, "Write a poem", &told.concat(), reviewer).await?;
     load(window).await?;
-    go(page, &format!("#/task/{}/1?tab=review", work.project_id)).await?;
+    go(page, &format!("#/task/{}/1?tab=review", fixture.project_id)).await?;
     let audit = "section[aria-label='Attempt 1'] [role=group][aria-label='Reviewer agent']";
     page.wait_for_text(audit, "Reviewing").await?;
     page.wait_for_text(audit, "I read every verse.").await?;
@@ -236,8 +236,14 @@ async fn findings_are_followed(window: &Window) -> Result<()> {
 }
 
 /// A task that the agent works on, with these roles beside.
-async fn started(window: &Window, work: &Work, title: &str, told: &str, roles: Value) -> Result<Value> {
-    work.worked_on(window, title, told, json!({ "roles": roles })).await
+async fn started(
+    window: &Window,
+    fixture: &ProjectFixture,
+    title: &str,
+    told: &str,
+    roles: Value,
+) -> Result<Value> {
+    fixture.worked_on(window, title, told, json!({ "roles": roles })).await
 }
 
 /// Writes into the box that has just been opened, and keeps it as a draft.
@@ -262,7 +268,7 @@ async fn shows(window: &Window, line: &str) -> Result<()> {
 }
 
 /// What the agent that is at work was told.
-async fn prompt_at_work(window: &Window, task: &Value) -> Result<String> {
+async fn prompt_of_running_agent(window: &Window, task: &Value) -> Result<String> {
     let now = reach(window, task, |task| task["live"].is_object()).await?;
     let tree = PathBuf::from(text(&now["workspace"], "path")?);
     let name = format!("prompt-{}.md", text(&now["live"], "execution_id")?);

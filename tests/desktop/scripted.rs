@@ -5,12 +5,12 @@ use std::{fs, path::PathBuf};
 use anyhow::Result;
 use forge_tests::window::Window;
 
-use crate::work::Work;
+use crate::fixture::ProjectFixture;
 
 /// A project with the scripted agent.
-pub async fn scripted(window: &Window) -> Result<Work> {
+pub async fn scripted(window: &Window) -> Result<ProjectFixture> {
     let program = forge_testkit::program("forge-scripted-agent")?;
-    Work::prepare(window, &program.to_string_lossy(), &["--prompt-file", "{prompt_file}"]).await
+    ProjectFixture::prepare(window, &program.to_string_lossy(), &["--prompt-file", "{prompt_file}"]).await
 }
 
 /// A block of its script; `words` say when it counts.

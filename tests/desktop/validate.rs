@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::{
     access::{clean, load, violations},
+    fixture::{go, reach, text},
     scripted::{block, scripted},
-    work::{go, reach, text},
 };
 
 const RESULTS: &str = "ol[aria-label='Latest results']";
@@ -39,14 +39,14 @@ async fn submit(page: &Session) -> Result<()> {
 
 async fn is_validated(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = scripted(window).await?;
+    let fixture = scripted(window).await?;
     let told = block("", "edit total.ts <<< \"export const total = ;\\n\"");
-    let task = work.worked_on(window, "Total the bill", &told, json!({})).await?;
+    let task = fixture.worked_on(window, "Total the bill", &told, json!({})).await?;
     let task = reach(window, &task, |task| task["review"]["status"] == "awaiting_human").await?;
     let tree = text(&task["workspace"], "path")?;
     let tree = Path::new(&tree);
     load(window).await?;
-    go(page, &format!("#/task/{}/1?tab=validate", work.project_id)).await?;
+    go(page, &format!("#/task/{}/1?tab=validate", fixture.project_id)).await?;
     page.find_with_text("h2, h3, p", "No attempts yet").await?;
     window.keep_picture("validate-none").await?;
     let mut found = violations(window, "nothing validated").await?;

@@ -13,7 +13,7 @@ use forge_tests::{
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::work::{Work, go, reach, read, text};
+use crate::fixture::{ProjectFixture, go, reach, read, text};
 
 /// Adds a line to a file, so that every turn has something to commit.
 const WRITES: &[&str] = &["-c", "echo done >> made.txt"];
@@ -27,18 +27,18 @@ async fn missing_worktree_is_reset_and_used_again() -> Result<()> {
 
 async fn reset(window: &Window) -> Result<()> {
     let page = &window.page;
-    let work = Work::prepare(window, "sh", WRITES).await?;
-    let task = work.task(window, "Lost and found").await?;
-    lose_its_worktree(window, &task).await?;
+    let fixture = ProjectFixture::prepare(window, "sh", WRITES).await?;
+    let task = fixture.task(window, "Lost and found").await?;
+    delete_worktree(window, &task).await?;
     // The person gives the work back first: a claim replaces nobody.
     let now = read(window, &task).await?;
     let assign = json!({
-        "task_id": task["id"], "role": "coder", "holder": work.agent_id, "version": now["version"],
+        "task_id": task["id"], "role": "coder", "holder": fixture.agent_id, "version": now["version"],
     });
     window.call("task_assign", assign).await?;
-    work.claim(window, &read(window, &task).await?).await?;
+    fixture.claim(window, &read(window, &task).await?).await?;
 
-    go(page, &format!("#/board/{}?task=1", work.project_id)).await?;
+    go(page, &format!("#/board/{}?task=1", fixture.project_id)).await?;
     page.find("[role=alert][aria-label='The worktree and its branch are missing']").await?;
     window.keep_picture("spaces-gone").await?;
     page.press_named("button", "Reset worktree").await?;
@@ -66,7 +66,7 @@ async fn reset(window: &Window) -> Result<()> {
 }
 
 /// Gives the task a worktree, takes it back to the start, and removes worktree and branch behind Forge's back.
-async fn lose_its_worktree(window: &Window, task: &Value) -> Result<()> {
+async fn delete_worktree(window: &Window, task: &Value) -> Result<()> {
     let claim = json!({ "task_id": task["id"], "agent_id": "user", "version": task["version"] });
     window.call("task_claim", claim).await?;
     // Entered, not only made: the engine writes on the task until then.
@@ -88,7 +88,7 @@ async fn orphaned_folder_is_reclaimed_after_backup() -> Result<()> {
 
 async fn reclaim(window: &Window) -> Result<()> {
     let page = &window.page;
-    Work::prepare(window, "true", &[]).await?.task(window, "Something else").await?;
+    ProjectFixture::prepare(window, "true", &[]).await?.task(window, "Something else").await?;
     let folder = window.data_dir().join("workspaces/sample/left-behind");
     let tree = folder.join("tree");
     let at = tree.to_str().context("a path that is text")?;
@@ -113,17 +113,17 @@ async fn reclaim(window: &Window) -> Result<()> {
 #[tokio::test]
 async fn subtasks_added_in_panel_run_in_order() -> Result<()> {
     let window = Window::open().await?;
-    let outcome = parts(&window).await;
+    let outcome = subtasks_run_in_order(&window).await;
     window.end("spaces-parts", outcome).await
 }
 
-async fn parts(window: &Window) -> Result<()> {
+async fn subtasks_run_in_order(window: &Window) -> Result<()> {
     const ROW: &str = "[aria-label=Subtasks] li";
     let page = &window.page;
-    let work = Work::prepare(window, "sh", WRITES).await?;
-    let task = work.task(window, "The whole").await?;
-    work.assign(window, &task).await?;
-    go(page, &format!("#/task/{}/1", work.project_id)).await?;
+    let fixture = ProjectFixture::prepare(window, "sh", WRITES).await?;
+    let task = fixture.task(window, "The whole").await?;
+    fixture.assign(window, &task).await?;
+    go(page, &format!("#/task/{}/1", fixture.project_id)).await?;
 
     page.press_named("button", "Add subtask").await?;
     let field = "input[placeholder='Subtask title']";

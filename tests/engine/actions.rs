@@ -39,7 +39,7 @@ async fn steps(sandbox: &Sandbox, task: &Value, to: &str) -> Result<Vec<String>>
         .collect())
 }
 
-async fn go(sandbox: &Sandbox, task: &Value, to: &str) -> Result<Value> {
+async fn move_to(sandbox: &Sandbox, task: &Value, to: &str) -> Result<Value> {
     let version = sandbox.get(task).await?["version"].clone();
     Ok(sandbox
         .call("task_transition", json!({ "task_id": task["id"], "to": to, "version": version }))
@@ -74,7 +74,7 @@ async fn action_in_every_allowed_phase_runs() -> Result<()> {
     })
     .await?;
     let task = sandbox.task("Park me", &[], json!({ "roles": {} })).await?;
-    go(&sandbox, &task, "parked").await?;
+    move_to(&sandbox, &task, "parked").await?;
     sandbox.reach(&task, "parked").await?;
     assert_eq!(
         steps(&sandbox, &task, "parked").await?,
@@ -211,9 +211,9 @@ async fn failing_guard_refuses_with_event_or_only_reports() -> Result<()> {
     assert_eq!(sandbox.get(&task).await?["version"], version, "nothing changed");
     let other =
         sandbox.call("task_create", json!({ "project_id": sandbox.project, "title": "Third" })).await?;
-    go(&sandbox, &other, "backlog").await?;
+    move_to(&sandbox, &other, "backlog").await?;
     sandbox.call("task_dependency_add", json!({ "task_id": other["id"], "depends_on": first["id"] })).await?;
-    go(&sandbox, &other, "todo").await?;
+    move_to(&sandbox, &other, "todo").await?;
     let events = sandbox.api.engine().events_after(0, 1000).await?.context("no events")?;
     let told: Vec<(Value, Value)> = events
         .into_iter()
@@ -236,12 +236,12 @@ async fn guard_with_audience_applies_to_that_audience_only() -> Result<()> {
     let more = json!({ "depends_on": [first["id"]] });
     let task = sandbox.task("Second", &["edit done.txt <<< \"done\\n\""], more.clone()).await?;
     // A person overrides the dependency, and the agent is not asked for what people are asked for.
-    go(&sandbox, &task, "in_progress").await?;
+    move_to(&sandbox, &task, "in_progress").await?;
     sandbox.wait(&task, "done", |task| task["status"] == "done").await?;
     let held = sandbox.task("Third", &["hang"], more).await?;
-    go(&sandbox, &held, "in_progress").await?;
+    move_to(&sandbox, &held, "in_progress").await?;
     sandbox.wait(&held, "running", |task| task["live"].is_object()).await?;
-    let refused = go(&sandbox, &held, "todo").await.unwrap_err();
+    let refused = move_to(&sandbox, &held, "todo").await.unwrap_err();
     assert!(format!("{refused:#}").contains("First"), "{refused:#}");
     Ok(())
 }
@@ -258,9 +258,9 @@ async fn dependent_task_after_last_dependency_is_released() -> Result<()> {
         let satisfied = events.into_iter().filter(|event| event.kind.as_str() == "task.dependency_satisfied");
         Ok(satisfied.map(|event| json!(event.task_id)).collect())
     };
-    go(&sandbox, &first, "done").await?;
+    move_to(&sandbox, &first, "done").await?;
     assert_eq!(told().await?, [] as [Value; 0], "the other one is open");
-    go(&sandbox, &second, "done").await?;
+    move_to(&sandbox, &second, "done").await?;
     assert_eq!(told().await?, [task["id"].clone()]);
     Ok(())
 }

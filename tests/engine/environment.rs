@@ -23,7 +23,7 @@ fn user_variables() -> BTreeMap<OsString, OsString> {
 }
 
 /// Writes the environment into the task's folder, outside the worktree.
-fn tells(who: &str) -> String {
+fn dump_environment(who: &str) -> String {
     format!("env > \"$FORGE_WORKTREE_PATH/../{who}.env\"")
 }
 
@@ -31,16 +31,16 @@ fn tells(who: &str) -> String {
 fn settings(more: &Value) -> Value {
     let mut all = json!({
         "auto_approve": true,
-        "setup": [tells("setup")],
-        "review_config": { "ci_steps": [tells("check")] },
-        "lifecycle_hooks": { "before_work": [{ "type": "script", "command": tells("hook") }] },
+        "setup": [dump_environment("setup")],
+        "review_config": { "ci_steps": [dump_environment("check")] },
+        "lifecycle_hooks": { "before_work": [{ "type": "script", "command": dump_environment("hook") }] },
     });
     forge_model::settings::merge_patch(&mut all, more);
     all
 }
 
 /// What one of the programs of a task was given.
-fn given(tree: &Path, who: &str) -> Result<BTreeMap<String, String>> {
+fn environment_of(tree: &Path, who: &str) -> Result<BTreeMap<String, String>> {
     let folder = tree.parent().context("a task's folder")?;
     let text = std::fs::read_to_string(folder.join(format!("{who}.env"))).with_context(|| who.to_owned())?;
     let pairs = text.lines().filter_map(|line| line.split_once('='));
@@ -60,8 +60,8 @@ async fn run(sandbox: &mut Sandbox, config: Value) -> Result<(std::path::PathBuf
     Ok((place["workspace"]["path"].as_str().context("no path")?.into(), runs))
 }
 
-fn teller(more: &Value) -> Value {
-    let mut config = json!({ "command": format!("{}; echo work > work.txt", tells("agent")) });
+fn dumping_agent(more: &Value) -> Value {
+    let mut config = json!({ "command": format!("{}; echo work > work.txt", dump_environment("agent")) });
     forge_model::settings::merge_patch(&mut config, more);
     config
 }
@@ -71,11 +71,12 @@ async fn programs_in_safe_mode_inherit_no_secrets_and_run_lists_withheld_names()
     let own = settings(&json!({ "environment": { "pass": ["PROJECT_SECRET"] } }));
     let mut sandbox =
         Sandbox::with_config(own, |config| config.environment = Arc::new(user_variables())).await?;
-    let config =
-        teller(&json!({ "environment": { "pass": ["AGENT_SECRET"] }, "env": { "GIVEN_TOKEN": "given" } }));
+    let config = dumping_agent(
+        &json!({ "environment": { "pass": ["AGENT_SECRET"] }, "env": { "GIVEN_TOKEN": "given" } }),
+    );
     let (tree, runs) = run(&mut sandbox, config).await?;
     for who in ["setup", "check", "hook", "agent"] {
-        let given = given(&tree, who)?;
+        let given = environment_of(&tree, who)?;
         let value = |name: &str| given.get(name).map(String::as_str);
         assert_eq!(value("PLAIN"), Some("plain"), "{who}");
         assert_eq!(value("PROJECT_SECRET"), Some("canary-3"), "{who}");
@@ -120,9 +121,9 @@ async fn programs_with_project_mode_inherit_everything_or_minimum() -> Result<()
         let own = settings(&json!({ "environment": { "mode": mode } }));
         let set = |config: &mut forge_engine::EngineConfig| config.environment = Arc::new(user_variables());
         let mut sandbox = Sandbox::with_config(own, set).await?;
-        let (tree, _) = run(&mut sandbox, teller(&json!({}))).await?;
+        let (tree, _) = run(&mut sandbox, dumping_agent(&json!({}))).await?;
         for who in ["setup", "check", "hook", "agent"] {
-            let given = given(&tree, who)?;
+            let given = environment_of(&tree, who)?;
             let value = |name: &str| given.get(name).map(String::as_str);
             assert_eq!((value("CANARY_TOKEN"), value("PLAIN")), (token, plain), "{mode}: {who}");
             assert!(value("PATH").is_some(), "{mode}: {who}");
@@ -179,9 +180,9 @@ async fn login_profile_runs_once_and_its_exports_are_filtered() -> Result<()> {
         let own = settings(&json!({ "shell": ["bash", "-lc"], "shell_mode": mode }));
         let mut sandbox =
             Sandbox::with_config(own, |config| config.environment = Arc::new(variables)).await?;
-        let (tree, _) = run(&mut sandbox, teller(&json!({}))).await?;
+        let (tree, _) = run(&mut sandbox, dumping_agent(&json!({}))).await?;
         for who in ["setup", "check", "hook", "agent"] {
-            let given = given(&tree, who)?;
+            let given = environment_of(&tree, who)?;
             let value = |name: &str| given.get(name).map(String::as_str);
             assert_eq!(value("FROM_PROFILE"), Some("yes"), "{mode}: {who}");
             assert_eq!(value("CANARY_TOKEN"), None, "{mode}: {who}");

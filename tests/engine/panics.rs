@@ -30,7 +30,7 @@ impl Observer for PanicsOnce {
     }
 }
 
-async fn raced(sandbox: &Sandbox) -> Result<Value> {
+async fn raced_task(sandbox: &Sandbox) -> Result<Value> {
     let named = |name: &str| json!({ "name": name, "agent_id": sandbox.agent });
     let competitive = json!({ "enabled": true, "strategies": [named("cheap"), named("dear")] });
     let patch = json!({ "project_id": sandbox.project, "innerLoop": { "competitive": competitive } });
@@ -42,7 +42,7 @@ async fn raced(sandbox: &Sandbox) -> Result<Value> {
     sandbox.described("Raced", &script, json!({ "race": { "enabled": true } })).await
 }
 
-async fn with_turns(sandbox: &Sandbox) -> Result<Value> {
+async fn task_with_subtasks(sandbox: &Sandbox) -> Result<Value> {
     let whole = sandbox.task("Whole", &["edit own <<< \"own\\n\""], json!({})).await?;
     let part = json!({ "parent_id": whole["id"], "execution_mode": "ordered_turn" });
     sandbox.task("Part", &["edit part <<< \"part\\n\""], part).await?;
@@ -62,8 +62,8 @@ async fn panic_in_each_step_kind_is_survived() -> Result<()> {
     });
     let sandbox = Sandbox::with_config(settings, |config| config.observer = Some(observer)).await?;
     let plain = sandbox.task("Plain", &["edit plain <<< \"x\\n\""], json!({})).await?;
-    let turns = with_turns(&sandbox).await?;
-    let raced = raced(&sandbox).await?;
+    let turns = task_with_subtasks(&sandbox).await?;
+    let raced = raced_task(&sandbox).await?;
     for task in [plain, turns, raced] {
         sandbox.claim(&task).await?;
         sandbox.reach(&task, "done").await?;

@@ -23,9 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The cap of the project; the agent has more places.
 const PLACES: usize = 2;
 
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn next(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap_or_default() % bound.max(1)
@@ -40,7 +40,7 @@ impl Dice {
 struct Case {
     sandbox: Sandbox,
     workflow: Workflow,
-    dice: Dice,
+    rng: Rng,
     tasks: Vec<Value>,
     versions: BTreeMap<String, u64>,
     commits: BTreeSet<String>,
@@ -63,7 +63,7 @@ impl Case {
         Ok(Self {
             sandbox,
             workflow,
-            dice: Dice(seed),
+            rng: Rng(seed),
             tasks: Vec::new(),
             versions: BTreeMap::new(),
             commits: BTreeSet::new(),
@@ -87,24 +87,24 @@ impl Case {
     }
 
     async fn event(&mut self) -> Result<()> {
-        let task = self.dice.pick(&self.tasks).cloned();
-        let Some(task) = task.filter(|_| self.dice.next(6) > 0) else { return self.create().await };
+        let task = self.rng.pick(&self.tasks).cloned();
+        let Some(task) = task.filter(|_| self.rng.next(6) > 0) else { return self.create().await };
         let now = self.sandbox.get(&task).await?;
         let (id, version) = (&task["id"], &now["version"]);
-        match self.dice.next(13) {
+        match self.rng.next(13) {
             0 | 1 => {
-                let who = if self.dice.next(4) == 0 { json!("user") } else { json!(self.sandbox.agent) };
+                let who = if self.rng.next(4) == 0 { json!("user") } else { json!(self.sandbox.agent) };
                 self.attempt("task_claim", json!({ "task_id": id, "agent_id": who, "version": version }))
                     .await?;
             }
             2 => {
-                let to = self.dice.pick(&self.workflow.states).map(|state| state.name.clone());
+                let to = self.rng.pick(&self.workflow.states).map(|state| state.name.clone());
                 let input = json!({ "task_id": id, "to": to, "version": version, "wait": "none" });
                 self.attempt("task_transition", input).await?;
             }
             3..=5 => {
                 let offers = now["offers"].as_array().cloned().unwrap_or_default();
-                if let Some(offer) = self.dice.pick(&offers) {
+                if let Some(offer) = self.rng.pick(&offers) {
                     let input = json!({
                         "task_id": id, "verb": offer["verb"], "version": version, "wait": "none", "reason": "r", "message": "m",
                     });
@@ -112,20 +112,20 @@ impl Case {
                 }
             }
             6 | 7 => {
-                let op = if self.dice.next(2) == 0 { "review_approve" } else { "review_reject" };
+                let op = if self.rng.next(2) == 0 { "review_approve" } else { "review_reject" };
                 self.attempt(op, json!({ "task_id": id, "reason": "so", "wait": "none" })).await?;
             }
             8 => {
-                let on = self.dice.pick(&self.tasks).map(|task| task["id"].clone());
+                let on = self.rng.pick(&self.tasks).map(|task| task["id"].clone());
                 self.attempt("task_dependency_add", json!({ "task_id": id, "depends_on": on })).await?;
             }
             9 => {
-                let auto = self.dice.next(2) == 0;
+                let auto = self.rng.next(2) == 0;
                 let input = json!({ "project_id": self.sandbox.project, "auto_start": auto });
                 self.attempt("project_settings_update", input).await?;
             }
-            10 => self.scribble(&now)?,
-            11 if self.dice.next(3) == 0 => self.sandbox.restart().await?,
+            10 => self.write_untracked_file(&now)?,
+            11 if self.rng.next(3) == 0 => self.sandbox.restart().await?,
             _ => tokio::time::sleep(Duration::from_millis(50)).await,
         }
         Ok(())
@@ -143,20 +143,20 @@ impl Case {
             &["error refused no"],
         ];
         let again = format!("```forge-script attempt=2\n{works}\n```");
-        let description = format!("{}\n{again}", script(self.dice.pick(lines).copied().unwrap_or_default()));
+        let description = format!("{}\n{again}", script(self.rng.pick(lines).copied().unwrap_or_default()));
         let mut new = json!({
             "project_id": self.sandbox.project, "title": format!("Task {n}"), "description": description,
-            "priority": self.dice.next(3),
+            "priority": self.rng.next(3),
         });
         if let Some(role) = self.workflow.work_state().and_then(|state| state.role.clone()) {
             new["roles"] = json!({ role: self.sandbox.agent });
         }
-        let other = self.dice.pick(&self.tasks).map(|task| task["id"].clone()).unwrap_or_default();
-        match self.dice.next(4) {
+        let other = self.rng.pick(&self.tasks).map(|task| task["id"].clone()).unwrap_or_default();
+        match self.rng.next(4) {
             0 if !other.is_null() => new["depends_on"] = json!([other]),
             1 if !other.is_null() => {
                 new["parent_id"] = other;
-                let mode = if self.dice.next(2) == 0 { "ordered_turn" } else { "independent" };
+                let mode = if self.rng.next(2) == 0 { "ordered_turn" } else { "independent" };
                 new["execution_mode"] = json!(mode);
             }
             _ => {}
@@ -166,7 +166,7 @@ impl Case {
     }
 
     /// A person leaves something in a worktree that nobody works in.
-    fn scribble(&mut self, task: &Value) -> Result<()> {
+    fn write_untracked_file(&mut self, task: &Value) -> Result<()> {
         let path = task["workspace"]["path"].as_str().unwrap_or_default();
         let kind = self.kind(task);
         let idle = task["live"].is_null() && kind == Some(StateKind::Blocked);
@@ -184,7 +184,7 @@ impl Case {
     }
 
     /// What must be true at any moment.
-    async fn look(&mut self) -> Result<()> {
+    async fn check_invariants(&mut self) -> Result<()> {
         let mut live = 0;
         for task in self.tasks.clone() {
             let now = self.sandbox.get(&task).await?;
@@ -198,7 +198,7 @@ impl Case {
                 let (used, limit) = (budget["used"].as_u64(), budget["limit"].as_u64());
                 ensure!(used <= limit.map(|limit| limit + surplus), "{name} is overdrawn: {now:#}");
             }
-            self.explain(&now).await?;
+            self.check_history(&now).await?;
         }
         // A run is counted while one task after the other is read; the store's own count is exact.
         let agent = self.sandbox.call("agent_get", json!({ "agent_id": self.sandbox.agent })).await?;
@@ -213,7 +213,7 @@ impl Case {
     }
 
     /// The history leads to the state.
-    async fn explain(&self, task: &Value) -> Result<()> {
+    async fn check_history(&self, task: &Value) -> Result<()> {
         let history = self.sandbox.call("task_transitions", json!({ "task_id": task["id"] })).await?;
         let again = self.sandbox.get(task).await?;
         let mut at = json!(self.workflow.initial().map(|state| state.name.clone()));
@@ -240,7 +240,7 @@ impl Case {
             || !task["error_annotation"].is_null()
     }
 
-    async fn settle(&mut self) -> Result<()> {
+    async fn wait_until_idle(&mut self) -> Result<()> {
         for task in self.tasks.clone() {
             let deadline = Instant::now() + PATIENCE;
             loop {
@@ -252,7 +252,7 @@ impl Case {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
-        self.look().await?;
+        self.check_invariants().await?;
         let objects = self.sandbox.repo.git(&["rev-list", "--all", "--objects"])?;
         for (name, folder) in &self.scribbles {
             let kept = Path::new(folder).join(name).is_file() || objects.contains(name.as_str());
@@ -262,15 +262,15 @@ impl Case {
     }
 }
 
-async fn holds(seed: u64, workflow: Workflow) -> Result<usize> {
+async fn run_case(seed: u64, workflow: Workflow) -> Result<usize> {
     let mut case = Case::new(seed, workflow).await?;
     for n in 0..EVENTS {
         case.event().await.with_context(|| format!("event {n}"))?;
         if n % 5 == 4 {
-            case.look().await.with_context(|| format!("after event {n}"))?;
+            case.check_invariants().await.with_context(|| format!("after event {n}"))?;
         }
     }
-    case.settle().await?;
+    case.wait_until_idle().await?;
     case.sandbox.api.engine().stop().await;
     let left = case.sandbox.processes()?;
     ensure!(left.is_empty(), "processes are left: {left:?}");
@@ -297,7 +297,7 @@ async fn random_commands_keep_all_invariants() -> Result<()> {
         if begun.elapsed() > ENOUGH {
             break;
         }
-        accepted += Box::pin(holds(seed, workflow))
+        accepted += Box::pin(run_case(seed, workflow))
             .await
             .with_context(|| format!("seed {seed} over the {name} workflow"))?;
         done += 1;

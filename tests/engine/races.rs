@@ -12,16 +12,16 @@ use serde_json::{Value, json};
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The system's clock, so many days later.
-struct Later(i64);
+struct ShiftedClock(i64);
 
-impl Clock for Later {
+impl Clock for ShiftedClock {
     fn now(&self) -> Timestamp {
         forge_engine::SystemClock.now().plus_ms(self.0 * DAY_MS)
     }
 }
 
-async fn later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
-    sandbox.restart_with(|config| config.clock = Arc::new(Later(days))).await
+async fn restart_days_later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
+    sandbox.restart_with(|config| config.clock = Arc::new(ShiftedClock(days))).await
 }
 
 async fn entries(sandbox: &Sandbox, task: &Value) -> Result<[Value; 2]> {
@@ -35,7 +35,7 @@ async fn entries(sandbox: &Sandbox, task: &Value) -> Result<[Value; 2]> {
 }
 
 /// The paths that an entry changed, and how many entries the log of its run has; an error's code where there is none.
-async fn told(sandbox: &Sandbox, entry: &Value) -> Result<(Value, Value)> {
+async fn diff_and_log(sandbox: &Sandbox, entry: &Value) -> Result<(Value, Value)> {
     let diff = sandbox.call("task_diff", json!({ "task_id": entry["task_id"] })).await;
     let paths = diff.map_or_else(|error| json!(error.code), |diff| diff["files"][0]["path"].clone());
     let runs = sandbox.call("task_executions", json!({ "task_id": entry["task_id"] })).await?;
@@ -63,24 +63,24 @@ async fn race_losers_are_removed_after_their_days() -> Result<()> {
     let kept = loser["branch"].as_str().context("the loser has no branch")?.to_owned();
     let branch = |sandbox: &Sandbox| sandbox.repo.git(&["rev-parse", "--verify", "--quiet", &kept]).ok();
     assert_eq!(branch(&sandbox).as_deref().map(str::trim), loser["commit"].as_str());
-    assert_eq!(told(&sandbox, &loser).await?, (json!("dear"), json!(true)));
+    assert_eq!(diff_and_log(&sandbox, &loser).await?, (json!("dear"), json!(true)));
 
     // A clock that jumps makes nothing old: of each pause a day counts.
-    later(&mut sandbox, 40).await?;
+    restart_days_later(&mut sandbox, 40).await?;
     assert!(branch(&sandbox).is_some(), "it went because a clock jumped");
-    later(&mut sandbox, 41).await?;
+    restart_days_later(&mut sandbox, 41).await?;
     assert!(branch(&sandbox).is_some(), "it went before its time");
-    assert_eq!(told(&sandbox, &loser).await?, (json!("dear"), json!(true)));
+    assert_eq!(diff_and_log(&sandbox, &loser).await?, (json!("dear"), json!(true)));
 
     for day in 42..46 {
-        later(&mut sandbox, day).await?;
+        restart_days_later(&mut sandbox, day).await?;
     }
     until("the end of the loser's branch", async || {
         Ok(entries(&sandbox, &task).await?[1]["branch"].is_null().then_some(()))
     })
     .await?;
     assert_eq!(branch(&sandbox), None);
-    let (diff, log) = told(&sandbox, &loser).await?;
+    let (diff, log) = diff_and_log(&sandbox, &loser).await?;
     assert_eq!(diff, "workspace_missing");
     assert_ne!(log, json!(true), "its log is left");
     // What was found out stays, and so does what the winner did.
@@ -88,6 +88,6 @@ async fn race_losers_are_removed_after_their_days() -> Result<()> {
     for fact in ["gate", "cost_micro_usd", "duration_ms", "diff_stat"] {
         assert_eq!(now[fact], loser[fact], "{fact}");
     }
-    assert_eq!(told(&sandbox, &winner).await?, (json!("cheap"), json!(true)));
+    assert_eq!(diff_and_log(&sandbox, &winner).await?, (json!("cheap"), json!(true)));
     Ok(())
 }

@@ -24,26 +24,26 @@ use tokio::sync::Notify;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The system's clock, so many days later.
-struct Later(i64);
+struct ShiftedClock(i64);
 
-impl Clock for Later {
+impl Clock for ShiftedClock {
     fn now(&self) -> Timestamp {
         forge_engine::SystemClock.now().plus_ms(self.0 * DAY_MS)
     }
 }
 
-async fn later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
-    sandbox.restart_with(|config| config.clock = Arc::new(Later(days))).await
+async fn restart_days_later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
+    sandbox.restart_with(|config| config.clock = Arc::new(ShiftedClock(days))).await
 }
 
 /// The system's clock, which is set forward while the engine runs.
 #[derive(Default)]
-struct SetForward {
+struct AdjustableClock {
     ms: AtomicI64,
     jumped: Notify,
 }
 
-impl Clock for SetForward {
+impl Clock for AdjustableClock {
     fn now(&self) -> Timestamp {
         forge_engine::SystemClock.now().plus_ms(self.ms.load(Ordering::Acquire))
     }
@@ -53,9 +53,9 @@ impl Clock for SetForward {
     }
 }
 
-impl SetForward {
+impl AdjustableClock {
     /// Jumps, and gives those who wait the time to see it.
-    async fn by_days(&self, days: i64) {
+    async fn advance_days(&self, days: i64) {
         self.ms.fetch_add(days * DAY_MS, Ordering::AcqRel);
         self.jumped.notify_one();
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -107,12 +107,12 @@ async fn logs_of_closed_tasks_expire_by_observed_days_not_by_clock_jumps() -> Re
     let of_open = open_tasks(&sandbox, 2).await?;
 
     for day in [400, 401] {
-        later(&mut sandbox, day).await?;
+        restart_days_later(&mut sandbox, day).await?;
         // What is old is looked for before the answer of a command that asks for it is given.
         sandbox.api.engine().sweep().await?;
         assert!(logs.iter().all(|folder| folder.exists()), "deleted because a clock jumped (day {day})");
     }
-    later(&mut sandbox, 403).await?;
+    restart_days_later(&mut sandbox, 403).await?;
     until("the end of old logs", async || Ok(logs.iter().all(|folder| !folder.exists()).then_some(())))
         .await?;
     assert!(of_open.iter().all(|folder| folder.exists()), "the log of an open task went");
@@ -152,7 +152,7 @@ async fn logs_of_race_entry_age_with_the_raced_task() -> Result<()> {
     let old = entry_of(&sandbox, &id_of(&closed[0]).context("no name")?).await?;
     let young = entry_of(&sandbox, &id_of(&open[0]).context("no name")?).await?;
     for day in 1..4 {
-        later(&mut sandbox, day).await?;
+        restart_days_later(&mut sandbox, day).await?;
     }
     sandbox.api.engine().sweep().await?;
     assert!(!old.exists() && !closed[0].exists(), "logs of a race that is over stay");
@@ -182,7 +182,7 @@ async fn logs_of_task_closed_for_a_day_are_compressed_and_stay_readable() -> Res
     sandbox.api.engine().sweep().await?;
     assert_eq!(compressed(), 0, "it was closed just now");
     for day in 1..=2 {
-        later(&mut sandbox, day).await?;
+        restart_days_later(&mut sandbox, day).await?;
     }
     sandbox.api.engine().sweep().await?;
     assert_ne!(compressed(), 0);
@@ -205,12 +205,12 @@ async fn backups_expire_after_thirty_observed_days() -> Result<()> {
     sandbox.repo.git(&["update-ref", backup, old.trim()])?;
     let kept = |sandbox: &Sandbox| sandbox.repo.git(&["rev-parse", "--verify", "--quiet", backup]).is_ok();
     for day in 1..=29 {
-        later(&mut sandbox, day).await?;
+        restart_days_later(&mut sandbox, day).await?;
     }
     sandbox.api.engine().sweep().await?;
     assert!(kept(&sandbox), "a commit's date counted, not the time since");
     for day in 30..=33 {
-        later(&mut sandbox, day).await?;
+        restart_days_later(&mut sandbox, day).await?;
     }
     sandbox.api.engine().sweep().await?;
     assert!(kept(&sandbox), "the only backup went without a question");
@@ -227,7 +227,7 @@ async fn swept_with_six_old_logs() -> Result<(Sandbox, Vec<PathBuf>)> {
     sandbox.call("storage_update", retention).await?;
     let logs = closed_tasks(&sandbox, 6).await?;
     for day in 1..4 {
-        later(&mut sandbox, day).await?;
+        restart_days_later(&mut sandbox, day).await?;
     }
     sandbox.api.engine().sweep().await?;
     Ok((sandbox, logs))
@@ -277,7 +277,7 @@ async fn deletion_of_more_than_half_waits_for_answer() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn worktree_of_closed_task_is_not_removed_early_by_clock_jump() -> Result<()> {
-    let clock = Arc::new(SetForward::default());
+    let clock = Arc::new(AdjustableClock::default());
     let sandbox = Sandbox::with_config(json!({}), |config| {
         config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         config.cleanup_delay = Duration::from_secs(3 * 24 * 60 * 60);
@@ -294,12 +294,12 @@ async fn worktree_of_closed_task_is_not_removed_early_by_clock_jump() -> Result<
     });
     sandbox.call("task_action", cancel).await?;
     sandbox.wait(&task, "to be removed", |task| task["workspace"]["status"] == "scheduled").await?;
-    clock.by_days(400).await;
+    clock.advance_days(400).await;
     let now = sandbox.get(&task).await?;
     assert_eq!(now["workspace"]["status"], "scheduled", "removed because a clock jumped");
     assert!(worktree.exists());
     for _ in 0..3 {
-        clock.by_days(1).await;
+        clock.advance_days(1).await;
     }
     sandbox.wait(&task, "removed", |task| task["workspace"]["status"] == "cleaned").await?;
     assert!(!worktree.exists());

@@ -29,7 +29,7 @@ pub struct NotificationService {
 
 /// A notification as it came over the bus.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Heard {
+pub struct ReceivedNotification {
     /// The service's number for it.
     pub id: u32,
     /// Who raised it.
@@ -68,7 +68,7 @@ impl NotificationService {
     ///
     /// # Errors
     /// When none comes.
-    pub async fn next(&mut self) -> Result<Heard> {
+    pub async fn next(&mut self) -> Result<ReceivedNotification> {
         let line =
             timeout(LIMIT, self.lines.next_line()).await.context("waited in vain for a notification")??;
         let line = line.context("the notification service ended")?;

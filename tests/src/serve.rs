@@ -269,7 +269,7 @@ impl Served {
     /// When looking fails.
     pub async fn watch<T>(&self, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
-        let mut news = News { served: self, stream: None };
+        let mut news = EventSignal { served: self, stream: None };
         loop {
             let found = look().await?;
             if found.is_some() || tokio::time::Instant::now() > deadline {
@@ -360,12 +360,12 @@ impl Drop for Served {
 }
 
 /// The events of an engine, as a sign that something may have changed.
-struct News<'a> {
+struct EventSignal<'a> {
     served: &'a Served,
     stream: Option<Response>,
 }
 
-impl News<'_> {
+impl EventSignal<'_> {
     /// Waits for the next event. The first call only begins to listen, so that what happened before it is seen.
     async fn next(&mut self) {
         let Some(stream) = &mut self.stream else {

@@ -6,7 +6,7 @@ use forge_tests::{patience::until, webdriver::Session, window::Window};
 use serde_json::{Value, json};
 
 /// A project with one agent that runs `command`.
-pub struct Work {
+pub struct ProjectFixture {
     /// The project's id.
     pub project_id: String,
     /// The agent's id.
@@ -15,7 +15,7 @@ pub struct Work {
     pub repository: Repository,
 }
 
-impl Work {
+impl ProjectFixture {
     /// Makes the repository, the agent and the project.
     pub async fn prepare(window: &Window, command: &str, arguments: &[&str]) -> Result<Self> {
         let path = window.display.folder().join("repository");
@@ -29,7 +29,7 @@ impl Work {
     }
 
     /// Changes settings of the project.
-    pub async fn settle(&self, window: &Window, settings: Value) -> Result<()> {
+    pub async fn update_settings(&self, window: &Window, settings: Value) -> Result<()> {
         let mut input = settings;
         input["project_id"] = json!(self.project_id);
         window.call("project_settings_update", input).await.map(drop)
