@@ -1,4 +1,4 @@
-//! A real program run by its adapter, as the engine would.
+//! A real program run by its adapter, as the engine runs it.
 
 use std::{
     fs,

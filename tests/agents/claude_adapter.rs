@@ -1,4 +1,4 @@
-//! Forge's adapter on the real Claude Code.
+//! Forge's adapter with the real Claude Code.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Codex as Forge runs it.
+//! Forge's adapter with the real Codex.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The real agent programs against the scripted model: what they do with what it says, and what it sees of them.
+//! The real agent programs with a scripted model: what they do with its answers, and what it receives from them.
 //!
 //! Some tests start the programs themselves; those named after an adapter start them as Forge does.
 

@@ -1,4 +1,4 @@
-//! `opencode run`. It takes seconds to start, so one test has it all.
+//! `opencode run`. It takes seconds to start, so one test covers all cases.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};

@@ -1,5 +1,5 @@
-//! Forge's adapter of the Agent Client Protocol on the real opencode. It takes seconds to start, so few runs have it
-//! all.
+//! Forge's adapter of the Agent Client Protocol with the real opencode. It takes seconds to start, so few runs
+//! cover all cases.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{AcpAdapter, Adapter as _, AgentError, ProbeFolder, SessionRequest};

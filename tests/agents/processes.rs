@@ -1,5 +1,5 @@
-//! Every process that has to do with a folder, whatever it did to hide: a session or a parent of its own, an
-//! environment that it emptied, a folder that it left.
+//! Every process that belongs to a folder, even one with a session or parent of its own, an empty environment, or
+//! another working directory.
 
 use std::{fs, path::Path};
 

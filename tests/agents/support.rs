@@ -1,4 +1,4 @@
-//! A repository, a program with a home, and a model for it.
+//! A repository, a program with a home, and its model.
 
 use std::{fs, path::PathBuf, process::Stdio, time::Duration};
 

@@ -1,5 +1,5 @@
-//! The ways out, a file per kind of trouble: for every trouble that can be brought about, each thing that is
-//! offered is accepted, done, and leads where it says; what is not offered is refused with what is.
+//! Actions on blocked tasks, a file per cause: every offered action is accepted, takes effect and leads to its
+//! state; an action that is not offered is refused with those that are.
 
 mod agents;
 mod flow;

@@ -1,4 +1,4 @@
-//! The auditor: an agent that judges the work, leaves no trace in it, and whose verdict decides.
+//! The auditor: an agent that reviews the work, leaves no trace in it, and whose verdict decides.
 
 use std::{io::Write as _, process::Stdio};
 

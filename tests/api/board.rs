@@ -1,4 +1,4 @@
-//! A project on a running `forge serve`, and what tests ask of it again and again.
+//! Fixture of the API tests: a project on a running `forge serve`.
 
 use std::os::unix::fs::PermissionsExt as _;
 

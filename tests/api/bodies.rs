@@ -1,4 +1,4 @@
-//! What settings, profiles, tasks and definitions are refused for when they are saved.
+//! Validation of settings, profiles, tasks and definitions when they are saved.
 
 use anyhow::Result;
 use reqwest::Method;

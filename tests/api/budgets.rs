@@ -1,4 +1,4 @@
-//! Automatic retries: what is shown is what is enforced, and where counting begins anew.
+//! Retry budgets: the number shown is the number enforced, and when counting restarts.
 
 use anyhow::{Context as _, Result};
 use forge_testkit::program;

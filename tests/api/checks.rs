@@ -1,4 +1,4 @@
-//! Checks: passes that count again on the very same files, reviews that are stopped, configurations that are broken.
+//! Checks of a review: reuse of passes on identical files, cancelled reviews, invalid configurations.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Claims: whose role a claim fills, whom it never replaces, and which tasks can be claimed.
+//! Claims: the role that a claim fills, the agent that it never replaces, and the tasks that can be claimed.
 
 use anyhow::{Context as _, Result};
 use forge_api::{

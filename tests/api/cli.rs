@@ -1,4 +1,4 @@
-//! The command line, with an engine that runs elsewhere and with one of its own.
+//! The command line, with and without a running engine.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 

@@ -1,4 +1,4 @@
-//! Comments on lines of the diff: drafts, batches that the agent is told, and lines that move or go.
+//! Line comments on a diff: drafts, batches that the agent receives, and lines that move or disappear.
 
 use anyhow::{Context as _, Result};
 use forge_api::{

@@ -1,5 +1,5 @@
-//! A merge that conflicts: what is shown, what the agent is told, what is caught before anybody looks, and the
-//! ways out.
+//! Merge conflicts: what a person sees, what the agent is told, what is caught before the review, and how a task
+//! leaves them.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! What runs cost, over HTTP: the ledger with retries, reviewers and losers of races, what is out of the ordinary, and
-//! what a race is likely to cost.
+//! Costs over HTTP: the ledger with retries, reviewers and losers of races, anomalies, and estimates of races.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_tests::{

@@ -1,5 +1,5 @@
-//! "Done" means merged: whoever moves a task and whatever happens to its work meanwhile, the engine finishes it only with
-//! the reviewed commit in the target, and says what stays behind.
+//! "Done" means merged: whoever moves a task and whatever happens to its work, the engine finishes it only with the
+//! reviewed commit in the target, and reports work that stays behind.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Server-sent events: what is replayed, what follows, and what is not kept.
+//! Server-sent events: replay, live events, and events that are no longer stored.
 
 use anyhow::{Context as _, Result, bail};
 use forge_store::Store;

@@ -1,4 +1,4 @@
-//! What the program says when it fails, and how it ends: one example of every kind.
+//! Failures of the program: one example of every kind with its output and exit code.
 
 use std::{
     fs::File,

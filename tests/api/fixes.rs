@@ -1,4 +1,4 @@
-//! Drafted fixes over HTTP: what is drafted when a check fails, what is refused, and what becomes of what is applied.
+//! Drafted fixes over HTTP: which failures draft one, which answers are refused, and what happens to applied fixes.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The `forge` program in a sandbox: served, and called.
+//! A sandbox for the `forge` program, as a server and as a command.
 
 use std::{
     ffi::OsStr,

@@ -1,5 +1,4 @@
-//! What keeps a task in its state: each guard refuses and lets go, asks whom it is meant for, and does about it
-//! what its policy says.
+//! Guards: each refuses and releases a move, applies to its audience, and acts as its policy says.
 
 mod engine;
 

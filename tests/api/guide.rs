@@ -1,5 +1,5 @@
-//! The user guide does what it says: every `console` block of a chapter is run in one shell session in a fresh
-//! repository, and what it shows is what comes out.
+//! The user guide: every `console` block of a chapter runs in one shell session in a fresh repository and prints
+//! what the chapter shows.
 
 use std::{
     fs,

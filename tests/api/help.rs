@@ -1,4 +1,4 @@
-//! What the program says about itself: the help of every command, completions, manual pages.
+//! Help, shell completions and manual pages of the program.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! A task on hold: what goes on goes on to its end, nothing new begins for it, and nobody waits for its place.
+//! Tasks on hold: running work finishes, no new work starts, and no slot stays occupied.
 
 use anyhow::Result;
 use serde_json::{Value, json};

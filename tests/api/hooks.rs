@@ -1,4 +1,4 @@
-//! Lifecycle hooks through HTTP: a running engine, real git, scripts that leave evidence.
+//! Lifecycle hooks over HTTP: a running engine, real git, and scripts that record their runs.
 
 mod endings;
 mod gate;

@@ -1,4 +1,4 @@
-//! The inner loop's configuration over HTTP: layers, where each value comes from, what is refused.
+//! Inner loop configuration over HTTP: layers, the source of each value, refused values.
 
 use anyhow::Result;
 use forge_tests::patience;

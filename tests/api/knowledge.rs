@@ -1,5 +1,5 @@
-//! Lessons over HTTP: proposed by a plain command that prints them, found when the task is done, accepted
-//! into the repository by a person, told to the agent of the next task.
+//! Lessons over HTTP: a command prints them, the finished task proposes them, a person accepts them into the
+//! repository, and the next agent reads them.
 
 use std::path::PathBuf;
 

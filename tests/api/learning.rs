@@ -1,4 +1,4 @@
-//! What runs teach, over HTTP: each part of it off and on, what it leaves, and what it says it did last.
+//! The parts of the inner loop that learn from runs, over HTTP: each off and on, its results, and its last effect.
 
 use std::path::PathBuf;
 

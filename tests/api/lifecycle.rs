@@ -1,4 +1,4 @@
-//! Starting, ending, and clients that go away in between.
+//! Start and shutdown of the engine, and clients that disconnect in between.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Links to other repositories: a commit that its remote does not have, or a repository that nobody lists, does not land,
-//! whichever way a task takes to the merge.
+//! Submodules and embedded repositories: an unpushed commit or an unlisted repository does not land, whichever way
+//! a task takes to the merge.
 
 use std::path::{Path, PathBuf};
 

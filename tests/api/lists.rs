@@ -1,4 +1,4 @@
-//! Every list is asked for in pages, in the same way.
+//! Lists: every one takes `limit` and `cursor` in the same way.
 
 use anyhow::{Context as _, Result};
 use reqwest::Method;

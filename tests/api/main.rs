@@ -1,6 +1,6 @@
 //! The interfaces for other programs: HTTP, events and the command line, each as such a program sees it.
 //!
-//! The engine is a real `forge serve`, in a folder and an environment of its own.
+//! The engine is a real `forge serve` with a folder and an environment of its own.
 
 mod actions;
 mod audit;

@@ -1,4 +1,4 @@
-//! The Model Context Protocol, as a client of the official SDK sees it.
+//! A Model Context Protocol client built with the official SDK.
 
 mod access;
 mod calls;

@@ -1,4 +1,4 @@
-//! Reaching the target: in order, one at a time, and never with what nothing was run on.
+//! Merges: one at a time per target, in order, and never of files that no check has seen.
 
 use std::{collections::BTreeSet, path::Path};
 

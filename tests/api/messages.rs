@@ -1,4 +1,4 @@
-//! What a person says to an agent at work: kept with its words and files, told once, and lost by nothing.
+//! Messages of a person to a running agent: stored with text and files, delivered once, never lost.
 
 use anyhow::Result;
 use base64::{Engine as _, prelude::BASE64_STANDARD};

@@ -1,4 +1,4 @@
-//! What ends with a person's move, and what an agent's move runs into.
+//! Moves of tasks: what a move by a person ends, and what a move by an agent is refused for.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

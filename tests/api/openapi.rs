@@ -1,5 +1,4 @@
-//! The OpenAPI document and what is answered, judged by others: a validator reads the document, and a fuzzer asks
-//! what it says and what it does not, on an engine with a demo's worth of projects, tasks and runs.
+//! The OpenAPI document, checked by a validator, and the answers of a served demo, checked by a fuzzer.
 //!
 //! The programs are those of `openapi/requirements.txt`, which `cargo xtask test` installs.
 

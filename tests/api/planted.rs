@@ -1,5 +1,5 @@
-//! Programs that an agent plants for git to run do not run when Forge uses git: not in the repository's configuration,
-//! not in a repository of their own that lies in the worktree.
+//! Programs that an agent plants for git never run when Forge uses git: neither from the repository's configuration
+//! nor from a repository inside the worktree.
 
 use std::path::{Path, PathBuf};
 

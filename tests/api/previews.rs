@@ -1,4 +1,4 @@
-//! Pictures among the changes: each side as bytes, from commits and from the worktree, bounded and kept inside.
+//! Previews of changed pictures: both sides as bytes, from commits and the worktree, limited in size and path.
 
 use anyhow::Result;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! What an agent is told besides its task: its profile's words first, the workflow's words when it enters a state.
+//! Prompts: the profile's text comes first, the workflow's text follows when a task enters a state.
 
 use anyhow::{Context as _, Result, ensure};
 use reqwest::Method;

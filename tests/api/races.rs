@@ -1,4 +1,4 @@
-//! Races over HTTP: who runs, who is elected and why, whose work becomes the task's, and that nothing is left.
+//! Races over HTTP: entries, the election and its reason, promotion of the winner, and cleanup.
 
 mod choice;
 mod endings;

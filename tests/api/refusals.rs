@@ -1,4 +1,4 @@
-//! Who may ask, and what is answered to what does not fit.
+//! Refused requests: authentication, origins, and malformed or unsuitable input.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,4 @@
-//! Starting over: with a fresh worktree, or with what is there.
+//! Restart of a task: with a fresh worktree, or with the present one.
 
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What follows a review: every row of the table, by whom it is decided, and how long a pass stands.
+//! The review table: who decides each case, and how long a pass stays valid.
 
 use anyhow::{Context as _, Result, ensure};
 use reqwest::Method;

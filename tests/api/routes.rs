@@ -1,4 +1,4 @@
-//! Every operation of the contract is documented and routed, and is recorded as the act of who asked.
+//! Routes: every operation of the contract is documented, routed and recorded with its actor.
 
 use anyhow::{Context as _, Result};
 use reqwest::Method;

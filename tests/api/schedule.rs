@@ -1,5 +1,4 @@
-//! Which task starts when: a cap that no interface bypasses, tasks that start automatically, dependencies, and
-//! providers that ask to wait.
+//! Scheduling: caps on every interface, automatic starts, dependencies, and rate limits of providers.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Copies of the database, and a database that is damaged or gone, as the command line and HTTP see them.
+//! Backups of the database, and recovery from a damaged or missing one, over the command line and HTTP.
 
 use anyhow::{Context as _, Result};
 use reqwest::Method;

@@ -1,5 +1,4 @@
-//! Parts of tasks: how they are made, how the ordered ones are worked on in turns of their parent, and who
-//! may move them.
+//! Subtasks: their creation, the order in which a parent's agent works on them, and who may move them.
 
 use anyhow::{Context as _, Result};
 use reqwest::Method;

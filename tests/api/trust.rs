@@ -1,5 +1,5 @@
-//! Trusting a repository: nothing starts with files that run code until a person trusts them, over HTTP and the command
-//! line.
+//! Trust in a repository: no program starts with files that run code until a person trusts them, over HTTP and the
+//! command line.
 
 use std::{os::unix::fs::symlink, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! An agent whose own git stopped half-way, or went elsewhere: what it did reaches the merge, or a person.
+//! Git operations that an agent left unfinished or outside its branch: the work reaches the merge or a person.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `validate`: its checks, its attempts and where they are kept, through HTTP, the command line and reviews.
+//! `validate` over HTTP, on the command line and in reviews: its checks, its attempts and their files.
 
 mod attempts;
 mod checks;

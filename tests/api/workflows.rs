@@ -1,5 +1,5 @@
-//! Workflow definitions over HTTP: looked over, put in force while tasks exist, kept in the repository; and
-//! a plan that is written by an agent and approved by a person.
+//! Workflow definitions over HTTP: validation, changes while tasks exist, definitions in the repository; and plans
+//! that an agent writes and a person approves.
 
 use anyhow::{Context as _, Result};
 use reqwest::Method;

@@ -1,5 +1,5 @@
-//! Worktrees over HTTP, on a running engine with real git: how they are made, locked, reused, backed up, cleaned
-//! away, lost and found. A file per subject.
+//! Worktrees over HTTP, on a running engine with real git: creation, locks, reuse, backups, cleanup, loss and
+//! orphans, a file per subject.
 
 mod cleanup;
 mod creation;

@@ -1,5 +1,5 @@
-//! Agents in the window: a real program is found, added and tried; what runs is seen with all its processes and
-//! stopped; what an agent asks is answered where the conversation is, and what is said meanwhile waits for it.
+//! Agents in the window: a real program is detected, added and tried; a run is listed with its processes and
+//! stopped; an approval is answered in the conversation while messages wait.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 

@@ -1,5 +1,5 @@
-//! How other programs reach the window's Forge, as its settings tell it: by keys alone to the token and to what a client
-//! must be told; what is shown and copied there is what the engine takes.
+//! Access of other programs, as the window's settings show it: the token and the client configuration are reached
+//! by keyboard, and the engine accepts what is shown and copied.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_tests::{patience::until, webdriver::keys, window::Window};

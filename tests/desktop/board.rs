@@ -1,4 +1,4 @@
-//! The board under test: its cards and columns, dragged, and what it says when it refuses.
+//! The board in the window: dragged cards, columns that accept or refuse them, and the reasons shown.
 
 use anyhow::Result;
 use forge_tests::{patience::until, webdriver::Session, window::Window};

@@ -1,4 +1,4 @@
-//! How the window ends, and when it does not.
+//! Closing the window, and when its process stays.
 
 use std::process::Stdio;
 

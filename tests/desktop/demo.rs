@@ -1,4 +1,4 @@
-//! A newcomer tries the demo: from the empty window to work that is merged, by pointer and by keyboard.
+//! The demo as a new user tries it: from the empty window to merged work, by pointer and by keyboard.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Work for the window under test: a repository, an agent, a task.
+//! Fixture of the window tests: a repository, an agent and their project.
 
 use anyhow::{Context as _, Result};
 use forge_testkit::Repository;

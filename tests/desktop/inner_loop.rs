@@ -1,5 +1,5 @@
-//! The inner loop in the window: a race that is watched and whose winner is picked, a drafted fix that is applied, and
-//! what all of it cost, to the cent.
+//! The inner loop in the window: a race whose winner is selected, a drafted fix that is applied, and the costs of
+//! both.
 
 use std::fs;
 

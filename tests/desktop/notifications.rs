@@ -1,4 +1,4 @@
-//! What the person is told outside the window.
+//! Desktop notifications: those that a task, a race or an anomaly raises, and what a click on them opens.
 
 use anyhow::Result;
 use forge_testkit::program;

@@ -1,4 +1,4 @@
-//! The window opens, shows what it has, and is one window however often it is started.
+//! Opening the window: its content, its permissions, and a second start that uses the first window.
 
 use anyhow::Result;
 use forge_tests::window::Window;

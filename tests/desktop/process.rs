@@ -1,4 +1,4 @@
-//! A project's process changed in the window, its workflow and its hooks, and what its tasks do then.
+//! A project's process changed in the window, its workflow and its hooks, and the effect on its tasks.
 
 use anyhow::{Result, ensure};
 use forge_tests::{

@@ -1,5 +1,5 @@
-//! Reviews in the window: work sent back with comments on its lines, a conflict that the agent resolves while it
-//! is watched, and an auditor whose findings lead to the lines they speak of.
+//! Reviews in the window: work rejected with line comments, a conflict that the agent resolves, and findings of an
+//! auditor that link to their lines.
 
 use std::{fs, path::PathBuf};
 

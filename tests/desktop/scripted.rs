@@ -1,4 +1,4 @@
-//! The scripted agent: what it is told to do, and when it may go on.
+//! The scripted agent: its script, and a gate that lets it continue.
 
 use std::{fs, path::PathBuf};
 

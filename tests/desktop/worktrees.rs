@@ -1,5 +1,5 @@
-//! Worktrees in the window: one that is gone is reset and worked in again, folders that belong to no task are
-//! reclaimed, and the parts of a task are worked on in turn.
+//! Worktrees in the window: a missing one is reset and used again, orphans are reclaimed, and the subtasks of a
+//! task run in order.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The registry of workflow actions on a running engine: phases, audiences, policies, dependence, and how
-//! each outcome shows in the timeline.
+//! Workflow actions on a running engine: phases, audiences, policies, dependencies, and how each outcome shows in
+//! the timeline.
 
 use anyhow::{Context as _, Result};
 use forge_testkit::{Sandbox, script};

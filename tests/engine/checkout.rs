@@ -1,4 +1,4 @@
-//! The user's checkout of the target: it follows when it can, and is never harmed.
+//! The user's checkout of the target: it is updated when possible and never damaged.
 
 use anyhow::Result;
 use forge_testkit::Sandbox;

@@ -1,4 +1,4 @@
-//! What agents, checks, set-up commands and hooks inherit of the user's environment.
+//! What agents, checks, setup commands and hooks inherit of the user's environment.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The engine through the contract: real git, real SQLite, real processes.
+//! The engine through its contract: real git, real SQLite, real processes.
 
 mod actions;
 mod checkout;

@@ -1,4 +1,4 @@
-//! A panic at each kind of step: the step is begun once more, and the task arrives.
+//! A panic in each kind of step: the step is repeated once, and the task is done.
 
 use std::{
     collections::BTreeSet,

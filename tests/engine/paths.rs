@@ -1,4 +1,4 @@
-//! The straight paths from todo to done, and the ways that lead to a person.
+//! The direct paths from todo to done, and those that end with a person.
 
 use anyhow::Result;
 use forge_testkit::Sandbox;

@@ -1,7 +1,7 @@
-//! Whatever people, agents and crashes do in whatever order, over shipped and random workflows: an open task
-//! has an owner or a reason, the history explains the state, no cap is passed, and no work is lost.
+//! Random sequences of commands by people, agents and crashes, over shipped and random workflows: an open task has
+//! an owner or a reason, the history explains the state, no cap is exceeded, and no work is lost.
 //!
-//! What happens is decided by the seed; when it happens is up to the machine. A failure names its seed.
+//! The seed decides what happens; the machine decides when. A failure names its seed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

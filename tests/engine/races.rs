@@ -1,4 +1,4 @@
-//! What is kept of a race's losers, by a clock that is set forward.
+//! Retention of a race's losers, with a clock that is set forward.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Bad input and moves that do not fit: a clear error, and nothing changes.
+//! Refused commands: each has its error and changes nothing.
 
 use anyhow::Result;
 use forge_testkit::Sandbox;

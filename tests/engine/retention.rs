@@ -1,4 +1,4 @@
-//! What is deleted because it is old, by a clock that is set forward or jumps.
+//! Retention: deletion by age, with a clock that is set forward or jumps.
 
 use std::{
     path::PathBuf,

@@ -1,7 +1,8 @@
-//! Secrets that programs print reach nothing that Forge keeps, tells or sends.
+//! Secrets that programs print are stored, reported and sent nowhere.
 //!
-//! Each program of a task prints the same file of canaries: one of each well-known format, one of each kind of withheld
-//! variable, one of the project's own pattern. Then everything that Forge wrote, and what it answers, is searched.
+//! Each program of a task prints the same file of canaries: one of each well-known format, one of each kind of
+//! withheld variable, one of the project's own pattern. Then every file that Forge wrote and every answer is
+//! searched for them.
 
 use std::{
     collections::BTreeMap,

@@ -1,6 +1,5 @@
-//! Secrets that a person typed, or keeps in the keychain, leave the database by no other way than as their placeholders:
-//! not in messages of commits, which are pushed, nor in variables of programs, notifications, files of `validate` and
-//! logs.
+//! Secrets that a person typed or stores in the keychain leave the database only as placeholders: in commit
+//! messages, which are pushed, variables of programs, notifications, files of `validate` and logs.
 
 use std::{collections::BTreeMap, os::unix::fs::PermissionsExt as _, path::Path};
 

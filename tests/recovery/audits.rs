@@ -1,6 +1,5 @@
-//! An audited task with two conflicts of its own to survive: an auditor that spoils the worktree, a merge that
-//! conflicts and is mended, and a rebase that Forge makes itself. Wherever a kill comes, the work lands once and
-//! nothing of the auditor is left.
+//! Kills and panics around an audited task with a conflict or a rebase: the auditor spoils the worktree, the agent
+//! resolves the conflict or Forge rebases, and the work lands once without a trace of the auditor.
 
 use std::collections::BTreeMap;
 

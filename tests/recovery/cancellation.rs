@@ -1,5 +1,4 @@
-//! A task that is cancelled in mid-work: whatever kills Forge while its worktree goes, every uncommitted byte
-//! is in a backup ref afterwards.
+//! Kills while the worktree of a cancelled task is removed: every uncommitted byte is in a backup ref afterwards.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A disk that is full, read-only or failing while a task is worked on: commands say so, nothing is lost or done twice,
-//! and work goes on by itself once there is room.
+//! A full, read-only or failing disk during work: commands report it, no effect is lost or repeated, and work
+//! continues once there is room.
 
 use std::{
     io::Write as _,

@@ -1,4 +1,4 @@
-//! Many kills or panics, a few at a time, each told by its boundary when it was not survived.
+//! Runs many cases of kills or panics, a few at a time, and names the fault point of each that failed.
 
 use std::path::Path;
 

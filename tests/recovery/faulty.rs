@@ -1,4 +1,5 @@
-//! The `forge` program, ended at the boundary that `FORGE_TEST_FAULT` names. All of its code is `forge`'s own.
+//! The `forge` program, which ends at the fault point that `FORGE_TEST_FAULT` names. All other code is `forge`'s
+//! own.
 
 use std::{process::ExitCode, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! A kill or a panic around drafting a fix, around applying one and around its verification: a draft is dropped whole, a fix is in
-//! the branch once or not at all, and what was applied is verified.
+//! Kills and panics while a fix is drafted, applied and verified: a draft is dropped whole, a fix is in the branch
+//! once or not at all, and an applied fix is verified.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! A kill around every run of a lifecycle hook: none is lost, none is run twice, and a blocking one that was
-//! cut short waits behind its barrier for a person.
+//! Kills around every run of a lifecycle hook: none is lost or run twice, and an interrupted blocking hook waits
+//! for a person.
 
 use std::{
     collections::BTreeMap,

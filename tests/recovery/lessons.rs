@@ -1,5 +1,5 @@
-//! A kill or a panic around what a finished task teaches, and around accepting a lesson: each is there once, whatever was cut
-//! short.
+//! Kills and panics around the lessons and the debrief of a finished task, and around accepting a lesson: each
+//! exists once.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::Repository;

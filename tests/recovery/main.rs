@@ -1,5 +1,5 @@
-//! A kill at every boundary of the pipeline, then a restart: the task arrives, each effect happened once,
-//! the target is before or after and never between, and nothing is left behind.
+//! A kill at every fault point of the pipeline, then a restart: the task is done, each effect happened once, the
+//! target is before or after the merge and never between, and no leftovers remain.
 
 mod audits;
 mod cancellation;

@@ -1,5 +1,5 @@
-//! A panic at every boundary of the pipeline: it ends the step, the run or the request that it happens in, the engine goes
-//! on, and the task arrives. One that happens again gives the task to a person.
+//! A panic at every fault point of the pipeline ends only its step, run or request; the engine continues and the
+//! task is done. A panic that repeats blocks the task for a person.
 
 use std::time::Duration;
 

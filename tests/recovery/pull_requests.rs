@@ -1,5 +1,5 @@
-//! A kill on the way to a code host and back: there is one pull request, whatever was recorded of it, and the
-//! task arrives.
+//! Kills and panics on the way to a code host and back: there is one pull request, whatever was recorded of it, and
+//! the task is done.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_model::pull_request::{HostKind, PullRequestState};

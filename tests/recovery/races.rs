@@ -1,6 +1,5 @@
-//! A race of three, one of which fails its checks: whatever kills Forge on the way, somebody is elected by what is
-//! known of all, or picked by a person where that does not decide; the task's work is exactly theirs, it lands once,
-//! and nothing of the race is left.
+//! Kills and panics during a race of three entries, one of which fails its checks: the race elects a winner from
+//! all results or a person selects one, the winner's work lands once, and nothing of the race is left.
 
 use std::collections::BTreeMap;
 

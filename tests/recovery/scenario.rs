@@ -1,5 +1,5 @@
-//! One task from todo to done through HTTP: an agent that writes and commits in two steps, a check that fails
-//! once, a person who approves. It can be gone on with after a kill, wherever that was.
+//! One task from todo to done over HTTP: an agent that commits in two attempts, a check that fails once, a person
+//! who approves. It can be continued after a kill at any fault point.
 
 use std::path::{Path, PathBuf};
 

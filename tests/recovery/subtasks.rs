@@ -1,5 +1,5 @@
-//! A task with ordered subtasks whose provider asks to wait first: whatever kills Forge on the way, each part
-//! has its turn, its work is committed once, and the wait spends nothing.
+//! Kills during a task with ordered subtasks whose provider is rate limited first: each subtask runs once, its work
+//! is committed once, and the wait spends no retry.
 
 use std::collections::BTreeMap;
 

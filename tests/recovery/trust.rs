@@ -1,8 +1,8 @@
-//! Random histories of agents, people, fixes, kills and deletions keep two promises: a task that Forge finished has its
-//! reviewed change in the target, and every text that somebody wrote is held by a ref, a kept folder or a backup.
+//! Random histories of agents, people, fixes, kills and deletions keep two promises: a task that Forge finished has
+//! its reviewed change in the target, and every text is held by a ref, a kept folder or a backup.
 //!
-//! What happens is decided by the seed; when it happens is up to the machine. A failure names its seed.
-//! `FORGE_TRUST_CASES` sets how many histories are told, `FORGE_TRUST_SEED` the first seed.
+//! The seed decides what happens; the machine decides when. A failure names its seed.
+//! `FORGE_TRUST_CASES` sets the number of histories, `FORGE_TRUST_SEED` the first seed.
 
 mod history;
 mod ledger;

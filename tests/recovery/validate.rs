@@ -1,5 +1,5 @@
-//! A kill in the middle of `validate`: what is kept of the attempts is whole, nothing runs on, and the next call
-//! counts on from there.
+//! Kills during `validate`: the stored attempts are whole, no command runs on, and the next call continues the
+//! count.
 
 use std::path::Path;
 

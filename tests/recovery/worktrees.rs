@@ -1,5 +1,5 @@
-//! Worktrees that are made, filled, set up, finished, reused and reset: whatever kills Forge in between, there
-//! is one good worktree afterwards, every byte is in it or in a backup, and no lock, slot or folder is left over.
+//! Kills while worktrees are created, set up, finished, reused and reset: one complete worktree remains, every byte
+//! is in it or in a backup, and no lock, slot or folder is left over.
 
 use std::{
     collections::BTreeMap,

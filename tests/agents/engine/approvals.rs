@@ -1,4 +1,4 @@
-//! What an agent asks before it does it, and what its program says about itself.
+//! Approvals that an agent requests, and what its program reports about itself.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Turn};

@@ -1,4 +1,4 @@
-//! What runs cost: as the program reports it or as prices say, once each, and never more than is allowed.
+//! Costs of runs: reported by the program or computed from prices, counted once, and never beyond a limit.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};

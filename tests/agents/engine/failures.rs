@@ -1,4 +1,4 @@
-//! What goes wrong between a program and its model: each failure by its name, with what to do about it.
+//! Failures between a program and its model: each has its code and a remedy.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};

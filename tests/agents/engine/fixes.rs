@@ -1,5 +1,6 @@
-//! Fixes that real programs draft, of what the tools say of broken work: one turn in which nothing is written, a patch
-//! that git judges, and the failed check run again. The Rust compiler is asked itself; the others' words are recorded.
+//! Fixes that real programs draft from the diagnostics of broken work: one turn without edits, a patch that git
+//! checks, and the failed check run again. The Rust compiler runs itself; the output of the other tools is
+//! recorded.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};

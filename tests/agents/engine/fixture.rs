@@ -1,4 +1,5 @@
-//! A project on a running `forge serve`, whose agent is a real program with a scripted model.
+//! Fixture of the engine tests: a project on a running `forge serve` whose agent is a real program with a scripted
+//! model.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,7 +1,7 @@
-//! Gemini's program by the Agent Client Protocol: from todo to done, with what it lets be known of it.
+//! Gemini's program over the Agent Client Protocol, from todo to done.
 //!
-//! It forks no session and does not load one again that it made (`Invalid session identifier`), so that its runs begin
-//! anew and say so; its own tests are no more than this.
+//! It forks no session and cannot load one that it created (`Invalid session identifier`), so its runs start new
+//! sessions and report that; no further tests are its own.
 
 use anyhow::{Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Turn};

@@ -1,5 +1,5 @@
-//! Runs that are cut short: by a person, by a signal, by the end of the engine. Nothing stays behind, and the
-//! conversation goes on where it was.
+//! Runs that are interrupted by a person, a signal or the end of the engine: no process stays behind, and the
+//! session continues where it was.
 
 use std::os::unix::process::CommandExt as _;
 

@@ -1,7 +1,7 @@
-//! The real agent programs as Forge drives them: `forge serve`, asked over HTTP, with the scripted model behind them.
+//! The real agent programs driven by `forge serve` over HTTP, with a scripted model behind them.
 //!
-//! What holds for every program is written once and run with each ([`with!`], [`both!`]).
-//! Each scenario gives back where it took place: nothing may be left there, neither beside the engine nor without it.
+//! Scenarios that hold for every program are written once and run with each ([`with!`], [`both!`]). Each scenario
+//! returns its fixture, which must be left without processes, both beside the engine and after it ended.
 
 /// Makes a test of each function for a program.
 macro_rules! with {

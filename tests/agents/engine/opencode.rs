@@ -1,5 +1,5 @@
-//! What is opencode's own: it tries again by itself, without a word, and tells by its session's record alone what the
-//! model's service answered.
+//! What differs with opencode: it retries without reporting it, and only the record of its session has the answers
+//! of the model's service.
 
 use anyhow::{Result, ensure};
 use forge_testkit::models::{AgentProgram, Failure, Scenario, Turn};

@@ -1,4 +1,4 @@
-//! Forge's own tools in the hands of real programs: with the token of their run, for their task alone.
+//! Forge's MCP tools used by real programs, with the token of their run and for their task only.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Turn};

@@ -1,4 +1,4 @@
-//! From todo to done: what an agent does, how it goes on after a failed check, and how it is judged.
+//! From todo to done: the work of an agent, its continuation after a failed check, and its review.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::models::{AgentProgram, Scenario, Turn};

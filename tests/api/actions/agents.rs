@@ -1,4 +1,5 @@
-//! Agents that fail, cannot be started, leave what may not be committed, or may not start at all.
+//! Actions for agents that fail, cannot start, leave files that cannot be committed, or are held by a guard or
+//! hook.
 
 use anyhow::Result;
 use forge_model::task::AnnotationType;

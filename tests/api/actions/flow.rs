@@ -1,4 +1,4 @@
-//! Tasks that the flow itself stops: blocked by hand or by others, sent round in circles, forgotten, paused.
+//! Actions for tasks that the workflow stops: blocked by hand or by a dependency, cascading, stuck, paused.
 
 use anyhow::Result;
 use forge_model::task::AnnotationType;

@@ -1,4 +1,4 @@
-//! Merges that conflict, that git refuses, and whose target does not stand still.
+//! Actions for merges that conflict, fail, or have a target that keeps moving.
 
 use anyhow::Result;
 use forge_model::task::AnnotationType;

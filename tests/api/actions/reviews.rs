@@ -1,4 +1,4 @@
-//! Checks that fail: with the budget spent, and after a conflict was mended.
+//! Actions for failed checks: with a spent budget, without progress, and after a conflict was resolved.
 
 use anyhow::Result;
 use forge_model::task::AnnotationType;

@@ -1,4 +1,4 @@
-//! Worktrees that cannot be made, cannot be made ready, or are lost with their branch.
+//! Actions for worktrees that cannot be created or set up, or are lost with their branch.
 
 use anyhow::Result;
 use forge_model::task::AnnotationType;

@@ -1,4 +1,4 @@
-//! Guards on moves that a person does not make by moving the card: by agents, the engine, a claim, an approval.
+//! Guards on moves by agents, the engine, claims and approvals.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

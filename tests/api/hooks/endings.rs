@@ -1,4 +1,4 @@
-//! Where work ends: what is told when its task is closed, and of whom when the work is a part's turn.
+//! Hooks at the end of work: which hook runs when a task is closed, and for which task when a subtask did the work.
 
 use super::*;
 

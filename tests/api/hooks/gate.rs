@@ -1,4 +1,4 @@
-//! Hooks that block: the agent waits for them, and a person retries, skips or mends them.
+//! Blocking hooks: the agent waits for them, and a person retries, skips or corrects them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a run of a hook leaves to read, and hooks that are tested without a move.
+//! Logs of hook runs, and test runs of hooks without a move.
 
 use super::*;
 

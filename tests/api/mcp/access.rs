@@ -1,4 +1,4 @@
-//! Who is let in, what is told about it, and how it ends.
+//! Access to the MCP server: tokens, switches, client configuration and shutdown.
 
 use std::{io::Write as _, path::Path, process::Stdio};
 

@@ -1,4 +1,4 @@
-//! Every tool is there and does what it says, by pipes and over HTTP.
+//! Every MCP tool is listed and works, over stdio and HTTP.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! The token of a run: what it reaches, what it does not, how long it is good, and where it never appears.
+//! The token of a run: its scope, its lifetime, and where it never appears.
 
 use std::path::{Path, PathBuf};
 

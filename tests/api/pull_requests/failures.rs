@@ -1,4 +1,4 @@
-//! A code host that is away, busy, or refuses, and a remote that does.
+//! Code hosts and remotes that are unreachable, busy or refuse.
 
 use std::os::unix::fs::PermissionsExt as _;
 

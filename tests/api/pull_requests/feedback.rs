@@ -1,4 +1,4 @@
-//! What people and programs say at the code host, and how the agent hears of it.
+//! Comments, checks and conflicts at the code host reach the agent.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_model::pull_request::{HostCheckStatus, HostKind, HostVerdict};

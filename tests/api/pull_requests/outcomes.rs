@@ -1,4 +1,4 @@
-//! Pull requests that are closed, and tasks that go another way.
+//! Pull requests that are closed, merged elsewhere or changed by others, and tasks that leave them.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_model::pull_request::{HostKind, PullRequestState};

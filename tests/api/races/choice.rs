@@ -1,4 +1,4 @@
-//! Races without evidence, who decided, and what the raced task shows of its winner.
+//! Selection of a winner without evidence, and what the raced task shows of its winner.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

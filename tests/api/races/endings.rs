@@ -1,4 +1,4 @@
-//! How races end that do not simply have a winner, and what a winner's agent does afterwards.
+//! Races that end without a winner, with a deletion or with a stop, and the runs of a winner afterwards.
 
 use std::path::{Path, PathBuf};
 

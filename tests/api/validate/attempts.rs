@@ -1,4 +1,4 @@
-//! Attempts: how they are measured, kept, counted by several at once, looked at and forgotten.
+//! Attempts: comparison, storage, concurrent calls, reading and reset.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Every kind of check, in its order, and how commands are run.
+//! The kinds of checks, their order, and how commands run.
 
 use anyhow::{Context as _, Result};
 use forge_tests::{patience::until, serve::marked_processes};

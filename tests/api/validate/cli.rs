@@ -1,4 +1,4 @@
-//! `forge validate`, with an engine that runs and with one of its own, and `forge replay validate-history`.
+//! `forge validate` with and without a running engine, and `forge replay validate-history`.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! Which folder is checked, and which project keeps the attempts.
+//! The folder that is checked, and the project that stores the attempts.
 
 use anyhow::{Context as _, Result};
 use serde_json::json;

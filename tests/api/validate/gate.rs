@@ -1,4 +1,4 @@
-//! `validate` as a gate of reviews, the measures over a task's reviews, and stopping where they get nowhere.
+//! `validate` as a gate of reviews, its measures over the reviews of a task, and early stops without progress.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! When two failures are the same: what real programs print, through HTTP.
+//! Identity of failures: when two outputs of real programs count as the same failure.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What becomes of a worktree whose task is closed: each row of the table, delays, failures, and branches.
+//! Cleanup of worktrees of closed tasks: each row of the table, delays, failures and branches.
 
 use std::os::unix::fs::PermissionsExt as _;
 

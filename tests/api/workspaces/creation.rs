@@ -1,4 +1,4 @@
-//! How a worktree comes to be ready: in phases that everybody can watch, stop and repeat.
+//! Creation of worktrees in phases that can be followed, stopped and repeated.
 
 use std::{collections::HashSet, time::Duration};
 

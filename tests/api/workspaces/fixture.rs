@@ -1,4 +1,4 @@
-//! What these tests share: a served project, tasks in it, and waits for what is bound to happen.
+//! Fixture of the worktree tests: a served project, its tasks, and waits for their states.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Who changes a worktree's files: one at a time, the others in line or refused.
+//! Worktree locks: one holder at a time, the others are queued or refused.
 
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Folders that belong to no task: listed, and only a person decides about them.
+//! Orphans: folders without a task are listed, and only a person decides about them.
 
 use std::path::PathBuf;
 

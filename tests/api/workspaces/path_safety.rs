@@ -1,4 +1,4 @@
-//! Paths and names from outside: what could lead out of its folder is refused, and says which field it was.
+//! Paths and names from outside: those that lead out of their folder are refused with the name of their field.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! How long a closed task's worktree stays: as its state says, else as the environment says, else as the spec
-//! does. A restart does not forget, and a person may always have it gone or kept.
+//! Cleanup policies of closed tasks' worktrees: the state's own, else the environment's, else the default. A delay
+//! survives a restart, and a person can always remove or keep a worktree.
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};

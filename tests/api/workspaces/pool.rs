@@ -1,4 +1,4 @@
-//! Finished worktrees that the next task takes.
+//! The pool of finished worktrees that later tasks reuse.
 
 use anyhow::Result;
 use forge_tests::patience::until;

@@ -1,5 +1,5 @@
-//! What an agent's git, or a person's, leaves in a worktree that is on no branch, or without its `.git`: it is kept, and
-//! every way on works.
+//! Work on a detached head, on an unborn branch or in a worktree without `.git` is preserved, and every action
+//! stays available.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Worktrees that went missing, and the fresh start a person asks for.
+//! Missing worktrees are recreated, and a person can reset them.
 
 use anyhow::Result;
 use serde_json::{Value, json};

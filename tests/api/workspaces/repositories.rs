@@ -1,5 +1,5 @@
-//! Repositories with something of their own: each time a task goes from its creation to done, with git doing
-//! what the user's git does.
+//! Repositories with LFS, submodules, sparse checkouts, hooks or unusual names: a task goes from creation to done
+//! with the user's git configuration.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

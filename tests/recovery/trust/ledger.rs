@@ -1,7 +1,7 @@
-//! Every byte that somebody wrote in a history, and where it is held now.
+//! Every text that was written in a history, and where it is stored now.
 //!
-//! Each text is written once, to a file of its own name, so the content is found by its blob wherever git keeps it, and by
-//! its name wherever a folder does.
+//! Each text is written once, to a file of its own name, so its content is found by its blob wherever git stores
+//! it, and by its name wherever a folder does.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
