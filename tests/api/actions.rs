@@ -19,7 +19,7 @@ use crate::{
     forge::text,
 };
 
-/// What is offered against a trouble besides `hold` and `cancel`; none for those that nothing brings about yet.
+/// The actions offered for a block reason besides `hold` and `cancel`; none for reasons that other tests cover.
 const fn offered_actions(kind: AnnotationType) -> Option<&'static [&'static str]> {
     use AnnotationType as T;
     Some(match kind {
@@ -57,14 +57,14 @@ const fn offered_actions(kind: AnnotationType) -> Option<&'static [&'static str]
     })
 }
 
-/// A kind of trouble, and where the ways out of it lead.
+/// A block reason and the states that its actions lead to.
 struct BlockCase {
     kind: AnnotationType,
-    /// Where the task stands then.
+    /// The state of the blocked task.
     state: &'static str,
-    /// Where a retry leads first.
+    /// The first state after a retry.
     retried: &'static str,
-    /// Where the task ends up once the cause is gone, one of these.
+    /// The possible final states once the cause is removed.
     ends: &'static [&'static str],
 }
 
@@ -78,12 +78,12 @@ impl BlockCase {
     }
 }
 
-/// A project whose troubles end as soon as a file is there.
+/// A project whose block causes end as soon as a file exists.
 struct ActionFixture {
     board: Board,
-    /// It is the `forge` program itself, so that it can be an agent's program, too.
+    /// A link to the `forge` program, so that it can serve as an agent's program, too.
     mended: PathBuf,
-    /// What else is done when the trouble is mended (true) or made again (false).
+    /// Runs in addition when the cause is removed (true) or restored (false).
     also: Option<Also>,
 }
 
@@ -97,7 +97,7 @@ impl ActionFixture {
         Ok(Self { board, mended, also: None })
     }
 
-    /// A shell line that succeeds once the trouble is mended.
+    /// A shell line that succeeds once the cause is removed.
     fn cause_is_gone(&self) -> String {
         format!("test -e '{}'", self.mended.display())
     }
@@ -115,7 +115,7 @@ impl ActionFixture {
         }
     }
 
-    /// A task for the agent with this description, started.
+    /// A claimed task for the agent.
     async fn started(&self, project: &str, description: &str, more: Value) -> Result<Value> {
         let new =
             json!({ "title": "Trouble", "description": description, "roles": { "coder": self.board.agent } });
@@ -134,7 +134,7 @@ impl ActionFixture {
         Ok(now)
     }
 
-    /// Brings the trouble about once per way out, and takes it.
+    /// Blocks a task once per action and performs the action.
     async fn take_every_action(
         &self,
         case: &BlockCase,
@@ -166,7 +166,7 @@ impl ActionFixture {
         Ok(())
     }
 
-    /// Takes an offer, looks where it leads at once and where the task ends up.
+    /// Performs an action and checks its immediate effect and the final state of the task.
     async fn take(&self, task: &Value, verb: &str, case: &BlockCase) -> Result<()> {
         let board = &self.board;
         let before = board.history(task).await?.len();
@@ -224,7 +224,7 @@ impl ActionFixture {
         }
     }
 
-    /// A task that was started over is as new but for its worktree, and can be claimed.
+    /// A restarted task keeps its worktree only, and can be claimed.
     async fn started_over(&self, before: &Value, now: &Value) -> Result<()> {
         ensure_that(now["status"] == "todo" && now["error_annotation"].is_null(), now)?;
         ensure_that(now["review_passed_at"].is_null(), now)?;
@@ -235,7 +235,7 @@ impl ActionFixture {
         Ok(())
     }
 
-    /// A reset leaves a fresh worktree and the task with a person; the old branch is kept.
+    /// A reset creates a fresh worktree, blocks the task for a person and keeps the old branch.
     async fn was_reset(&self, before: &Value, now: &Value, case: &BlockCase) -> Result<()> {
         let repo = &self.board.sandbox.repo;
         let target = now["merge_config"]["target_branch"].as_str().unwrap_or("main");
@@ -282,12 +282,12 @@ fn verbs(task: &Value) -> Vec<String> {
     task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
 }
 
-/// A task's own limits.
+/// Retry budgets of a task.
 fn limits(limits: &Value) -> Value {
     json!({ "task_state_config": { "retry_budgets": limits } })
 }
 
-/// What the agent does at first, and what from another run on.
+/// A script for the first runs and another one from run `number` on.
 fn attempts(first: &str, number: u32, then: &str) -> String {
     format!("```forge-script\n{first}\n```\n```forge-script attempt={number}\n{then}\n```")
 }

@@ -11,7 +11,7 @@ use crate::{
     forge::{good, text},
 };
 
-/// A task that is written by `coder` and judged by `auditor`; lines of each attempt at judging.
+/// A task with a script for the coder and one for each audit.
 async fn judged(board: &Board, coder: &[&str], audits: &[&[&str]], more: Value) -> Result<Value> {
     let mut description = block("", coder);
     for (index, lines) in audits.iter().enumerate() {
@@ -182,7 +182,7 @@ async fn rejected_work_returns_with_findings_until_it_passes() -> Result<()> {
     Ok(())
 }
 
-/// Who cannot judge is not asked for ever, and what it said before it broke off decides nothing.
+/// A crashing auditor is retried within its budget, and its output before the crash decides nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn crashed_auditor_decides_nothing() -> Result<()> {
     let board = Board::new(json!({})).await?;

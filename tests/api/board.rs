@@ -31,7 +31,7 @@ pub struct Board {
     pub agent: String,
 }
 
-/// One object on top of another.
+/// Merges one object into another.
 pub fn with(mut base: Value, more: &Value) -> Value {
     if let (Some(base), Some(more)) = (base.as_object_mut(), more.as_object()) {
         base.extend(more.clone());
@@ -66,25 +66,25 @@ impl Board {
         Ok((board, library, pinned))
     }
 
-    /// Another project on the same repository.
+    /// A further project on the same repository.
     pub async fn project(&self, name: &str, settings: Value, more: Value) -> Result<String> {
         let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
         let new = json!({ "name": name, "repo_path": self.sandbox.repo.path(), "settings": all });
         Ok(text(&self.server.post("/projects", with(new, &more)).await?, "id"))
     }
 
-    /// A task for the agent, which does what these lines say.
+    /// A task whose agent follows a script.
     pub async fn task(&self, lines: &[&str], more: Value) -> Result<Value> {
         let new = json!({ "title": "Do it", "description": script(lines), "roles": { "coder": self.agent } });
         self.server.task(&self.project, with(new, &more)).await
     }
 
-    /// Does one operation.
+    /// Calls an operation.
     pub async fn call<C: Call>(&self, call: C, input: C::Input) -> Result<C::Output> {
         Ok(self.server.api.call(call, input).await?.value)
     }
 
-    /// Does one operation about a task at its present version.
+    /// Calls an operation on a task with its current version.
     pub async fn call_at_version<C: Call + Copy>(
         &self,
         call: C,
@@ -102,7 +102,7 @@ impl Board {
         anyhow::bail!("its version never stood still")
     }
 
-    /// Makes a task that the agent works on by this description; `more` has further fields of the operation.
+    /// Creates a task with a scripted description; `more` holds further fields of the operation.
     pub async fn make(&self, description: &str, more: Value) -> Result<Task> {
         let new = json!({
             "project_id": self.project, "title": "Do it", "description": description,
@@ -112,12 +112,12 @@ impl Board {
         self.call(TaskCreate, new).await
     }
 
-    /// A task as it is now.
+    /// The current task.
     pub async fn see(&self, task: &TaskId) -> Result<Task> {
         self.call(TaskGet, TaskPath { task_id: task.clone() }).await
     }
 
-    /// Waits until a task is as wanted.
+    /// Waits until a task satisfies a condition.
     pub async fn until(&self, task: &TaskId, what: &str, wanted: impl Fn(&Task) -> bool) -> Result<Task> {
         let found = self.server.watch(async || Ok(Some(self.see(task).await?).filter(&wanted))).await?;
         found.with_context(|| format!("waited in vain for {what}"))
@@ -131,7 +131,7 @@ impl Board {
         good(self.server.request(Method::PATCH, path).json(&body).send().await?).await
     }
 
-    /// A post about a task at its present version.
+    /// Posts to a task's route with its current version.
     pub async fn act(&self, task: &Value, path: &str, body: Value) -> Result<Value> {
         for _ in 0..20 {
             let now = self.get(task).await?;
@@ -159,7 +159,7 @@ impl Board {
         refused(self.server.request(Method::POST, path).json(&body)).await
     }
 
-    /// A refused post about a task at its present version: status and code.
+    /// A refused post with the task's current version: status and body.
     pub async fn refused(&self, task: &Value, path: &str, body: Value) -> Result<(u16, Value)> {
         let path = format!("/tasks/{}/{path}", text(task, "id"));
         for _ in 0..20 {
@@ -190,19 +190,19 @@ impl Board {
         self.items(&format!("/tasks/{}/executions", text(task, "id"))).await
     }
 
-    /// The first events of a kind since the beginning, this many.
+    /// The first `count` events of a kind.
     pub async fn events(&self, kind: &str, count: usize) -> Result<Vec<Value>> {
         let all = self.events_through(kind, count).await?;
         Ok(all.into_iter().filter(|event| event["type"] == kind).collect())
     }
 
-    /// All events since the beginning, through that many of a kind.
+    /// All events up to the `count`th of a kind.
     pub async fn events_through(&self, kind: &str, count: usize) -> Result<Vec<Value>> {
         let enough = |all: &[Value]| all.iter().filter(|event| event["type"] == kind).count() >= count;
         self.events_until(enough, &format!("{count} {kind}")).await
     }
 
-    /// All events since the beginning, until there are enough of them.
+    /// All events until `enough` accepts them.
     pub async fn events_until(&self, enough: impl Fn(&[Value]) -> bool, what: &str) -> Result<Vec<Value>> {
         let asked = self.server.request(Method::GET, "/events").header("Last-Event-ID", "0");
         let mut response = asked.send().await?;
@@ -220,13 +220,13 @@ impl Board {
         }
     }
 
-    /// Refuses every commit that holds a file of this name.
+    /// Installs a hook that refuses commits with a file of this name.
     pub fn forbid_to_commit(&self, file: &str) -> Result<()> {
         let line = format!("git diff --cached --name-only | grep -q {file}");
         self.git_hook("pre-commit", &format!("if {line}; then echo never; exit 1; fi"))
     }
 
-    /// A hook of the user's in the repository.
+    /// Installs a git hook of the user.
     pub fn git_hook(&self, name: &str, line: &str) -> Result<()> {
         let hook = self.sandbox.repo.path().join(".git/hooks").join(name);
         std::fs::create_dir_all(hook.parent().context("no folder")?)?;
@@ -234,7 +234,7 @@ impl Board {
         Ok(std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?)
     }
 
-    /// Accepts the repository's configuration as it is now, as a person does who has changed it.
+    /// Accepts the repository's current configuration, as a person does after changing it.
     pub async fn accept_configuration(&self) -> Result<()> {
         let project_id = ProjectId::from(self.project.as_str());
         let now = self.call(ProjectRepository, ProjectPath { project_id: project_id.clone() }).await?;
@@ -245,7 +245,7 @@ impl Board {
         Ok(())
     }
 
-    /// The default workflow as `change` leaves its states.
+    /// The default workflow with changed states.
     pub fn workflow(change: impl FnOnce(&mut Vec<Value>)) -> Result<Value> {
         let mut workflow: Value = serde_json::from_str(forge_model::workflow::default_workflow_json())?;
         change(workflow["states"].as_array_mut().context("no states")?);
@@ -253,7 +253,7 @@ impl Board {
     }
 }
 
-/// A state of a definition by its name.
+/// A state of a workflow by name.
 pub fn state<'a>(states: &'a mut [Value], name: &str) -> &'a mut Value {
     let place = states.iter().position(|state| state["name"] == name);
     // There is nothing beyond the end: the test ends here when no state has the name.

@@ -9,7 +9,7 @@ use crate::{
     forge::{refused, text},
 };
 
-/// The status and the paths of a refusal.
+/// Status and field paths of a refusal.
 async fn paths(board: &Board, method: Method, path: &str, body: &Value) -> Result<(u16, Vec<String>)> {
     let (status, refusal) = refused(board.server.request(method, path).json(body)).await?;
     let findings = refusal["details"]["findings"].as_array().cloned().unwrap_or_default();

@@ -252,7 +252,7 @@ async fn cancelled_review_stops_its_auditor() -> Result<()> {
     Ok(())
 }
 
-/// As an older Forge may have left it: the API refuses to save such a thing.
+/// An older Forge may have stored such checks; the API refuses to save them.
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_stored_checks_block_the_task() -> Result<()> {
     for broken in [json!({ "ci_steps": "npm test" }), json!({ "ci_steps": ["  "] }), json!({ "steps": [] })] {

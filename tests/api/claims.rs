@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::board::Board;
 
-/// Another agent that does what tasks say.
+/// Another scripted agent.
 async fn second_agent(board: &Board) -> Result<String> {
     let first = AgentPath { agent_id: AgentId::from(board.agent.as_str()) };
     let config = board.call(AgentGet, first).await?.config;
@@ -36,7 +36,7 @@ async fn second_agent(board: &Board) -> Result<String> {
     Ok(board.call(AgentCreate, new).await?.id.0)
 }
 
-/// A project of the preset that plans first.
+/// A project with the preset that starts with planning.
 async fn planned(board: &Board) -> Result<String> {
     let presets = board.call(WorkflowPresets, Empty {}).await?.items;
     let planned = presets.into_iter().find(|one| one.name == "planned").context("no preset")?;
@@ -66,7 +66,7 @@ async fn move_to(board: &Board, task: &TaskId, to: &str) -> Result<()> {
     board.call_at_version(TaskTransition, task, transition).await.map(drop)
 }
 
-/// The agent that holds a role of a task.
+/// The agent in a role of a task.
 fn holder<'a>(task: &'a Task, role: &str) -> Option<&'a str> {
     task.roles.get(role)?.as_ref()?.id.as_ref().map(AgentId::as_str)
 }

@@ -22,7 +22,7 @@ impl Sandbox {
     }
 }
 
-/// The way of a task from nothing to done.
+/// Takes a task from nothing to done with commands only.
 fn from_nothing_to_done(sandbox: &Sandbox) -> Result<()> {
     let repo = sandbox.repo.path().to_str().context("no text")?;
     let project = sandbox.json(&["project", "add", repo, "--name", "Sample"])?;
@@ -91,7 +91,7 @@ async fn commands_with_a_running_engine_bring_a_task_to_done() -> Result<()> {
     Ok(())
 }
 
-/// The one engine and the other say the same of a field that stands in the address and was not given.
+/// Both kinds of engine report a missing path field in the same words.
 #[test]
 fn missing_path_field_is_named() -> Result<()> {
     let sandbox = Sandbox::new()?;
@@ -120,7 +120,7 @@ fn missing_path_field_is_named() -> Result<()> {
     Ok(())
 }
 
-/// A command that starts an agent leaves it to the engine that runs, and does not wait.
+/// A command that starts an agent with a running engine does not wait for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn claim_with_a_running_engine_leaves_the_agent_to_it() -> Result<()> {
     let sandbox = Sandbox::new()?;
@@ -137,7 +137,7 @@ async fn claim_with_a_running_engine_leaves_the_agent_to_it() -> Result<()> {
     Ok(())
 }
 
-/// What else was cut short is paid for once more by an engine that stays, not by each command that ends at once.
+/// Interrupted work of other tasks is resumed by a lasting engine, not by each short-lived command.
 #[tokio::test(flavor = "multi_thread")]
 async fn claim_without_a_running_engine_works_on_its_task_alone() -> Result<()> {
     let sandbox = Sandbox::new()?;
@@ -180,7 +180,7 @@ async fn claim_without_a_running_engine_works_on_its_task_alone() -> Result<()> 
     Ok(())
 }
 
-/// Nothing is begun where it could not be served.
+/// The engine starts no work when it cannot serve its port.
 #[tokio::test(flavor = "multi_thread")]
 async fn taken_port_is_reported_before_work_begins() -> Result<()> {
     let sandbox = Sandbox::new()?;
@@ -274,7 +274,7 @@ fn bare_repository_works_as_a_project() -> Result<()> {
 }
 
 impl CommandOutput {
-    /// It succeeded; what it printed does not matter.
+    /// Fails unless the command succeeded.
     pub fn json_less(&self) -> Result<()> {
         anyhow::ensure!(self.code == Some(0), "{self:?}");
         Ok(())

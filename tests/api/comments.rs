@@ -31,7 +31,7 @@ const FIRST: &str =
 const SECOND: &str =
     "edit a.txt <<< \"zero\\none\\ntwo\\nthree\\nfour\\nfive\\nsix\\nseven\\neight\\nneun\\nzehn\\n\"";
 
-/// A task by this description, whose first attempt waits for a person.
+/// A task whose first review waits for a person.
 async fn reviewed(board: &Board, description: &str) -> Result<TaskId> {
     let task = board.make(description, json!({})).await?.id;
     let claim = |version| ClaimTask {
@@ -59,7 +59,7 @@ async fn wait_for_review(board: &Board, task: &TaskId, attempt: u32) -> Result<T
     board.until(task, "ready for review", there).await
 }
 
-/// A comment on a file, on these lines of it.
+/// A new comment on lines of a file.
 fn comment_on(path: &str, line: Option<u32>, last_line: Option<u32>, text: &str) -> NewComment {
     NewComment { path: path.to_owned(), side: DiffSide::New, line, last_line, text: text.to_owned() }
 }
@@ -196,7 +196,7 @@ async fn comment_on_missing_lines_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// A draft that is settled and taken up again is still nobody's news; what is gone is told by its words.
+/// A draft that is resolved and reopened stays private; a removed line is quoted.
 #[tokio::test(flavor = "multi_thread")]
 async fn reopened_draft_stays_private_and_removed_lines_are_quoted() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;

@@ -154,7 +154,7 @@ async fn conflict_with_spent_budget_waits_for_a_person() -> Result<()> {
     Ok(())
 }
 
-/// What each closed task delivered, and how that is told apart.
+/// Closed tasks report what they delivered, each kind distinct.
 #[tokio::test(flavor = "multi_thread")]
 async fn closed_task_reports_its_delivery() -> Result<()> {
     let checks = json!({ "ci_steps": ["echo fine"] });

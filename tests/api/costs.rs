@@ -17,7 +17,7 @@ fn block(words: &str, lines: &[&str]) -> String {
     format!("\n```forge-script {words}\n{}\n```\n", lines.join("\n"))
 }
 
-/// A task that is worked on to its end.
+/// A task that ran to its end.
 async fn finished_task(board: &Board, title: &str, description: &str, more: Value) -> Result<Value> {
     let new = json!({ "title": title, "description": description, "roles": { "coder": board.agent } });
     let task = board.server.task(&board.project, with(new, &more)).await?;
@@ -25,7 +25,7 @@ async fn finished_task(board: &Board, title: &str, description: &str, more: Valu
     board.server.until(&task, is("done")).await
 }
 
-/// One that changes its own file and costs so much.
+/// A finished task that changes its own file and reports a usage.
 async fn task_with_usage(board: &Board, name: &str, usage: &str) -> Result<Value> {
     let lines = [format!("edit {name} <<< \"x\\n\""), usage.to_owned()];
     finished_task(board, name, &block("", &[&lines[0], &lines[1]]), json!({})).await
@@ -85,7 +85,7 @@ async fn csv(board: &Board, query: &str) -> Result<(String, String)> {
     Ok((kind, answer.text().await?))
 }
 
-/// What a row says that a hand can write down.
+/// The stable columns of a ledger row.
 fn ledger_line(row: &Value) -> String {
     let flag = |key: &str, word: &str| if row[key] == true { format!(" {word}") } else { String::new() };
     let race = match (row["strategy"].as_str(), row["race_won"].as_bool()) {
@@ -105,7 +105,7 @@ fn ledger_line(row: &Value) -> String {
     )
 }
 
-/// The samples of a project's only line of this model.
+/// The cost samples of a model in a project.
 async fn line_of(board: &Board, model: &str) -> Result<Value> {
     let series = board.server.get(&format!("/costs/series?project={}", board.project)).await?;
     let lines = series["lines"].as_array().context("no lines")?;
@@ -368,7 +368,7 @@ async fn race_is_estimated_from_the_costs_of_its_models() -> Result<()> {
     Ok(())
 }
 
-/// What is found is committed with the run's end; its export follows, also after a kill between the two.
+/// An anomaly is committed with the run's end; its export follows even after a kill between the two.
 #[tokio::test(flavor = "multi_thread")]
 async fn anomaly_after_kill_is_reported_exactly_once() -> Result<()> {
     for point in ["execution.finished#2", "anomalies.exporting#1"] {
@@ -394,7 +394,7 @@ async fn anomaly_after_kill_is_reported_exactly_once() -> Result<()> {
     Ok(())
 }
 
-/// A project with a cheap task and, behind it, a dear one, whose agent is started before this comes back.
+/// A project with a cheap task and an expensive one behind it, whose agent has started on return.
 async fn two_tasks(served: &Served, sandbox: &Sandbox) -> Result<()> {
     let watch = json!({ "auto_approve": true, "innerLoop": { "costAnomaly": { "enabled": true } } });
     let new = json!({ "repo_path": sandbox.repo.path(), "settings": watch });

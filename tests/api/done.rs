@@ -42,7 +42,7 @@ async fn last_review(board: &Board, task: &Value) -> Result<Value> {
     board.items(&format!("/tasks/{}/reviews", text(task, "id"))).await?.pop().context("no review")
 }
 
-/// A board whose reviews wait for a person, and a task there with the file `work`.
+/// A board with manual approval, and a task in review with the file `work`.
 async fn awaiting(settings: Value) -> Result<(Board, Value)> {
     let board = Board::new(crate::board::with(json!({ "auto_approve": false }), &settings)).await?;
     let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;
@@ -59,7 +59,7 @@ async fn manual_task(board: &Board) -> Result<Value> {
     board.server.until(&task, ready).await
 }
 
-/// Puts the default workflow in force as `change` leaves its states.
+/// Applies the default workflow with changed states.
 async fn change_workflow(board: &Board, change: impl FnOnce(&mut Vec<Value>)) -> Result<()> {
     let path = format!("/projects/{}/workflow", board.project);
     let version = board.server.get(&path).await?["version"].clone();
@@ -217,7 +217,7 @@ async fn project_without_its_repository_reports_it_and_can_be_removed() -> Resul
     Ok(())
 }
 
-/// A commit and a file that came after the review.
+/// Adds a commit and a file after the review.
 async fn changed_after_review(board: &Board, task: &Value) -> Result<(String, String)> {
     let tree = tree(board, task).await?;
     std::fs::write(tree.join("after"), "after\n")?;
@@ -320,7 +320,7 @@ async fn task_closed_by_hand_reports_unmerged_work() -> Result<()> {
     Ok(())
 }
 
-/// A board whose tasks are squashed; with `in_place` their worktrees stay.
+/// A board whose tasks are squash-merged; with `in_place` their worktrees stay.
 async fn squashing(in_place: bool) -> Result<Board> {
     let board = Board::new(json!({ "merge_config": { "strategy": "squash" } })).await?;
     if in_place {
@@ -377,7 +377,7 @@ async fn nothing_to_merge_is_reported_only_without_started_work() -> Result<()> 
     Ok(())
 }
 
-/// Nobody looked at what came to an empty review after it began.
+/// Work that came after an empty review was never reviewed.
 #[tokio::test(flavor = "multi_thread")]
 async fn empty_review_with_later_work_blocks_instead_of_merging_nothing() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -401,7 +401,7 @@ async fn empty_review_with_later_work_blocks_instead_of_merging_nothing() -> Res
     Ok(())
 }
 
-/// A merge that was begun for earlier work says nothing about later work, also when that earlier work landed by hand.
+/// A merge that began for earlier work does not cover later work, even when the earlier work landed by hand.
 #[tokio::test(flavor = "multi_thread")]
 async fn later_work_is_merged_after_a_person_merged_the_earlier_work() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -429,7 +429,7 @@ async fn later_work_is_merged_after_a_person_merged_the_earlier_work() -> Result
     Ok(())
 }
 
-/// Work whose worktree is gone is checked in one that is recreated from its branch.
+/// Work without a worktree is checked in one recreated from its branch.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_without_its_worktree_is_checked_before_it_is_merged() -> Result<()> {
     for (file, merged) in [("good", true), ("bad", false)] {
@@ -454,7 +454,7 @@ async fn work_without_its_worktree_is_checked_before_it_is_merged() -> Result<()
     Ok(())
 }
 
-/// Nobody asks for the leftover to be merged, so what the user's hook says of it holds up nothing.
+/// The leftover is not to be merged, so a refusal by the user's hook does not hold the task.
 #[tokio::test(flavor = "multi_thread")]
 async fn leftover_refused_by_a_hook_is_backed_up_and_the_reviewed_commit_merged() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::forge::{PATIENCE, Sandbox, Served, refused, script, text};
 
-/// One event as it came.
+/// One received event.
 #[derive(Debug)]
 pub struct Event {
     pub id: Option<i64>,
@@ -37,7 +37,7 @@ impl Stream {
         Ok(Self { response, unread: String::new() })
     }
 
-    /// The next event; none when the stream has ended.
+    /// The next event, or none at the end of the stream.
     pub async fn next(&mut self) -> Result<Option<Event>> {
         loop {
             if let Some((event, rest)) = self.unread.split_once("\n\n") {
@@ -66,7 +66,7 @@ impl Stream {
         }
     }
 
-    /// Events up to one that is wanted.
+    /// All events up to the first one that matches.
     pub async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Result<Vec<Event>> {
         let mut all = Vec::new();
         while let Some(event) = self.next().await? {

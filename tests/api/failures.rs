@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::forge::{CommandOutput, Sandbox, script};
 
-/// What was run and what it said, without what differs from one machine or day to the next.
+/// The commands and their output, without details that differ between machines or days.
 struct Transcript {
     sandbox: Sandbox,
     text: String,
@@ -48,7 +48,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// A run that another process is in the way of.
+    /// Runs a command while another process interferes.
     fn run_beside(&mut self, args: &[&str], also: &[(String, &str)]) -> Result<()> {
         let ended = self.sandbox.run(args)?;
         self.record(args, &ended, also)
@@ -66,7 +66,7 @@ fn failure_of_each_kind_has_a_code_a_message_and_a_hint() -> Result<()> {
     Ok(())
 }
 
-/// The command line is wrong, or does not say enough.
+/// Failures of the command line.
 fn command_lines(transcript: &mut Transcript) -> Result<()> {
     transcript.run(&["frobnicate"])?;
     transcript.run(&["task", "show"])?;
@@ -75,7 +75,7 @@ fn command_lines(transcript: &mut Transcript) -> Result<()> {
     transcript.run(&["api", "task_list", "[]"])
 }
 
-/// The engine refuses.
+/// Refusals by the engine.
 fn refusals(transcript: &mut Transcript) -> Result<()> {
     transcript.run(&["task", "list"])?;
     transcript.run(&["task", "list", "--project", "none"])?;
@@ -98,7 +98,7 @@ fn refusals(transcript: &mut Transcript) -> Result<()> {
     transcript.run(&["task", "approve", "1"])
 }
 
-/// The machine refuses.
+/// Failures of the machine.
 fn machines(transcript: &mut Transcript) -> Result<()> {
     transcript.run(&["replay", "election", "missing.json"])?;
     std::fs::write(transcript.sandbox.dir.path().join("file"), "")?;
@@ -108,7 +108,7 @@ fn machines(transcript: &mut Transcript) -> Result<()> {
     transcript.run_beside(&["serve", "--port", &port], &[(port.clone(), "[PORT]")])
 }
 
-/// Another engine is in the way, or gone, or is not one.
+/// Failures caused by another engine: running, gone, or not an engine.
 fn engines(transcript: &mut Transcript) -> Result<()> {
     interrupted(transcript)?;
     let server = transcript.sandbox.serve()?;
@@ -139,7 +139,7 @@ fn engines(transcript: &mut Transcript) -> Result<()> {
     transcript.run(&["task", "list"])
 }
 
-/// Another program that speaks HTTP.
+/// Another program that answers over HTTP.
 fn answer_strangely(listener: &TcpListener) -> Result<()> {
     let (mut stream, _) = listener.accept()?;
     let mut lines = BufReader::new(stream.try_clone()?).lines();
@@ -150,7 +150,7 @@ fn answer_strangely(listener: &TcpListener) -> Result<()> {
     Ok(stream.write_all((head + &body).as_bytes())?)
 }
 
-/// A signal ends a command that waits.
+/// A signal that ends a waiting command.
 fn interrupted(transcript: &mut Transcript) -> Result<()> {
     let hang = script(&["hang"]);
     let forge = forge_testkit::program("forge")?;

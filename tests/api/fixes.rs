@@ -14,7 +14,7 @@ use crate::{
     forge::text,
 };
 
-/// Complains about the file as compilers do. The other check counts how often it is run.
+/// A check that reports the file as compilers do.
 const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 /// A patch of the second of three lines.
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
@@ -26,7 +26,7 @@ struct FixFixture {
 }
 
 impl FixFixture {
-    /// A task whose work fails its check once and is then a person's, and an agent that answers so.
+    /// A task whose failed check blocks it, and a drafting agent that gives this answer.
     async fn new(answer: &str, auto_fix: Value) -> Result<Self> {
         Self::with(answer, auto_fix, json!({ "ci_steps": ["true", CHECK, "true"] }), json!({})).await
     }
@@ -57,7 +57,7 @@ impl FixFixture {
         self.board.server.get(&self.path()).await
     }
 
-    /// The only proposal, once it is there and in that status.
+    /// Waits for the only proposal to reach a status.
     async fn proposal(&self, status: &str) -> Result<Value> {
         until(&format!("a fix that is {status}"), async || {
             let all = self.fixes().await?;
@@ -67,7 +67,7 @@ impl FixFixture {
         .await
     }
 
-    /// Why nothing came of the draft.
+    /// Waits until the draft is dropped and returns the reason.
     async fn dropped(&self) -> Result<String> {
         until("the end of a draft", async || {
             let all = self.fixes().await?;
@@ -89,7 +89,7 @@ impl FixFixture {
         self.board.server.post(&self.of(fix, verb), json!({})).await
     }
 
-    /// The code of a refusal and its words.
+    /// Code and message of a refusal.
     async fn refused(&self, fix: &Value, verb: &str) -> Result<(String, String)> {
         let (status, body) = self.board.refuse(&self.of(fix, verb), json!({})).await?;
         assert_eq!(status, 409, "{body:#}");

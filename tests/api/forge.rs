@@ -19,7 +19,7 @@ pub struct Sandbox {
     pub repo: Repository,
 }
 
-/// What a program did.
+/// The exit code and the output of a command.
 #[derive(Debug)]
 pub struct CommandOutput {
     pub code: Option<i32>,
@@ -28,7 +28,7 @@ pub struct CommandOutput {
 }
 
 impl CommandOutput {
-    /// Its standard output as JSON, when it succeeded.
+    /// Standard output as JSON; fails unless the command succeeded.
     pub fn json(&self) -> Result<Value> {
         ensure!(self.code == Some(0), "{self:?}");
         Ok(serde_json::from_str(&self.stdout)?)
@@ -47,7 +47,7 @@ impl Sandbox {
         self.dir.path().join("data")
     }
 
-    /// The program with nothing of the user's around it.
+    /// The program with a clean environment.
     pub fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Result<Command> {
         let mut command = Command::new(program("forge")?);
         command
@@ -83,7 +83,7 @@ impl Sandbox {
     }
 }
 
-/// The answer of a request that succeeded.
+/// The JSON answer of a successful request.
 pub async fn good(response: Response) -> Result<Value> {
     let status = response.status();
     let body: Value = response.json().await?;
@@ -91,7 +91,7 @@ pub async fn good(response: Response) -> Result<Value> {
     Ok(body)
 }
 
-/// Status and body of a refusal, which has the same id in its body and its head.
+/// Status and body of a refused request, whose id is the same in body and header.
 pub async fn refused(request: RequestBuilder) -> Result<(u16, Value)> {
     let response = request.send().await?;
     let status = response.status().as_u16();
@@ -113,7 +113,7 @@ pub fn script(lines: &[&str]) -> String {
     forge_testkit::script(lines)
 }
 
-/// A shell line that ends when the file is there.
+/// A shell line that waits for a file.
 pub fn until_exists(file: &Path) -> String {
     format!("until [ -e '{}' ]; do sleep 0.05; done", file.display())
 }

@@ -23,7 +23,7 @@ enum Policy {
     Cascade,
 }
 
-/// The default workflow with these guards on the way out of a state.
+/// The default workflow with these guards on leaving a state.
 fn guarded(state_name: &str, guards: Value) -> Result<Value> {
     Board::workflow(|states| state(states, state_name)["hooks"]["before_exit"] = guards)
 }
@@ -45,7 +45,7 @@ async fn put_guard(board: &Board, state: &str, guard: Value) -> Result<()> {
     good(board.server.request(Method::PUT, &path).json(&body).send().await?).await.map(drop)
 }
 
-/// A task that a person works on by hand.
+/// A task that a person works on.
 async fn manual_task(board: &Board) -> Result<Value> {
     let task = board.server.task(&board.project, json!({ "title": "By hand" })).await?;
     board.act(&task, "claim", json!({ "agent_id": "user" })).await?;
@@ -57,7 +57,8 @@ fn tree(task: &Value) -> PathBuf {
     PathBuf::from(text(&task["workspace"], "path"))
 }
 
-/// Everything about one guard by a person's hand. `details` is what it says; `mend` makes it content.
+/// Tests one guard for every policy and audience with moves of a person.
+/// The guard reports `details`; `mend` satisfies it.
 async fn asks_people(
     board: &Board,
     task: &Value,

@@ -13,10 +13,10 @@ use forge_testkit::program;
 use crate::forge::Sandbox;
 
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../src-tauri/docs");
-/// Stands between what two commands print.
+/// Separates the output of two commands.
 const MARK: &str = "--- end of command";
 
-/// A command, and the lines that the guide shows after it.
+/// A command with the output that the guide shows.
 #[derive(Debug, Default)]
 struct DocumentedCommand {
     command: String,
@@ -53,7 +53,7 @@ fn commands(text: &str) -> Vec<DocumentedCommand> {
     all
 }
 
-/// Whether lines are as shown: a line `...` stands for any lines, `...` in a line for any text.
+/// Compares output with the guide: a line `...` matches any lines, `...` inside a line any text.
 fn fits(shown: &[String], said: &[&str]) -> bool {
     match (shown, said) {
         ([], []) => true,
@@ -75,7 +75,7 @@ fn line_fits(shown: &str, said: &str) -> bool {
     rest.ends_with(tail)
 }
 
-/// Plays a chapter, and compares.
+/// Runs the commands of a chapter and compares their output.
 fn play(chapter: &Path) -> Result<()> {
     let commands = commands(&fs::read_to_string(chapter)?);
     let sandbox = Sandbox::new()?;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::forge::{CommandOutput, Sandbox};
 
 impl Sandbox {
-    /// Runs the program as on a terminal of a hundred columns.
+    /// Runs the program as in a terminal with a hundred columns.
     fn asked(&self, args: &[String]) -> Result<CommandOutput> {
         let output = self.command(args)?.env("COLUMNS", "100").output()?;
         Ok(CommandOutput {
@@ -18,7 +18,7 @@ impl Sandbox {
     }
 }
 
-/// The commands that a help lists.
+/// The commands that a help text lists.
 fn listed(help: &str) -> Vec<String> {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = commands.take_while(|line| !line.is_empty()).filter_map(|line| {
@@ -28,7 +28,7 @@ fn listed(help: &str) -> Vec<String> {
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
-/// Every command of the program, each with its help, the program itself first.
+/// Every command with its help text, the program itself first.
 fn all(sandbox: &Sandbox) -> Result<Vec<(Vec<String>, String)>> {
     let mut told = Vec::new();
     let mut open = VecDeque::from([Vec::new()]);

@@ -27,7 +27,7 @@ async fn release(board: &Board, task: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Another task of the same agent, which has one place, runs from its start to its end.
+/// Another task of the same agent, which has one slot, runs to its end.
 async fn nobody_waits_for_it(board: &Board) -> Result<()> {
     let other = board.task(&["append other <<< \"x\\n\""], json!({ "title": "Other" })).await?;
     board.claim(&other).await?;
@@ -119,7 +119,7 @@ async fn hold_during_a_check_lets_it_finish_and_merges_nothing() -> Result<()> {
     Ok(())
 }
 
-/// A person may decide meanwhile; what follows from it waits.
+/// A person may decide while the task is on hold; the merge waits for the release.
 #[tokio::test(flavor = "multi_thread")]
 async fn approval_on_hold_merges_after_release() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
@@ -155,7 +155,7 @@ async fn blocked_task_on_hold_is_retried_after_release() -> Result<()> {
     Ok(())
 }
 
-/// The wish comes while the worktree is set up: the agent is not started, and its place is free.
+/// The hold comes during setup: the agent is not started, and its slot is free.
 #[tokio::test(flavor = "multi_thread")]
 async fn hold_during_setup_lets_it_finish_and_starts_no_agent() -> Result<()> {
     let probe = tempfile::tempdir()?;

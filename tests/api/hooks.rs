@@ -15,16 +15,16 @@ use crate::{
     forge::{PATIENCE, good, refused, script, text, until_exists},
 };
 
-/// Ends every test that waits for a file that never comes.
+/// The name of the file that hook scripts append to.
 const EVIDENCE: &str = "evidence";
 
-/// A board whose project has these hooks.
+/// A board whose project has hooks.
 async fn hooked(hooks: Value) -> Result<Board> {
     Board::new(json!({ "auto_approve": false, "lifecycle_hooks": hooks })).await
 }
 
 impl Board {
-    /// Where the hooks of a test leave what they saw.
+    /// A file beside the repository for a hook's output.
     fn file(&self, name: &str) -> PathBuf {
         self.sandbox.dir.path().join(name)
     }
@@ -34,7 +34,7 @@ impl Board {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The steps of a task that are hooks: name, outcome, reason.
+    /// The hook steps of a task: name, outcome, reason.
     async fn hooks(&self, task: &Value) -> Result<Vec<Value>> {
         let moves = self.history(task).await?;
         let steps = moves.iter().flat_map(|one| one["steps"].as_array().cloned().unwrap_or_default());
@@ -47,7 +47,7 @@ impl Board {
         Ok(hooks.iter().map(shown).collect())
     }
 
-    /// Until every hook that was asked for has ended.
+    /// Waits until the hooks have these outcomes.
     async fn until_outcomes(&self, task: &Value, wanted: &[&str]) -> Result<()> {
         let look = async || Ok((self.outcomes(task).await? == wanted).then_some(()));
         match self.server.watch(look).await? {
@@ -56,7 +56,7 @@ impl Board {
         }
     }
 
-    /// All events of a kind until now.
+    /// All events of a kind so far.
     async fn events_of(&self, kind: &str) -> Result<Vec<Value>> {
         let last = self.task(&[], json!({})).await?;
         let is_last = |event: &Value| event["type"] == "task.created" && event["task_id"] == last["id"];
@@ -65,7 +65,7 @@ impl Board {
     }
 }
 
-/// A script that adds a line to the evidence.
+/// A hook script that adds a line to the evidence.
 fn note(dir: &Path, line: &str) -> Value {
     json!({ "type": "script", "command": format!("echo \"{line}\" >> '{}'", dir.join(EVIDENCE).display()) })
 }

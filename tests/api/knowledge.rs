@@ -28,7 +28,7 @@ Bye.
 const OUTCOME: &str =
     "1 lesson proposed; refused: \"Out of bounds\": paths[0] `../../etc` leads out of the repository";
 
-/// How a project asks for lessons.
+/// The source of a project's lessons.
 #[derive(Clone, Copy, PartialEq)]
 enum LessonSource {
     Action,
@@ -43,7 +43,7 @@ struct KnowledgeFixture {
 }
 
 impl KnowledgeFixture {
-    /// A project that keeps lessons, and a command that prints what a file says and changes one.
+    /// A project with lessons, and an agent command that prints a file and changes another.
     async fn new(by: LessonSource) -> Result<Self> {
         let sandbox = Sandbox::new()?;
         let server = sandbox.serve()?;
@@ -77,7 +77,7 @@ impl KnowledgeFixture {
         self.sandbox.dir.path().join("words.txt")
     }
 
-    /// What the agents that are started from now on print.
+    /// Sets the output of agents that start from now on.
     fn set_output(&self, words: &str) -> Result<()> {
         Ok(std::fs::write(self.output_file(), words)?)
     }
@@ -96,7 +96,7 @@ impl KnowledgeFixture {
         self.server.until(&task, over).await
     }
 
-    /// The steps of a task's last move: name, outcome and reason in order.
+    /// The steps of a task's last move in order: name, outcome and reason.
     async fn steps(&self, task: &Value) -> Result<Vec<(String, String, String)>> {
         let moves = self.server.get(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
         let last = moves["items"].as_array().and_then(|all| all.last()).context("no moves")?.clone();

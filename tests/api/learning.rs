@@ -12,17 +12,17 @@ use crate::{
     forge::{refused, text},
 };
 
-/// Passes once the work is good, and says what it misses.
+/// Passes once the file `good` exists, and reports its absence.
 const CHECK: &str = "test -e good || { echo 'nothing good is here' >&2; exit 3; }";
 
-/// A board with these parts of the inner loop switched on.
+/// A board with these parts of the inner loop enabled.
 async fn board(parts: &[&str], more: Value) -> Result<Board> {
     let on: serde_json::Map<String, Value> =
         parts.iter().map(|part| ((*part).to_owned(), json!({ "enabled": true }))).collect();
     Board::new(with(json!({ "innerLoop": on }), &more)).await
 }
 
-/// What a part says of itself: whether it is on, what it did last, about which task, and how much is open.
+/// The status of a part: whether it is enabled, its last effect with its task, and the number of open items.
 async fn part(board: &Board, name: &str) -> Result<(bool, String, Value, u64)> {
     let all = board.items(&format!("/projects/{}/inner-loop/status", board.project)).await?;
     let part = all.iter().find(|part| part["name"] == name).with_context(|| format!("no {name}"))?;
@@ -36,7 +36,7 @@ async fn part(board: &Board, name: &str) -> Result<(bool, String, Value, u64)> {
     ))
 }
 
-/// A line of a script that keeps the prompt under this name.
+/// A script line that stores the prompt under this name.
 fn keeps_prompt(board: &Board, name: &str) -> String {
     format!("run cp \"$FORGE_PROMPT_FILE\" '{}'", prompt_file(board, name).display())
 }
@@ -49,13 +49,13 @@ fn prompt(board: &Board, name: &str) -> Result<String> {
     Ok(std::fs::read_to_string(prompt_file(board, name))?)
 }
 
-/// A description whose agent does other things the second time.
+/// A description with a script for the first run and one for the second.
 fn twice(first: &[&str], then: &[&str]) -> String {
     let block = |words: &str, lines: &[&str]| format!("```forge-script{words}\n{}\n```\n", lines.join("\n"));
     block("", first) + &block(" attempt=2", then)
 }
 
-/// Lines of a script that say these.
+/// Script lines that print these.
 fn print_lines(lines: &[&str]) -> String {
     lines.iter().map(|line| format!("print {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
@@ -64,7 +64,7 @@ async fn debrief(board: &Board, task: &Value) -> Result<Value> {
     board.server.get(&format!("/tasks/{}/debrief", text(task, "id"))).await
 }
 
-/// A file of the export.
+/// The content of an exported file.
 async fn exported(board: &Board, path: &str) -> Result<String> {
     let file = board.sandbox.repo.path().join(".forge").join(path);
     until_there(&file).await?;

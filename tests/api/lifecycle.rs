@@ -65,7 +65,7 @@ async fn engine_shuts_down_in_order_with_open_work() -> Result<()> {
     Ok(())
 }
 
-/// What ends with whoever asked does not go on at the next start, and nobody is told so.
+/// A validation ends with its caller: the next start does not resume it, and its end is reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn validation_cut_off_by_shutdown_is_reported_as_ended() -> Result<()> {
     let sandbox = Sandbox::new()?;
@@ -84,12 +84,12 @@ async fn validation_cut_off_by_shutdown_is_reported_as_ended() -> Result<()> {
     Ok(())
 }
 
-/// Whether a person can work on a task: its worktree is there and its state is entered.
+/// Whether a person can work on a task: its worktree exists and its state is entered.
 fn is_ready(task: &Value) -> bool {
     task["workspace"]["status"] == "active" && task["entry_barrier"].is_null()
 }
 
-/// Moving a task away from its agent ends the agent first, which takes seconds when it does not listen.
+/// A move away from an agent ends the agent first, which takes seconds when it ignores the signal.
 #[tokio::test(flavor = "multi_thread")]
 async fn move_of_a_disconnected_client_is_completed() -> Result<()> {
     let sandbox = Sandbox::new()?;

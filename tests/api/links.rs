@@ -11,7 +11,7 @@ use crate::{
     forge::{script, text},
 };
 
-/// A commit in the submodule that nobody pushed.
+/// Makes an unpushed commit in the submodule.
 const UNPUSHED: &str =
     "run cd lib && echo two > lib.txt && git -c user.name=a -c user.email=a@b commit -qam two";
 
@@ -128,7 +128,7 @@ async fn embedded_repository_committed_by_hand_does_not_land_as_a_link() -> Resu
     Ok(())
 }
 
-/// The folder is gone, the branch is there: the links of its commit are asked for all the same.
+/// The folder is missing but the branch exists, so the links of its commit are checked all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result<()> {
     let fixture = SubmoduleFixture::new(json!({})).await?;
@@ -145,7 +145,7 @@ async fn unpushed_submodule_whose_worktree_was_deleted_does_not_land() -> Result
     Ok(())
 }
 
-/// The agent leaves a file in the submodule that it does not commit there.
+/// The agent leaves an uncommitted file in the submodule.
 #[tokio::test(flavor = "multi_thread")]
 async fn uncommitted_file_in_a_submodule_is_reported_with_a_remedy() -> Result<()> {
     for checks in [json!([]), json!(["true"])] {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::forge::{Sandbox, Served, refused, script, text};
 
-/// The paths of the document that answer a list, with the ids of `task` and `project` in their places.
+/// Every list path of the OpenAPI document, with the ids of `task` and `project` filled in.
 async fn lists(server: &Served, project: &str, task: &str) -> Result<Vec<String>> {
     let document = server.get("/openapi.json").await?;
     let schemas = &document["components"]["schemas"];

@@ -18,11 +18,11 @@ use tokio::process::{Child, Command};
 
 use crate::forge::{Sandbox, Served};
 
-/// A client and the tools that it was told of.
+/// A client and its list of tools.
 pub struct Mcp {
     client: RunningService<RoleClient, ()>,
     tools: BTreeMap<String, Tool>,
-    /// The server, where the client started it.
+    /// The server process, when the client started it.
     server: Option<Child>,
 }
 
@@ -32,7 +32,7 @@ impl Mcp {
         Self::with_token(server, server.token.as_deref().context("no token")?).await
     }
 
-    /// A client over HTTP with this token.
+    /// A client over HTTP with a given token.
     pub async fn with_token(server: &Served, token: &str) -> Result<Self> {
         let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", server.url));
         let transport = StreamableHttpClientTransport::from_config(config.auth_header(token));
@@ -54,18 +54,18 @@ impl Mcp {
         Ok(Self { client, tools, server })
     }
 
-    /// What the server says about itself.
+    /// The server's instructions.
     pub fn instructions(&self) -> Result<String> {
         self.client.peer_info().context("nothing")?.instructions.clone().context("no instructions")
     }
 
-    /// How long the list of its tools is, in bytes.
+    /// The size of the tool list in bytes.
     pub fn size(&self) -> Result<usize> {
         let each = self.tools.values().map(|tool| Ok(serde_json::to_string(tool)?.len()));
         each.sum()
     }
 
-    /// What a call is answered, good or not.
+    /// The answer of a call, successful or not.
     pub async fn answer(&self, tool: &str, arguments: Value) -> Result<CallToolResult> {
         let arguments = arguments.as_object().cloned().context("no object")?;
         Ok(self
@@ -74,7 +74,7 @@ impl Mcp {
             .await?)
     }
 
-    /// A call that succeeds: its structured content, which is what the tool's schema says, and the same as text.
+    /// The structured content of a successful call, which matches the tool's schema and the text content.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value> {
         let known = self.tools.get(tool).with_context(|| format!("no tool {tool}"))?;
         let takes = jsonschema::validator_for(&Value::Object(known.input_schema.as_ref().clone()))?;
@@ -97,7 +97,7 @@ impl Mcp {
         Ok(content)
     }
 
-    /// The words of a refused call, which begin with its code.
+    /// The message of a refused call, which starts with its code.
     pub async fn refusal(&self, tool: &str, arguments: Value) -> Result<String> {
         let answer = self.answer(tool, arguments).await?;
         ensure!(answer.is_error == Some(true), "{tool} is not refused: {answer:?}");
@@ -105,7 +105,7 @@ impl Mcp {
         Ok(text.text.clone())
     }
 
-    /// Closes the pipes; how the program ended.
+    /// Closes the pipes and returns the exit code.
     pub async fn close(self) -> Result<Option<i32>> {
         self.client.cancel().await?;
         match self.server {

@@ -54,7 +54,7 @@ async fn twenty_concurrent_merges_all_land() -> Result<()> {
     Ok(())
 }
 
-/// A merge driver of the user's that takes as long as the test wants holds the turn.
+/// The first merge holds the queue: a merge driver of the user blocks until the test releases it.
 #[tokio::test(flavor = "multi_thread")]
 async fn later_merge_is_queued_and_names_the_task_ahead() -> Result<()> {
     let mut board = Board::new(json!({ "max_concurrent": 8 })).await?;
@@ -113,14 +113,14 @@ async fn later_merge_is_queued_and_names_the_task_ahead() -> Result<()> {
 
 const CHECK: &str = "test ! -e poison";
 
-/// Work that passed its review, and a target that moved since.
+/// Work that passed its review, and a target that has moved since.
 struct MovedTarget {
     board: Board,
     task: Value,
 }
 
 impl MovedTarget {
-    /// `late` is added to the target between the review and the merge; nobody has the target checked out.
+    /// Adds the file `late` to the target between review and merge. The target is not checked out anywhere.
     async fn new(late: &str, strategy: &str, checks: Value) -> Result<Self> {
         let settings = json!({
             "auto_approve": false, "review_config": { "ci_steps": checks },
@@ -158,7 +158,7 @@ impl MovedTarget {
     }
 }
 
-/// Adds a file to the target, which is checked out nowhere.
+/// Adds a file to the target, which is not checked out anywhere.
 fn add(board: &Board, file: &str) -> Result<()> {
     let repo = &board.sandbox.repo;
     let blob = repo.git(&["hash-object", "-w", "--", &readme(repo.path())])?;
@@ -250,7 +250,7 @@ async fn target_moved_during_checks_causes_another_rebase() -> Result<()> {
     Ok(())
 }
 
-/// A check that moves the target by a commit of this tree.
+/// A check that moves the target to a new commit; `tree` changes its index.
 fn moving(board: &Board, tree: &str) -> String {
     let repo = board.sandbox.repo.path().display().to_string();
     format!(
@@ -339,7 +339,7 @@ async fn checks_of_a_rebase_can_be_stopped() -> Result<()> {
     Ok(())
 }
 
-/// What came to the branch after its review does not land; the history says where it is and how it comes back.
+/// Commits after the review do not land; the history names them and how to restore them.
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_after_the_review_are_reported_in_the_history() -> Result<()> {
     for strategy in ["rebase", "merge", "squash"] {
@@ -398,7 +398,7 @@ async fn merge_waiting_for_a_checkout_lets_others_pass() -> Result<()> {
     Ok(())
 }
 
-/// What lands is what was judged: a commit that came after the approval stays on its branch.
+/// Only the reviewed commit lands; a commit after the approval stays on its branch.
 #[tokio::test(flavor = "multi_thread")]
 async fn commit_after_the_approval_does_not_land() -> Result<()> {
     let board = Board::new(json!({})).await?;

@@ -10,7 +10,7 @@ use crate::{
     workspaces::fixture::WorkspaceFixture,
 };
 
-/// The messages that wait, as a task's moves tell them.
+/// The queued messages of a task.
 async fn waiting(fixture: &WorkspaceFixture, task: &Value) -> Result<Vec<Value>> {
     let moves = fixture.items(&format!("/tasks/{}/transitions", text(task, "id"))).await?;
     let steps = moves.iter().flat_map(|it| it["steps"].as_array().cloned().unwrap_or_default());

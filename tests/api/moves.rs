@@ -33,7 +33,7 @@ async fn undecided_review_is_cancelled_when_its_task_moves() -> Result<()> {
     Ok(())
 }
 
-/// The answer has the review that a move entered, and none that was there before.
+/// The answer holds the review that the move created, never an earlier one.
 #[tokio::test(flavor = "multi_thread")]
 async fn move_into_review_answers_the_review_that_it_created() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;

@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 
 use crate::forge::{Sandbox, Served, text};
 
-/// How long the fuzzer asks.
+/// How long the fuzzer runs.
 const SECONDS: &str = "120";
-/// It asks the same every time.
+/// A fixed seed repeats the same requests.
 const SEED: &str = "20261122";
-/// What every answer must hold.
+/// The properties that every answer must satisfy.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
     response_headers_conformance,response_schema_conformance,negative_data_rejection,missing_required_header,\
     unsupported_method,allow_header_conformance,ignored_auth";
 
-/// One of the programs.
+/// One of the installed programs.
 fn tool(name: &str) -> Result<Command> {
     let built = program("forge")?;
     let target = built.parent().and_then(Path::parent).context("no target folder")?;
@@ -34,7 +34,7 @@ fn tool(name: &str) -> Result<Command> {
     Ok(Command::new(path))
 }
 
-/// Runs one of them to its end; what it says is the failure when it is not content.
+/// Runs a program to its end; its output is the error when it fails.
 fn judged(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output()?;
     ensure!(
@@ -92,7 +92,7 @@ async fn fuzzed_request_gets_a_documented_answer() -> Result<()> {
     Ok(())
 }
 
-/// The fuzzer's configuration: most of what is asked about exists.
+/// The fuzzer's configuration, with ids that exist.
 async fn known_ids(server: &Served) -> Result<String> {
     let ids = |page: &Value| -> Vec<String> {
         page["items"].as_array().into_iter().flatten().map(|item| text(item, "id")).collect()

@@ -11,7 +11,7 @@ use crate::{
     forge::{script, text},
 };
 
-/// Lines of a configuration; `EVIL` is the program.
+/// Git configuration lines; `EVIL` stands for the planted program.
 const CONFIGURATION: &str = r#"
 [core]
 	fsmonitor = EVIL
@@ -60,7 +60,7 @@ struct PlantedFixture {
 }
 
 impl PlantedFixture {
-    /// A board, with a script that plants everything into the git directory that it is given.
+    /// A board, and a script that plants its program into a git directory.
     async fn new() -> Result<Self> {
         let board = Board::new(json!({ "auto_approve": false })).await?;
         let folder = board.sandbox.dir.path().join("planting");
@@ -87,7 +87,7 @@ impl PlantedFixture {
         Ok(Self { board, folder })
     }
 
-    /// The directive of an agent that plants into a git directory.
+    /// The agent directive that plants into a git directory.
     fn plant_into(&self, git_dir: &str) -> String {
         format!("run sh '{}' \"{git_dir}\"", self.folder.join("plant.sh").display())
     }
@@ -97,7 +97,7 @@ impl PlantedFixture {
         assert_eq!(ran, "", "planted programs ran");
     }
 
-    /// A task at work. An agent that is given another turn does nothing in it: its own git would run what it planted.
+    /// A claimed task. The agent does nothing in later runs, because its own git would run the planted program.
     async fn started_task(&self, lines: &[&str]) -> Result<Value> {
         let description = format!("{}\n```forge-script attempt=2\nsay nothing\n```", script(lines));
         let task = self.board.task(&[], json!({ "description": description })).await?;
@@ -105,7 +105,7 @@ impl PlantedFixture {
         Ok(task)
     }
 
-    /// Works on a task until it is blocked for this reason, takes the offer, and approves the work.
+    /// Runs a task until it is blocked for `kind`, performs `verb`, and approves the work.
     async fn accepted_and_approved(&self, lines: &[&str], kind: &str, verb: &str) -> Result<Value> {
         let task = self.started_task(lines).await?;
         let stopped = |task: &Value| is("blocked")(task) || is("review")(task);
@@ -231,7 +231,7 @@ async fn adding_a_repository_with_planted_programs_runs_none() -> Result<()> {
 }
 
 impl PlantedFixture {
-    /// A task that waits because its agent changed the configuration in a way that does no harm.
+    /// A task that is blocked because its agent changed the configuration harmlessly.
     async fn waiting(&self) -> Result<Value> {
         let lines = ["edit work <<< \"work\\n\"", "run git config alias.shown '!true'"];
         let task = self.started_task(&lines).await?;

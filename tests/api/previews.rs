@@ -9,7 +9,7 @@ use crate::{
     forge::{good, refused, text},
 };
 
-/// A PNG of 2 x 1 pixels as far as its head goes, and as long as asked for.
+/// A PNG with a header for 2 x 1 pixels, padded to a length.
 fn png(length: usize) -> Vec<u8> {
     let mut content = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x01".to_vec();
     content.resize(length.max(content.len()), 0);
@@ -27,7 +27,7 @@ async fn side(board: &Board, task: &Value, path: &str, side: &str) -> Result<Val
     good(asked.send().await?).await
 }
 
-/// Kind, size, media type, pixels across and down, bytes in base64.
+/// Kind, size, media type, width, height, base64 content.
 fn shown(preview: &Value) -> Value {
     json!([
         preview["kind"],

@@ -12,7 +12,7 @@ use crate::{
 const PREFIX: &str = "You are the careful one.";
 const WORDS: &str = "Mind what the reviewer said before.";
 
-/// The prompt that a run was given.
+/// The prompt of a run.
 async fn prompt_of(board: &Board, task: &Value, run: &Value) -> Result<String> {
     let workspace = board.server.get(&format!("/tasks/{}/workspace", text(task, "id"))).await?;
     let tree = std::path::PathBuf::from(text(&workspace, "path"));

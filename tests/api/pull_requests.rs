@@ -17,12 +17,12 @@ use crate::{
     forge::{Sandbox, script, text},
 };
 
-/// Looks at the host follow each other without a polite pause.
+/// Polling of the host without delays.
 const HASTY: &str = "300";
-/// Nobody looks by itself while a test runs.
+/// Polling so slow that none happens during a test.
 const CALM: &str = "1";
 
-/// A project whose work goes to a code host.
+/// A project that merges by pull requests on a fake code host.
 struct PullRequestFixture {
     board: Board,
     host: FakeHost,
@@ -55,7 +55,7 @@ impl PullRequestFixture {
         Ok(Self { board, host })
     }
 
-    /// A task whose agent does what these lines say, started.
+    /// A claimed task whose agent follows a script.
     async fn started(&self, description: &str) -> Result<Value> {
         let new = json!({
             "title": "Write it down", "description": description, "roles": { "coder": self.board.agent },
@@ -85,7 +85,7 @@ impl PullRequestFixture {
         Ok(answer["pull_request"].clone())
     }
 
-    /// Has the host asked now.
+    /// Polls the host now.
     async fn refresh(&self, task: &Value) -> Result<Value> {
         let path = format!("/tasks/{}/pull-request/refresh", text(task, "id"));
         Ok(self.board.server.post(&path, json!({})).await?["pull_request"].clone())
@@ -99,7 +99,7 @@ impl PullRequestFixture {
         self.pulls().pop().context("no pull request")
     }
 
-    /// A branch as it is at the remote.
+    /// The commit of a branch on the remote.
     fn remote(&self, branch: &str) -> Result<String> {
         let said = self.board.sandbox.repo.git(&["ls-remote", "origin", &format!("refs/heads/{branch}")])?;
         Ok(said.split_whitespace().next().unwrap_or_default().to_owned())

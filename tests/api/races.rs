@@ -14,12 +14,12 @@ use crate::{
     forge::{refused, text, until_exists},
 };
 
-/// A block of the script for one entry.
+/// A script block for one entry.
 fn block(strategy: &str, lines: &[&str]) -> String {
     format!("```forge-script strategy={strategy}\n{}\n```\n", lines.join("\n"))
 }
 
-/// A board whose agent races under these names.
+/// A board whose agent races with these strategies.
 async fn race_board(names: &[&str], more: Value) -> Result<Board> {
     let board = Board::new(json!({})).await?;
     let strategies: Vec<Value> =
@@ -54,12 +54,12 @@ fn entry(race: &Value, name: &str) -> Result<Value> {
     found.cloned().with_context(|| format!("no entry {name}"))
 }
 
-/// What runs on an entry's behalf.
+/// The processes of an entry.
 fn processes_of(entry: &Value) -> Result<Vec<String>> {
     marked_processes(Path::new(&text(entry, "task_id")))
 }
 
-/// The folders of worktrees of the project that are there.
+/// The existing worktree folders of the project.
 fn trees(board: &Board) -> Vec<PathBuf> {
     let folders = |path: &Path| {
         let all = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
@@ -77,7 +77,7 @@ fn git(board: &Board, args: &[&str]) -> Result<String> {
     Ok(board.sandbox.repo.git(args)?.trim().to_owned())
 }
 
-/// Whatever the race needed is gone: no worktree, no branch but those that keep the losers' work.
+/// Checks that the race left no worktree, and only the branches of its losers.
 fn nothing_is_left(board: &Board, race: &Value, losers: &[&str]) -> Result<()> {
     let worktrees = git(board, &["worktree", "list", "--porcelain"])?;
     for entry in race["entries"].as_array().context("no entries")? {

@@ -124,7 +124,7 @@ async fn malformed_request_is_refused_with_its_status_and_code() -> Result<()> {
     Ok(())
 }
 
-/// A body whose length is not told beforehand.
+/// A body without a declared length.
 fn tokio_stream_of(text: String) -> impl futures::Stream<Item = Result<Vec<u8>, std::io::Error>> {
     let chunks: Vec<_> = text.into_bytes().chunks(64 * 1024).map(|chunk| Ok(chunk.to_vec())).collect();
     futures::stream::iter(chunks)
@@ -164,7 +164,7 @@ async fn action_that_does_not_fit_names_those_that_do() -> Result<()> {
     Ok(())
 }
 
-/// What reads inputs would take a list for the fields of an object in their order.
+/// Serde would accept a list as the fields of an object in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn list_in_place_of_an_object_is_refused() -> Result<()> {
     let sandbox = Sandbox::new()?;

@@ -9,7 +9,8 @@ use crate::{
     forge::{good, text},
 };
 
-/// A task whose merge conflicts once: its first run has the user commit the same file. Then `fix` is done.
+/// A script whose merge conflicts once, because its first run commits the same file for the user.
+/// The second run does `fix`.
 pub fn conflicting(board: &Board, file: &str, fix: &[&str], auditor: &str) -> String {
     let repo = board.sandbox.repo.path().display();
     let ours = format!("run cd '{repo}' && echo main >{file} && git add {file} && git commit -qm main");
@@ -25,7 +26,7 @@ pub async fn reviews(board: &Board, task: &Value) -> Result<Vec<Value>> {
     board.items(&format!("/tasks/{}/reviews", text(task, "id"))).await
 }
 
-/// A project whose review asks for a person as `approval` says.
+/// A project whose review has this `requires_user_approval`.
 async fn project(board: &Board, name: &str, approval: &Value, auto_approve: bool) -> Result<String> {
     let workflow = Board::workflow(|states| {
         state(states, "review")["gate_config"]["requires_user_approval"] = approval.clone();
@@ -33,7 +34,7 @@ async fn project(board: &Board, name: &str, approval: &Value, auto_approve: bool
     board.project(name, json!({ "auto_approve": auto_approve }), json!({ "workflow": workflow })).await
 }
 
-/// Approves whatever waits until the task is closed.
+/// Approves every waiting review until the task is closed.
 async fn to_the_end(board: &Board, task: &Value) -> Result<Value> {
     let mut approved = 0;
     loop {
@@ -53,7 +54,7 @@ async fn to_the_end(board: &Board, task: &Value) -> Result<Value> {
     }
 }
 
-/// Who decided, what, and how many auditors spoke: of the first review, and of the one after the conflict.
+/// The actor, the verdict and the number of audits of a review.
 fn decided(review: &Value) -> (String, String, usize) {
     let by = text(review, "decided_by");
     let by = if by.starts_with("agent:") { "agent" } else { by.split(':').next().unwrap_or_default() };
@@ -115,7 +116,7 @@ async fn review_without_reviewer_is_decided_as_its_approval_setting_says() -> Re
     each_approval("none").await
 }
 
-/// A fix that touches what nobody saw is judged as new work: by the auditor, who may reject it, or by a person.
+/// A conflict fix outside the reviewed files is new work: the auditor or a person reviews it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn conflict_fix_outside_the_reviewed_files_is_reviewed_again() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
@@ -155,7 +156,7 @@ async fn conflict_fix_outside_the_reviewed_files_is_reviewed_again() -> Result<(
     Ok(())
 }
 
-/// Passed its review, stuck at a conflict that nobody is paid to mend.
+/// A task that passed its review and waits at a conflict without a fix budget.
 async fn conflicted_task(board: &Board, file: &str, more: Value) -> Result<Value> {
     let told = conflicting(board, file, &[], "verdict pass fine");
     let limits = json!({ "task_state_config": { "retry_budgets": { "merge_fix": 0 } } });

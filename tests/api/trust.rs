@@ -16,7 +16,7 @@ use crate::{
 
 const SERVERS: &str = "{ \"mcpServers\": {} }\n";
 
-/// A board whose checks, and whatever `more` says, leave a mark when they run.
+/// A board whose checks and further programs leave a mark when they run.
 async fn open(more: Value) -> Result<Board> {
     let board = Board::new(json!({})).await?;
     let settings = with(json!({ "review_config": { "ci_steps": [touch(&board, "check")] } }), &more);
@@ -36,13 +36,13 @@ fn path(board: &Board, query: &str) -> String {
     format!("/projects/{}/trust{query}", board.project)
 }
 
-/// A file of a listing, by its path.
+/// A file of a listing by path.
 fn file<'a>(listing: &'a Value, path: &str) -> Result<&'a Value> {
     let files = listing["files"].as_array().context("no files")?;
     files.iter().find(|file| file["path"] == path).with_context(|| format!("no {path}: {listing:#}"))
 }
 
-/// What a person sends who trusts everything that is shown.
+/// The request that trusts every listed file.
 fn trust_request(listing: &Value) -> Value {
     let files = listing["files"].as_array().into_iter().flatten();
     json!({ "files": files.map(|file| json!({ "path": file["path"], "sha256": file["sha256"] })).collect::<Vec<_>>() })
@@ -56,7 +56,7 @@ async fn waits(board: &Board, task: &Value) -> Result<Value> {
     Ok(now)
 }
 
-/// Accepts what is shown, as the window does.
+/// Trusts every listed file, as the window does.
 async fn trust(board: &Board) -> Result<Value> {
     let listing = board.server.get(&path(board, "")).await?;
     board.server.post(&path(board, ""), trust_request(&listing)).await
@@ -198,7 +198,7 @@ async fn startup_file_written_by_an_agent_needs_trust_once_for_all_branches() ->
     Ok(())
 }
 
-/// A run that fails leaves what it wrote uncommitted; the next run would start with it.
+/// A failed run leaves uncommitted files, and the next run would start with them.
 #[tokio::test(flavor = "multi_thread")]
 async fn uncommitted_startup_file_needs_trust_before_the_next_run() -> Result<()> {
     let board = open(json!({})).await?;
@@ -223,7 +223,7 @@ async fn uncommitted_startup_file_needs_trust_before_the_next_run() -> Result<()
     Ok(())
 }
 
-/// The user's own file in the checkout is not the repository's, but programs of the task would start with it.
+/// The copied file is not in the repository, but programs of the task would start with it.
 #[tokio::test(flavor = "multi_thread")]
 async fn startup_file_copied_into_the_worktree_needs_trust_before_setup() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -246,7 +246,7 @@ async fn startup_file_copied_into_the_worktree_needs_trust_before_setup() -> Res
     Ok(())
 }
 
-/// Forge reads its own files from the default branch for every task, whichever commit the task began at.
+/// Forge reads its own files from the default branch, whichever commit a task started from.
 #[tokio::test(flavor = "multi_thread")]
 async fn forge_files_added_to_the_default_branch_hold_earlier_tasks() -> Result<()> {
     let board = open(json!({})).await?;

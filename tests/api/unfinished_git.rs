@@ -12,7 +12,7 @@ use crate::{
 const VARIABLES: [&str; 4] =
     ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
 
-/// A project of a user whose git knows nobody's name.
+/// A project of a user without a git identity.
 async fn board_without_git_identity(settings: Value) -> Result<Board> {
     let sandbox = Sandbox::new()?;
     let mut command = sandbox.command(["serve", "--port", "0"])?;
@@ -25,7 +25,7 @@ async fn board_without_git_identity(settings: Value) -> Result<Board> {
     Ok(Board { sandbox, server, project, agent })
 }
 
-/// A task whose second run is to resolve a conflict.
+/// A task whose second run resolves a conflict.
 async fn conflicted_task(board: &Board, second: &str, third: &str) -> Result<Value> {
     let told = conflicting(board, "c", &[], "verdict pass")
         .replace("run git rebase -q --strategy-option=theirs main", second);

@@ -18,7 +18,7 @@ use crate::{
     forge::refused,
 };
 
-/// A project whose repository is checked.
+/// A project whose repository is validated.
 struct ValidateFixture {
     board: Board,
 }
@@ -36,7 +36,7 @@ impl ValidateFixture {
         self.board.sandbox.repo.write(name, content)
     }
 
-    /// A call about the module `m1` in the repository.
+    /// A call for the module `m1` in the repository.
     fn call(&self, more: &Value) -> Value {
         with(json!({ "moduleId": "m1", "cwd": self.repo(), "commands": [] }), more)
     }
@@ -54,7 +54,7 @@ impl ValidateFixture {
         self.board.server.get(&format!("/validate/state?moduleId=m1&cwd={cwd}{query}")).await
     }
 
-    /// The file that keeps the attempts of a module.
+    /// The file with the attempts of a module.
     fn kept(&self, name: &str) -> PathBuf {
         self.repo().join(".forge/iterations").join(name)
     }
@@ -67,7 +67,7 @@ impl ValidateFixture {
     }
 }
 
-/// The checks of a report, each with whether it passed.
+/// The checks of a report with their results.
 fn told(report: &Value) -> Vec<(String, Value)> {
     let results = report["results"].as_array().cloned().unwrap_or_default();
     results

@@ -33,7 +33,7 @@ fn paths(found: &Value) -> Vec<String> {
     found.as_array().into_iter().flatten().map(|finding| text(finding, "path")).collect()
 }
 
-/// A state between Todo and work that a person moves tasks through.
+/// Adds a manual state between Todo and work.
 fn with_a_state(mut workflow: Value) -> Value {
     let state = json!({
         "name": "ready", "display_name": "Ready", "kind": "custom", "column": "Ready",
@@ -195,7 +195,7 @@ async fn until_workflow(server: &Served, project: &str, wanted: impl Fn(&Value) 
     found.context("the workflow never came to be as wanted")
 }
 
-/// Plans when asked to plan, and notes what it was told; else does what the prompt says, whole.
+/// An agent that writes a plan when asked for one and logs its prompt; otherwise it follows the prompt.
 const PLANNER: &str = r#"
 if [ "$FORGE_ROLE" = planner ]; then
   echo "stray" > stray.txt

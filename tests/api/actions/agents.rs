@@ -63,7 +63,7 @@ async fn guard_rejected_actions_have_their_effect() -> Result<()> {
         .await
 }
 
-/// The two ways in which a blocking hook keeps the agent away.
+/// A blocking hook holds the agent by its failure and by its timeout.
 #[tokio::test(flavor = "multi_thread")]
 async fn before_work_hook_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;

@@ -39,7 +39,7 @@ async fn dependency_cancelled_actions_have_their_effect() -> Result<()> {
     fixture.take_every_action(&case, waiting).await
 }
 
-/// Four states in a row that each send the task on: the fourth cascade is one too many.
+/// Four states in a row cascade; the fourth exceeds the limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn cascade_limit_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
@@ -69,7 +69,7 @@ async fn cascade_limit_actions_have_their_effect() -> Result<()> {
     fixture.take_every_action(&case, posted).await
 }
 
-/// Nothing leads out of the merge, nobody is asked: the watchdog gives the task to a person.
+/// No transition leaves the merge and no approval is open, so the watchdog blocks the task for a person.
 #[tokio::test(flavor = "multi_thread")]
 async fn recovery_required_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;

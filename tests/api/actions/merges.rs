@@ -24,7 +24,7 @@ async fn merge_conflict_actions_have_their_effect() -> Result<()> {
         .await
 }
 
-/// A merge driver of the user's that moves the target each time it is asked.
+/// A merge driver of the user moves the target each time it runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn target_unstable_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;
@@ -48,7 +48,7 @@ async fn target_unstable_actions_have_their_effect() -> Result<()> {
         .await
 }
 
-/// A hook of the user's that refuses to move the target.
+/// A hook of the user refuses to move the target.
 #[tokio::test(flavor = "multi_thread")]
 async fn merge_error_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;

@@ -18,7 +18,7 @@ async fn review_budget_exhausted_actions_have_their_effect() -> Result<()> {
     fixture.take_every_action(&case, async || fixture.started(&project, &told, spent.clone()).await).await
 }
 
-/// What is tried again fails as before.
+/// The retry fails with the same failure.
 #[tokio::test(flavor = "multi_thread")]
 async fn review_stagnant_actions_have_their_effect() -> Result<()> {
     let fixture = ActionFixture::new().await?;

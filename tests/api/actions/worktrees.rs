@@ -19,7 +19,7 @@ async fn environment_not_ready_actions_have_their_effect() -> Result<()> {
     fixture.take_every_action(&case, async || fixture.started(&project, &told, json!({})).await).await
 }
 
-/// The branch that the work is to start from is not there yet.
+/// The base branch does not exist yet.
 #[tokio::test(flavor = "multi_thread")]
 async fn workspace_error_actions_have_their_effect() -> Result<()> {
     let mut fixture = ActionFixture::new().await?;

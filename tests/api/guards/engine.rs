@@ -12,7 +12,7 @@ use crate::{
 const MARKERS: &str = "run printf '%s\\n' '<<<<<<< ours' a ======= b '>>>>>>> theirs' >m";
 const EDIT: &str = "append a <<< \"x\\n\"";
 
-/// A project with these guards on the way out of a state.
+/// A project with these guards on leaving a state.
 async fn project(board: &Board, name: &str, state: &str, guards: Value) -> Result<String> {
     board.project(name, json!({}), json!({ "workflow": guarded(state, guards)? })).await
 }
@@ -33,7 +33,7 @@ async fn was_told(board: &Board, task: &Value, run: &Value, what: &str) -> Resul
     Ok(board.server.get(&path).await?.to_string().contains(what))
 }
 
-/// The agent hears of it and tries again, which costs an execution; a guard for people is not asked.
+/// The refusal is reported to the agent, whose next run spends an execution; a guard for people does not apply.
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_refused_by_a_guard_gets_another_run() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -70,7 +70,7 @@ async fn guard_policy_log_or_cascade_applies_to_an_agents_move() -> Result<()> {
     Ok(())
 }
 
-/// Each guard that only a person can make content: the turns are spent, then a person does, and it goes on.
+/// Guards that only a person can satisfy: the runs are spent, then a person acts and the task continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn guard_that_an_agent_cannot_satisfy_blocks_for_a_person() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -104,7 +104,7 @@ async fn guard_that_an_agent_cannot_satisfy_blocks_for_a_person() -> Result<()> 
     Ok(())
 }
 
-/// A gate that passes by itself asks the guards on its way out, too.
+/// A gate that passes automatically asks the guards on leaving its state.
 #[tokio::test(flavor = "multi_thread")]
 async fn passing_gate_asks_its_guards() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -145,7 +145,7 @@ async fn passing_gate_asks_its_guards() -> Result<()> {
     Ok(())
 }
 
-/// A claim and an approval are a person's moves like any other.
+/// Claims and approvals are moves of a person.
 #[tokio::test(flavor = "multi_thread")]
 async fn claim_and_approval_ask_the_guards_for_people() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -198,7 +198,7 @@ async fn claim_and_approval_ask_the_guards_for_people() -> Result<()> {
     Ok(())
 }
 
-/// What an agent says at a gate passes only what the gate's guards let go; a person who decides asks them, too.
+/// A plan passes only when the guards of its gate allow it, whether an agent or a person decides.
 #[tokio::test(flavor = "multi_thread")]
 async fn automatically_passing_plan_asks_its_guards() -> Result<()> {
     let board = Board::new(json!({})).await?;

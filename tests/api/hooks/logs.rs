@@ -122,7 +122,7 @@ async fn hook_test_needs_no_move_and_no_agent() -> Result<()> {
     Ok(())
 }
 
-/// Whoever waits for a test sees what it prints while it runs, with a task and without one.
+/// The output of a test run can be followed while it runs, with and without a task.
 #[tokio::test(flavor = "multi_thread")]
 async fn hook_test_in_the_repository_can_be_followed() -> Result<()> {
     let board = hooked(json!({})).await?;

@@ -15,7 +15,7 @@ use crate::{
 
 const ACCEPTED: &str = "application/json, text/event-stream";
 
-/// What a client says first.
+/// The first message of a client.
 fn initialize_request() -> Value {
     json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -23,7 +23,7 @@ fn initialize_request() -> Value {
     })
 }
 
-/// The first request of a client, without a token.
+/// The `initialize` request without a token.
 fn initialize(server: &Served) -> reqwest::RequestBuilder {
     server.bare(Method::POST, "/mcp").header("accept", ACCEPTED).json(&initialize_request())
 }
@@ -167,7 +167,7 @@ async fn mcp_ends_with_the_server() -> Result<()> {
     Ok(())
 }
 
-/// What other programs find on standard output is the protocol and nothing else.
+/// Standard output carries only the protocol.
 #[test]
 fn stdio_server_prints_only_the_protocol() -> Result<()> {
     let sandbox = Sandbox::new()?;

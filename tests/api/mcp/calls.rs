@@ -15,7 +15,7 @@ use crate::{
     forge::{script, text},
 };
 
-/// The tools as the contract names them.
+/// The tools by their names in the contract.
 const TOOLS: [&str; 24] = [
     "apply_fix_proposal",
     "forge_add_task_dependency",
@@ -42,7 +42,7 @@ const TOOLS: [&str; 24] = [
     "rollback_fix_proposal",
     "validate",
 ];
-/// Those that change nothing.
+/// The read-only tools.
 const READERS: [&str; 10] = [
     "forge_get_project",
     "forge_get_task",
@@ -56,11 +56,11 @@ const READERS: [&str; 10] = [
     "forge_logs",
 ];
 
-/// Complains about the file as compilers do.
+/// A check that reports the file as compilers do.
 const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
-/// A client that remembers what it called.
+/// A client that records its calls.
 struct RecordingClient {
     mcp: Mcp,
     called: Mutex<BTreeSet<String>>,
@@ -112,7 +112,7 @@ async fn every_tool(board: &Board, mcp: Mcp) -> Result<()> {
     Ok(())
 }
 
-/// Names, hints and schemas.
+/// Checks names, hints and schemas of the tools.
 fn as_listed(mcp: &Mcp) -> Result<()> {
     assert_eq!(mcp.tools.keys().map(String::as_str).collect::<Vec<_>>(), TOOLS);
     ensure!(mcp.instructions()?.contains("Forge"), "it says what it is");

@@ -16,18 +16,18 @@ use crate::{
     forge::{refused, text},
 };
 
-/// Complains about the file as compilers do, unless it is waived.
+/// A check that reports the file as compilers do, unless it is waived.
 const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
-/// A board whose agents get Forge's tools.
+/// A board whose agents get Forge's MCP tools.
 async fn open() -> Result<Board> {
     let board = Board::new(json!({ "mcp": { "inject": true } })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
     Ok(board)
 }
 
-/// A task whose agent writes its token down and waits.
+/// A task whose agent writes its token to a file and waits.
 struct RunFixture {
     task: Value,
     token: String,
@@ -52,7 +52,7 @@ impl RunFixture {
         Ok(Self { task, token, go })
     }
 
-    /// What the agent wrote down: its token, and where it is good.
+    /// The token and the address that the agent wrote.
     async fn written(board: &Board, file: &Path) -> Result<String> {
         until_there(file).await?;
         let written = std::fs::read_to_string(file)?;
@@ -67,7 +67,7 @@ impl RunFixture {
     }
 }
 
-/// Every tool that names something, with somebody else's things.
+/// Every tool that takes an id, with ids of other tasks.
 fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value)> {
     let id = &task["id"];
     vec![
@@ -198,7 +198,7 @@ async fn run_token_limits_what_an_agent_decides_about_its_task() -> Result<()> {
     is_dead(&board, &own.token).await
 }
 
-/// Hooks for agents answer to what an agent does with its token, hooks for people do not.
+/// Guards for agents apply to moves with a run token, guards for people do not.
 #[tokio::test(flavor = "multi_thread")]
 async fn move_by_an_agent_asks_the_guards_for_agents_alone() -> Result<()> {
     let board = open().await?;
@@ -230,7 +230,7 @@ async fn move_by_an_agent_asks_the_guards_for_agents_alone() -> Result<()> {
     Ok(())
 }
 
-/// A token that is good nowhere.
+/// Checks that a token is refused everywhere.
 async fn is_dead(board: &Board, token: &str) -> Result<()> {
     until("the end of a token", async || {
         Ok(Mcp::with_token(&board.server, token).await.is_err().then_some(()))
@@ -280,7 +280,7 @@ async fn each_start_issues_a_new_token_and_stores_none() -> Result<()> {
     Ok(())
 }
 
-/// The files below a folder that hold one of these.
+/// The files below a folder that contain one of the secrets.
 fn holding(folder: &Path, secrets: &[&[u8]]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -310,7 +310,7 @@ async fn project_without_agent_tools_issues_no_run_token() -> Result<()> {
     Ok(())
 }
 
-/// A task whose reviewer is at work, with a fix that was drafted for a check before, and what the reviewer may call.
+/// A task with a running reviewer, a drafted fix, and the tools of the reviewer.
 struct ReviewFixture {
     board: Board,
     task: Value,
@@ -355,14 +355,14 @@ impl ReviewFixture {
         Ok(Self { board, task, mcp, fix, go })
     }
 
-    /// The fix as everybody sees it.
+    /// The fix as the API lists it.
     async fn fix(&self) -> Result<Value> {
         let path = format!("/tasks/{}/fixes", text(&self.task, "id"));
         Ok(self.board.server.get(&path).await?["items"][0].clone())
     }
 }
 
-/// A reviewer's token judges: it may ask for a fix, and changes nothing otherwise.
+/// A reviewer's token may request a fix and changes nothing else.
 #[tokio::test(flavor = "multi_thread")]
 async fn reviewer_token_may_request_a_fix_and_nothing_else() -> Result<()> {
     let judged = ReviewFixture::new("verdict pass all of it").await?;

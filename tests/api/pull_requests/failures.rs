@@ -11,7 +11,7 @@ use super::{CALM, HASTY, PullRequestFixture, is_finished, waits};
 use crate::forge::{script, text};
 
 impl PullRequestFixture {
-    /// A task that the code host, or the way there, holds up until a person does something.
+    /// Waits until the code host or the remote blocks a task, with this message and remedy.
     async fn blocks_with(&self, task: &Value, said: &str, help: &str) -> Result<Value> {
         let now =
             self.board.server.until(task, |task| is_finished(task) || waits(task, "awaiting_merge")).await?;
@@ -225,7 +225,7 @@ async fn project_without_a_code_host_reports_it() -> Result<()> {
     Ok(())
 }
 
-/// A token that was wrong is looked for again, not remembered.
+/// A refused token is looked up again, not cached.
 #[tokio::test(flavor = "multi_thread")]
 async fn new_token_is_used_at_once() -> Result<()> {
     let fixture = PullRequestFixture::with(HostKind::Github, CALM, " ", json!({})).await?;

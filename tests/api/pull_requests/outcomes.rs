@@ -36,7 +36,7 @@ impl PullRequestFixture {
         Ok(now)
     }
 
-    /// Another pull request took the place of a closed one, and is merged.
+    /// Waits until another pull request replaced a closed one, and merges it.
     async fn ends_well(&self, task: &Value, before: usize) -> Result<()> {
         self.wait_for_merge(task).await?;
         let pulls = self.pulls();
@@ -114,7 +114,7 @@ async fn move_by_a_person_ends_the_wait_for_the_host() -> Result<()> {
     Ok(())
 }
 
-/// It was merged while the agent was still at it: what came later goes by another pull request.
+/// The pull request was merged during a run, so later work needs another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn work_after_the_merge_gets_another_pull_request() -> Result<()> {
     let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
@@ -137,7 +137,7 @@ async fn work_after_the_merge_gets_another_pull_request() -> Result<()> {
     Ok(())
 }
 
-/// It was closed while the agent is at work again: the person is told at once, and asked before another one.
+/// The pull request was closed during rework: a person is notified at once and decides about another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn pull_request_closed_during_rework_is_reported_at_once() -> Result<()> {
     let fixture = PullRequestFixture::new(HostKind::Github, HASTY).await?;
@@ -171,7 +171,7 @@ async fn pull_request_closed_during_rework_is_reported_at_once() -> Result<()> {
     fixture.ends_well(&task, 1).await
 }
 
-/// Work reaches the target by pull requests alone, and so does a lesson.
+/// A lesson reaches the target only by a pull request, as work does.
 #[tokio::test(flavor = "multi_thread")]
 async fn lesson_with_pull_requests_does_not_touch_the_local_branch() -> Result<()> {
     let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
@@ -231,7 +231,7 @@ async fn foreign_commits_before_the_merge_are_reported() -> Result<()> {
     Ok(())
 }
 
-/// Pushes a file on top of a branch of the code host to a branch there, from another machine's repository.
+/// Pushes a commit with a file on top of a branch of the code host, as another machine would.
 fn push_from_elsewhere(
     fixture: &PullRequestFixture,
     on: &str,

@@ -9,7 +9,7 @@ use crate::{
     forge::text,
 };
 
-/// Two entries that nothing but their names tells apart.
+/// Two entries that differ only in name.
 fn alike() -> [String; 2] {
     [block("a", &["edit good <<< \"a\\n\""]), block("b", &["edit good <<< \"b\\n\""])]
 }

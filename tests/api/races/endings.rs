@@ -128,7 +128,7 @@ async fn entry_stopped_by_a_person_loses_and_the_race_continues() -> Result<()> 
     nothing_is_left(&board, &race, &["a"])
 }
 
-/// Complains about the file as compilers do.
+/// A check that reports the file as compilers do.
 const COMPLAINS: &str =
     "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";

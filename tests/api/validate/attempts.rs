@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::ValidateFixture;
 use crate::forge::Sandbox;
 
-/// A check that passes once the file holds this word.
+/// A check that passes once the file contains a word.
 fn check_for(word: &str) -> String {
     format!("grep -q {word} said || {{ echo 'no {word} after 0.'$$'s'; false; }}")
 }

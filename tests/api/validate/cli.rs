@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::forge::{CommandOutput, Sandbox};
 
-/// The program in the repository.
+/// Runs the program in the repository.
 fn run_in_repository(sandbox: &Sandbox, args: &[&str]) -> Result<CommandOutput> {
     let output = sandbox.command(args)?.current_dir(sandbox.repo.path()).output()?;
     Ok(CommandOutput {
@@ -98,7 +98,7 @@ async fn folder_comes_from_the_option_then_the_environment_then_the_current_one(
     Ok(())
 }
 
-/// Starts the program on a check that does not end, and sends it a signal once that runs.
+/// Starts the program with an endless check and sends it a signal once the check runs.
 async fn signalled(sandbox: &Sandbox, signal: Signal) -> Result<CommandOutput> {
     let begun = sandbox.dir.path().join("begun");
     let check = format!("echo x >'{}'; sleep 600", begun.display());

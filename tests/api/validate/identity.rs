@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::ValidateFixture;
 
-/// The program, in which the second line of what it prints is another one at each run.
+/// A command whose first output line differs in each run.
 const NODE: &str = "echo \"begun at $(date +%T.%N) by $$\"; node a.js";
 
 async fn same_as_before(
@@ -61,7 +61,7 @@ async fn fewer_failing_tests_are_another_failure() -> Result<()> {
     Ok(())
 }
 
-/// A check that prints what a file holds and fails.
+/// A check that prints a file and fails.
 const PRINTS: &str = "cat said.txt; false";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -217,7 +217,7 @@ async fn read_only_worktree_is_removed() -> Result<()> {
     nothing_is_left(&task).await
 }
 
-/// Files of another user, as a container leaves them, and folders that nobody may write to.
+/// Files of another user, as a container leaves them, and read-only folders.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_another_user_are_removed_and_backed_up() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
@@ -250,7 +250,7 @@ async fn files_of_another_user_are_removed_and_backed_up() -> Result<()> {
     nothing_is_left(&task).await
 }
 
-/// Until nothing waits to be deleted where a worktree was.
+/// Waits until no trash folder is left beside a worktree.
 async fn nothing_is_left(task: &Value) -> Result<()> {
     let folder = tree(task).with_file_name("");
     let deadline = std::time::Instant::now() + crate::forge::PATIENCE;

@@ -134,7 +134,7 @@ async fn file_that_cannot_be_copied_blocks_and_is_named() -> Result<()> {
     Ok(())
 }
 
-/// Every claim at once: no creation fails on a lock of git's, and no two share ports.
+/// Concurrent claims: no creation fails on a git lock, and no two tasks share ports.
 #[tokio::test(flavor = "multi_thread")]
 async fn thirty_concurrent_claims_each_get_a_worktree() -> Result<()> {
     let mut fixture = WorkspaceFixture::new(json!({ "max_concurrent": 30 })).await?;

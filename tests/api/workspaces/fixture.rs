@@ -20,7 +20,7 @@ impl WorkspaceFixture {
         Self::with(settings, &[]).await
     }
 
-    /// With files in the checkout that git ignores.
+    /// The same with ignored files in the checkout.
     pub async fn with(settings: Value, ignored: &[(&str, &str)]) -> Result<Self> {
         let sandbox = Sandbox::new()?;
         if !ignored.is_empty() {
@@ -42,7 +42,7 @@ impl WorkspaceFixture {
         Ok(())
     }
 
-    /// A task whose agent follows `script`, claimed for it.
+    /// A claimed task whose agent follows `script`.
     pub async fn started(&self, title: &str, script: &[&str]) -> Result<Value> {
         let task = self.task(title, script).await?;
         self.claim(&task).await?;
@@ -59,7 +59,7 @@ impl WorkspaceFixture {
         self.server.post(&format!("/tasks/{}/claim", text(task, "id")), claim).await
     }
 
-    /// A task that a person works on by hand, with its worktree.
+    /// A task that a person works on, with its worktree.
     pub async fn manual_task(&self, title: &str) -> Result<Value> {
         let task = self.task(title, &[]).await?;
         let claim = json!({ "agent_id": "user", "version": task["version"] });
@@ -71,7 +71,7 @@ impl WorkspaceFixture {
         self.server.get(&format!("/tasks/{}", text(task, "id"))).await
     }
 
-    /// Takes one of the offers, or asks for what is not offered.
+    /// Performs an action, offered or not.
     pub async fn act(&self, task: &Value, verb: &str, mut body: Value) -> Result<Value> {
         for _ in 0..20 {
             body["version"] = self.get(task).await?["version"].clone();
@@ -105,7 +105,7 @@ impl WorkspaceFixture {
         Ok(answer["items"].as_array().context("no list")?.clone())
     }
 
-    /// Waits until a list is as wanted.
+    /// Waits until a list satisfies a condition.
     pub async fn until_items(&self, path: &str, wanted: impl Fn(&[Value]) -> bool) -> Result<Vec<Value>> {
         let look = async || Ok(Some(self.items(path).await?).filter(|items| wanted(items)));
         match self.server.watch(look).await? {
@@ -137,7 +137,7 @@ impl WorkspaceFixture {
         self.sandbox.repo.git(&["rev-parse", "-q", "--verify", &format!("refs/heads/{name}")]).is_ok()
     }
 
-    /// The worktrees that git knows besides the checkout.
+    /// The worktrees that git lists besides the checkout.
     pub fn worktrees(&self) -> Result<Vec<String>> {
         let list = self.sandbox.repo.git(&["worktree", "list", "--porcelain"])?;
         Ok(list
@@ -157,7 +157,7 @@ pub fn tree(task: &Value) -> PathBuf {
     PathBuf::from(task["workspace"]["path"].as_str().unwrap_or_default())
 }
 
-/// Whether a person can work on a task: its worktree is there and its state is entered.
+/// Whether a person can work on a task: its worktree exists and its state is entered.
 pub fn is_ready(task: &Value) -> bool {
     task["workspace"]["status"] == "active" && task["entry_barrier"].is_null()
 }
@@ -166,7 +166,7 @@ pub fn lock_file(task: &Value) -> PathBuf {
     tree(task).with_file_name(".forge.lock")
 }
 
-/// The lock that a living process outside of Forge would hold.
+/// Writes the lock of a live process outside Forge.
 pub fn foreign_lock(task: &Value, pid: u32) -> Result<()> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let rest = stat.rsplit_once(')').context("odd")?.1;
@@ -177,7 +177,7 @@ pub fn foreign_lock(task: &Value, pid: u32) -> Result<()> {
     Ok(())
 }
 
-/// A process that lives until it is told to end.
+/// A process that lives until its input is closed.
 pub fn bystander(folder: &Path) -> Result<std::process::Child> {
     let mut command = std::process::Command::new("cat");
     Ok(command

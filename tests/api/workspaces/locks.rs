@@ -68,7 +68,7 @@ async fn locked_worktree_refuses_transition_claim_and_follow_up_without_waiting(
     Ok(())
 }
 
-/// A person's message waits for the run that goes on, and reaches the agent before the task moves on.
+/// A message waits for the current run and reaches the agent before the task moves.
 #[tokio::test(flavor = "multi_thread")]
 async fn message_to_a_busy_agent_is_queued_and_delivered_before_the_next_move() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
@@ -169,7 +169,7 @@ async fn locks_of_dead_processes_are_released_at_start() -> Result<()> {
     Ok(())
 }
 
-/// Checks hold it too: what would change files meanwhile is refused.
+/// A check holds the lock, so requests that would change files are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn running_check_holds_the_lock() -> Result<()> {
     let probe = tempfile::tempdir()?;

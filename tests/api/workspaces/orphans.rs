@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::fixture::{WorkspaceFixture, bystander, tree};
 use crate::forge::text;
 
-/// A worktree in the root that no task has, as an earlier database would have left it.
+/// A worktree in the root without a task, as an earlier database would have left it.
 fn orphan(fixture: &WorkspaceFixture, name: &str, branch: &str) -> Result<PathBuf> {
     let folder = fixture.root().join("repo").join(name);
     std::fs::create_dir_all(&folder)?;

@@ -98,7 +98,7 @@ async fn orphan_path_outside_the_root_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// A plan is a file of the task's folder: a link in its place leads nowhere, read or written.
+/// A plan is a regular file of the task's folder; a link in its place is neither read nor written.
 #[tokio::test(flavor = "multi_thread")]
 async fn plan_behind_a_link_is_neither_read_nor_written() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
@@ -135,7 +135,7 @@ async fn copy_pattern_outside_the_repository_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// A folder on the way is swapped for a link out, again and again, while files below it are asked for.
+/// A folder of the path is swapped for an outside link repeatedly while files below it are requested.
 #[tokio::test(flavor = "multi_thread")]
 async fn folder_swapped_for_a_link_leaks_no_file() -> Result<()> {
     let fixture = WorkspaceFixture::new(json!({})).await?;
@@ -176,7 +176,7 @@ async fn folder_swapped_for_a_link_leaks_no_file() -> Result<()> {
     Ok(())
 }
 
-/// What git takes its repository from, as a hook or an alias of git leaves it to the programs it starts.
+/// The variables that select git's repository, as a git hook or alias passes them to its children.
 fn of_another(repository: &Path) -> Vec<(&'static str, String)> {
     let at = |name: &str| repository.join(name).to_string_lossy().into_owned();
     vec![

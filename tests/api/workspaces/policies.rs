@@ -10,7 +10,7 @@ use crate::{
     forge::{Sandbox, text},
 };
 
-/// A project whose states of closed tasks have this policy, one of them its own.
+/// A project whose closed states, one of them custom, have this cleanup policy.
 async fn project(fixture: &WorkspaceFixture, name: &str, cleanup: &Value) -> Result<String> {
     let workflow = Board::workflow(|states| {
         for closed in ["done", "cancelled"] {
@@ -35,7 +35,7 @@ fn set(state: &mut Value, cleanup: &Value) {
     }
 }
 
-/// A task with a worktree that a person closes by hand.
+/// A task with a worktree, closed by a person.
 async fn closed(fixture: &WorkspaceFixture, project: &str, to: &str) -> Result<Value> {
     let task = fixture.server.task(project, json!({ "title": to })).await?;
     let claim = json!({ "agent_id": "user", "version": task["version"] });
@@ -51,7 +51,7 @@ async fn closed(fixture: &WorkspaceFixture, project: &str, to: &str) -> Result<V
     }
 }
 
-/// How many seconds after it was closed a task's worktree goes.
+/// The seconds between closing a task and the cleanup of its worktree.
 fn delay(task: &Value) -> Result<i64> {
     let time = |value: &Value| -> Result<i64> {
         Ok(serde_json::from_value::<forge_model::time::Timestamp>(value.clone()).context("no time")?.0)
@@ -124,7 +124,7 @@ async fn state_without_a_policy_uses_its_default() -> Result<()> {
     Ok(())
 }
 
-/// Forge is not there when the time comes: it is done at the next start.
+/// Forge is stopped when the delay ends, so the next start removes the worktree.
 #[tokio::test(flavor = "multi_thread")]
 async fn delay_expired_while_forge_was_stopped_is_applied_at_start() -> Result<()> {
     let mut fixture = WorkspaceFixture::new(json!({})).await?;

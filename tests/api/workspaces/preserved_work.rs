@@ -26,7 +26,7 @@ fn commit(folder: &Path, name: &str) -> Result<String> {
     git(folder, &["rev-parse", "HEAD"])
 }
 
-/// Takes a worktree of a task away as a person does who is done with it.
+/// Cancels a task and removes its worktree.
 async fn removed(fixture: &WorkspaceFixture, task: &Value) -> Result<()> {
     fixture.act(task, "cancel", json!({})).await?;
     fixture.server.until(task, |task| task["workspace"]["status"] == "scheduled").await?;
@@ -101,7 +101,7 @@ async fn worktree_with_unborn_head_can_be_removed_continued_and_deleted() -> Res
     Ok(())
 }
 
-/// A board whose reviews wait for a person, and a task there with the file `work`.
+/// A board with manual approval, and a task in review with the file `work`.
 async fn awaiting() -> Result<(Board, Value)> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
     let task = board.task(&["edit work <<< \"work\\n\""], json!({})).await?;

@@ -125,7 +125,7 @@ fn verbs(task: &Value) -> Vec<String> {
     task["offers"].as_array().into_iter().flatten().map(|offer| text(offer, "verb")).collect()
 }
 
-/// Whatever becomes of a worktree's own `.git`, no task is left without a way out.
+/// A task keeps an available action whatever happens to the `.git` of its worktree.
 #[tokio::test(flavor = "multi_thread")]
 async fn task_whose_worktree_lost_its_git_file_is_retried_reset_removed_and_deleted() -> Result<()> {
     for way in ["retry", "reset", "remove", "delete"] {

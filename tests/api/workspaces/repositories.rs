@@ -13,10 +13,10 @@ use crate::{
     forge::text,
 };
 
-/// A file of a hundred and more bytes that LFS would keep elsewhere.
+/// A file large enough for LFS.
 const LARGE: &str = "a large file, which is kept elsewhere and stands in the tree as a pointer only\n";
 
-/// Does the lines in a worktree of its own and comes out merged.
+/// Runs a script in a task's worktree until the task is merged.
 async fn to_done(board: &Board, lines: &[&str]) -> Result<Value> {
     let task = board.task(lines, json!({})).await?;
     board.claim(&task).await?;
@@ -33,7 +33,7 @@ fn script(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// A filter named as LFS names its own: what is committed is a pointer, what lies in the tree is the content.
+/// A filter with the name of the LFS one: commits hold a pointer, the worktree holds the content.
 #[tokio::test(flavor = "multi_thread")]
 async fn repository_with_lfs_is_merged_with_pointers() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -108,7 +108,7 @@ async fn repository_with_a_sparse_checkout_is_merged() -> Result<()> {
     Ok(())
 }
 
-/// Hooks that fail after the fact change nothing; one that refuses a commit is heard by the agent, who mends it.
+/// Failing post-hooks change nothing; a hook that refuses a commit is reported to the agent, who fixes the work.
 #[tokio::test(flavor = "multi_thread")]
 async fn repository_with_failing_user_hooks_is_merged() -> Result<()> {
     let board = Board::new(json!({})).await?;
@@ -126,7 +126,7 @@ async fn repository_with_failing_user_hooks_is_merged() -> Result<()> {
     Ok(())
 }
 
-/// The longest name a file may have, names that are not ASCII, and names that git or a shell would read otherwise.
+/// The longest valid file name, non-ASCII names, and names that git or a shell would interpret.
 #[tokio::test(flavor = "multi_thread")]
 async fn repository_with_unusual_file_names_is_merged() -> Result<()> {
     let board = Board::new(json!({ "auto_approve": false })).await?;
