@@ -27,10 +27,10 @@ use tempfile::TempDir;
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Far more than any run takes.
+/// Much longer than any run takes.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// A place with a repository, a model, and a program with a home.
+/// A repository, a model, and a program with a home.
 pub struct AdapterFixture {
     pub server: ModelServer,
     pub seat: Seat,
@@ -39,7 +39,7 @@ pub struct AdapterFixture {
     runs: AtomicU32,
 }
 
-/// What a run is told; the rest is as for a coder that may edit.
+/// The options of a run; the defaults are those of a coder that may edit.
 pub struct RunRequest {
     pub prompt: String,
     pub session: SessionRequest,
@@ -49,7 +49,7 @@ pub struct RunRequest {
     pub limits: Limits,
 }
 
-/// A run that goes on.
+/// A running run.
 pub struct Running {
     handle: Handle,
     told: mpsc::UnboundedReceiver<RunEvent>,
@@ -59,7 +59,7 @@ pub struct Running {
     logs: PathBuf,
 }
 
-/// A run that is over, and its log.
+/// A finished run and its log.
 pub struct FinishedRun {
     pub outcome: RunOutcome,
     pub events: Vec<RunEvent>,
@@ -78,7 +78,7 @@ impl RunRequest {
         }
     }
 
-    /// Goes on with what another run left, itself or a fork of it.
+    /// Continues the session of another run, or a fork of it.
     pub fn after(
         mut self,
         ran: &FinishedRun,
@@ -121,7 +121,7 @@ impl AdapterFixture {
         fs::read_to_string(self.file(name)).with_context(|| format!("failed to read {name}"))
     }
 
-    /// Where runs are told what to do, beside the worktree.
+    /// The folder of prompt files, beside the worktree.
     pub fn task_folder(&self) -> PathBuf {
         self.folder.path().join("task")
     }
@@ -169,7 +169,7 @@ impl AdapterFixture {
 }
 
 impl Running {
-    /// Waits until it tells something.
+    /// Waits for an event.
     pub async fn until<T>(&mut self, what: &str, is: impl Fn(&RunEvent) -> Option<T>) -> Result<T> {
         loop {
             let event = timeout(LIMIT, self.told.recv()).await.with_context(|| format!("never: {what}"))?;
@@ -182,14 +182,14 @@ impl Running {
         }
     }
 
-    /// Waits until it says that it does what begins so.
+    /// Waits until its activity starts with a text.
     pub async fn until_doing(&mut self, what: &str) -> Result<()> {
         let doing = self.handle.activity.wait_for(|line| line.starts_with(what));
         timeout(LIMIT, doing).await.with_context(|| format!("never: {what}"))??;
         Ok(())
     }
 
-    /// Waits for its next question.
+    /// Waits for its next approval.
     pub async fn asked(&mut self) -> Result<Ask> {
         let is = |event: &RunEvent| match event {
             RunEvent::Asked(ask) => Some(ask.clone()),
@@ -212,7 +212,7 @@ impl Running {
         self.handle.cancel.cancel();
     }
 
-    /// Waits for its end. Nothing of it may be left.
+    /// Waits for its end and checks that no process is left.
     pub async fn end(mut self) -> Result<FinishedRun> {
         let outcome = timeout(LIMIT, &mut self.run).await.context("it never ends")??;
         while let Ok(event) = self.told.try_recv() {
@@ -233,13 +233,13 @@ impl Running {
 }
 
 impl FinishedRun {
-    /// That it has finished.
+    /// Checks that it finished without an error.
     pub fn finished(self) -> Result<Self> {
         ensure!(self.outcome.result.is_ok(), "{:?}\n{:#?}", self.outcome.result, self.entries);
         Ok(self)
     }
 
-    /// Entries of a kind, each in its last state.
+    /// The log entries of a kind, each in its last state.
     pub fn of(&self, kind: EntryKind) -> Vec<&LogEntry> {
         let is_last = |entry: &&LogEntry| {
             !self
@@ -250,7 +250,7 @@ impl FinishedRun {
         self.entries.iter().filter(|entry| entry.kind == kind).filter(is_last).collect()
     }
 
-    /// What the entries of a kind say.
+    /// The texts of the log entries of a kind.
     pub fn texts(&self, kind: EntryKind) -> Vec<&str> {
         self.of(kind).iter().filter_map(|entry| entry.body["text"].as_str()).collect()
     }
@@ -266,7 +266,7 @@ impl FinishedRun {
         told.collect()
     }
 
-    /// What it used in all.
+    /// Its total usage.
     pub fn used(&self) -> Result<&UsageSample> {
         ensure!(self.outcome.usage.len() == 1, "{:?}", self.outcome.usage);
         Ok(&self.outcome.usage[0])

@@ -96,7 +96,7 @@ async fn answer_in_form_reaches_its_tool() -> Result<()> {
     Ok(())
 }
 
-/// An answer that waits can be let go, and one that the program gave up is seen.
+/// A held answer can be released, and one that the program abandoned is noticed.
 #[tokio::test]
 async fn held_answer_waits_for_the_test() -> Result<()> {
     let fixture = ProgramFixture::new(AgentProgram::Claude).await?;

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::three_turn_scenario;
 
-/// A command that goes on until it is ended.
+/// A command that runs until it is ended.
 const FOR_EVER: &str = r#"python3 -c "import time; time.sleep(300)""#;
 
 type OnEvent = Box<dyn Fn(&RunEvent, &Handle) + Send>;
@@ -43,7 +43,7 @@ struct AdapterFixture {
     runs: Mutex<u32>,
 }
 
-/// How a run is started, and what a person does meanwhile.
+/// The options of a run, and the actions of a person during it.
 struct RunRequest {
     prompt: String,
     session: SessionRequest,
@@ -52,11 +52,11 @@ struct RunRequest {
     turns: Option<u32>,
     env: BTreeMap<String, String>,
     act: OnEvent,
-    /// Called with each line of what it is doing.
+    /// Called with each activity line.
     watch: OnActivity,
 }
 
-/// How it ended.
+/// The outcome of a run, its events and its log.
 struct FinishedRun {
     outcome: RunOutcome,
     events: Vec<RunEvent>,
@@ -92,7 +92,7 @@ impl RunRequest {
         self
     }
 
-    /// Every question gets this answer.
+    /// Answers every approval with an option.
     fn answer_approvals_with(mut self, option: &'static str) -> Self {
         self.act = Box::new(move |event, handle| {
             if let RunEvent::Asked(ask) = event {
@@ -203,12 +203,12 @@ impl FinishedRun {
         self.outcome.session_id.clone().context("there is no session")
     }
 
-    /// What it cost, in micro-dollars.
+    /// Its cost in micro-dollars.
     fn cost(&self) -> u64 {
         self.outcome.usage.iter().filter_map(|sample| sample.cost_micro_usd).sum()
     }
 
-    /// What the program says that the whole session cost, in micro-dollars.
+    /// The cost of the whole session that the program reports, in micro-dollars.
     fn total(&self) -> Option<u64> {
         let totals = self.outcome.carry.as_ref()?.get("totals")?.as_object()?;
         let dollars: f64 = totals.values().filter_map(|model| model.get("cost")?.as_f64()).sum();

@@ -37,7 +37,7 @@ async fn run(fixture: &AdapterFixture, order: RunRequest) -> Result<FinishedRun>
 const TOKENS: Tokens =
     Tokens { input_uncached: 100, cache_read: 20, cache_write: 3, output: 40, reasoning: 5 };
 
-/// What so many answers with [`TOKENS`] cost.
+/// The cost of a number of answers with [`TOKENS`].
 fn used(answers: u64) -> UsageSample {
     UsageSample {
         model: "gpt-5.5".to_owned(),

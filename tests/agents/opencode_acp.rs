@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::adapter_run::{AdapterFixture, RunRequest};
 
-/// What a call of the model costs by the prices of the program's settings, in micro-dollars.
+/// The cost of a model call by the prices of the program's settings, in micro-dollars.
 const CALL: u64 = 548;
 
 async fn fixture() -> Result<(AdapterFixture, Value)> {

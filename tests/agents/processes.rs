@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 
 use anyhow::Result;
 
-/// A process that lives.
+/// A live process.
 #[derive(Debug)]
 pub struct Process {
     pub pid: u32,

@@ -11,10 +11,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
 
-/// Far more than any turn takes.
+/// Much longer than any turn takes.
 const LIMIT: Duration = Duration::from_secs(150);
 
-/// What a test has around a program.
+/// A program with its repository and model.
 pub struct ProgramFixture {
     pub server: ModelServer,
     seat: Seat,
@@ -22,7 +22,7 @@ pub struct ProgramFixture {
     _folder: TempDir,
 }
 
-/// What each turn of [`work`] uses.
+/// The tokens of each turn of [`work`].
 const TOKENS: Tokens =
     Tokens { input_uncached: 100, cache_read: 20, cache_write: 3, output: 40, reasoning: 5 };
 
@@ -36,7 +36,7 @@ fn work() -> Scenario {
         .turn(Turn::new().say("It is done.").tokens(TOKENS))
 }
 
-/// Three prompts, three answers, the first of which is to be remembered.
+/// Three prompts and answers, the first of which is to be remembered.
 pub fn three_turn_scenario() -> Scenario {
     Scenario::new("talk")
         .turn(Turn::new().say("The word is heron."))
@@ -44,7 +44,7 @@ pub fn three_turn_scenario() -> Scenario {
         .turn(Turn::new().say("And a third time."))
 }
 
-/// How a program ended, and what it printed: a JSON object a line.
+/// The result of a program and its output, a JSON object per line.
 pub struct ProgramOutput {
     pub succeeded: bool,
     pub events: Vec<Value>,
@@ -100,7 +100,7 @@ impl ProgramFixture {
         fs::read_to_string(self.file(name)).with_context(|| format!("failed to read {name}"))
     }
 
-    /// Nothing came that the model did not understand.
+    /// Checks that the model server understood every request.
     pub fn assert_all_understood(&self) -> Result<()> {
         let refused = self.server.refused();
         ensure!(refused.is_empty(), "refused: {refused:?}");

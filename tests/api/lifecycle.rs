@@ -65,7 +65,7 @@ async fn engine_shuts_down_in_order_with_open_work() -> Result<()> {
     Ok(())
 }
 
-/// A validation ends with its caller: the next start does not resume it, and its end is reported.
+/// A validation ends with the engine and is not resumed, so the caller is told to send it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn validation_cut_off_by_shutdown_is_reported_as_ended() -> Result<()> {
     let sandbox = Sandbox::new()?;

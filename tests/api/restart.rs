@@ -8,7 +8,7 @@ use crate::{
     forge::{script, text},
 };
 
-/// The first run breaks the work. The next one does it right unless the broken file is left, and reports what it found.
+/// The first run breaks the work; the second adds `good` and records whether the broken file is left.
 const LINES: &str = "```forge-script\nedit broken <<< \"x\\n\"\n```\n```forge-script attempt=2\n\
     run test -e broken && echo kept >found || echo fresh >found\nedit good <<< \"x\\n\"\n```";
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::fixture::text;
 
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../ui/node_modules/axe-core/axe.min.js");
-/// The first with the one rule to which a theme makes a difference; the second is what the window began with.
+/// The first theme with the one rule that depends on the theme; the second is the initial one.
 const THEMES: [(&str, Option<&str>); 2] = [("dark", Some("color-contrast")), ("light", None)];
 
 #[derive(Debug, Deserialize)]
@@ -18,7 +18,7 @@ struct Violation {
     rule: String,
     impact: String,
     help: String,
-    /// Where, as selectors, with what was measured there.
+    /// Selectors of the elements, with the measured values.
     places: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ async fn every_screen(window: &Window) -> Result<()> {
     clean(&found)
 }
 
-/// The demo with a task that awaits a review and one that is blocked.
+/// The demo with a task in review and a blocked one.
 async fn demo_with_work(window: &Window) -> Result<String> {
     let project = text(&window.call("demo_create", json!({})).await?, "id")?;
     let tasks = window.call("task_list", json!({ "project_id": project })).await?;
@@ -97,7 +97,7 @@ pub async fn load(window: &Window) -> Result<()> {
     window.page.execute(&library, &[]).await.map(drop)
 }
 
-/// What axe finds on a screen once `there` is to be seen, a line each.
+/// The violations on a screen once `there` is visible, a line each.
 async fn violations_on(window: &Window, name: &str, address: &str, there: &str) -> Result<Vec<String>> {
     const GO: &str = "if (location.hash !== arguments[0]) location.hash = arguments[0]";
     let page = &window.page;
@@ -106,7 +106,7 @@ async fn violations_on(window: &Window, name: &str, address: &str, there: &str) 
     violations(window, name).await
 }
 
-/// What axe finds on the screen that is shown, a line each.
+/// The violations on the current screen, a line each.
 pub async fn violations(window: &Window, name: &str) -> Result<Vec<String>> {
     const THEME: &str = "document.documentElement.dataset.theme = arguments[0]";
     const LOOK: &str = r#"const [rules, done] = arguments;
@@ -140,7 +140,7 @@ pub async fn violations(window: &Window, name: &str) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Fails when axe found anything.
+/// Fails when axe found a violation.
 pub fn clean(found: &[String]) -> Result<()> {
     ensure!(found.is_empty(), "{} violations:\n{}", found.len(), found.join("\n"));
     Ok(())

@@ -20,7 +20,7 @@ use crate::{
 
 const PROGRAM: AgentProgram = AgentProgram::Claude;
 
-/// A program of the user's own, as it is found on the path: itself, and the environment that leads it to the model.
+/// Installs a program on the path with the environment that leads it to the model server.
 fn install(seat: &Seat, folder: &Path) -> Result<()> {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin)?;
@@ -222,7 +222,7 @@ async fn approval_is_answered(window: &Window, server: &ModelServer, seat: &Seat
     Ok(())
 }
 
-/// Chooses a file as the system's dialog would, which no driver reaches.
+/// Chooses a file in place of the system's dialog, which no driver reaches.
 async fn attach(page: &Session, name: &str, content: &str) -> Result<()> {
     const CHOOSE: &str = "const [name, content] = arguments;
         const chosen = new DataTransfer();

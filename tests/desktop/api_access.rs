@@ -13,7 +13,7 @@ use crate::{
 
 const SECTION: &str = "section[aria-label='API and MCP']";
 const SHOWN: &str = "section[aria-label='API and MCP'] p code";
-/// What a button to copy is called for a moment.
+/// The name of a copy button shortly after the copy.
 const COPIED: &str = "button[aria-label=Copied]";
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn token_and_configuration_are_copied(window: &Window) -> Result<()> {
     a_configuration_is_copied(window).await
 }
 
-/// The new token, which shuts out whoever has the old one.
+/// Renews the token and checks that the old one is refused.
 async fn renew_token(window: &Window, first: &str) -> Result<String> {
     let page = &window.page;
     page.press(&[keys::ENTER]).await?;
@@ -112,7 +112,7 @@ async fn mcp_is_switched(window: &Window) -> Result<()> {
     window.keep_picture("api-access-off").await
 }
 
-/// The token as its file has it.
+/// The token in its file.
 async fn token_in_file(window: &Window) -> Result<String> {
     let file = window.data_dir().join("token");
     let token = tokio::fs::read_to_string(&file).await.context("failed to read the token's file")?;
@@ -124,7 +124,7 @@ async fn is_on_page(window: &Window, token: &str) -> Result<bool> {
     Ok(window.page.execute(SCRIPT, &[token.into()]).await? == json!(true))
 }
 
-/// What the clipboard holds, pasted where a line is typed and left again.
+/// The content of the clipboard, pasted into a text field.
 async fn paste_clipboard(window: &Window) -> Result<String> {
     const FIELD: &str = "[role=dialog] input";
     let page = &window.page;
@@ -141,7 +141,7 @@ async fn paste_clipboard(window: &Window) -> Result<String> {
     Ok(line)
 }
 
-/// What the engine answers to whoever carries this token.
+/// The status of a request with a token.
 async fn request_with(window: &Window, token: &str) -> Result<StatusCode> {
     let url = text(&window.call("doors_get", json!({})).await?, "url")?;
     let client = reqwest::Client::builder().no_proxy().build()?;

@@ -15,7 +15,7 @@ fn column_named(name: &str) -> String {
     format!("section[aria-label^='{name},']")
 }
 
-/// Drags a card over a column and lets it go there.
+/// Drags a card to a column and drops it.
 pub async fn drag_to(page: &Session, card: &str, column: &str) -> Result<()> {
     hold_over(page, card, column).await?;
     page.let_go().await

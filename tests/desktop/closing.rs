@@ -91,7 +91,7 @@ async fn quit_with_running_agent_asks_first() -> Result<()> {
     until("the engine's end", async || Ok(Engine::holder_of(window.data_dir()).is_none().then_some(()))).await
 }
 
-/// A window with an agent that is at work and stays so.
+/// A window with an agent that runs endlessly.
 async fn window_with_running_agent() -> Result<Window> {
     let window = Window::open().await?;
     let fixture = ProjectFixture::prepare(&window, "sleep", &["600"]).await?;
@@ -105,7 +105,7 @@ async fn window_with_running_agent() -> Result<Window> {
     Ok(window)
 }
 
-/// Closes the window as the window manager does, and waits until it is gone from the screen.
+/// Closes the window as the window manager does, and waits until it is hidden.
 async fn close(window: &Window) -> Result<()> {
     let windows = window.display.wait_for_windows("Forge", 1).await?;
     window.display.focus(&windows[0]).await?;

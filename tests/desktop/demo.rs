@@ -101,7 +101,7 @@ async fn with_the_keyboard(window: &Window) -> Result<()> {
     work_is_merged(window, DAYTIME_FILE, DAYTIME_LINE).await
 }
 
-/// Picks the card up, carries it to the agent and puts it down; the live region tells each step.
+/// Moves the card to the agent by keyboard; the live region announces each step.
 async fn take_to_work(window: &Window) -> Result<()> {
     let page = &window.page;
     page.tab_into("[data-task]").await?;
@@ -127,7 +127,7 @@ async fn check_has_passed(page: &Session) -> Result<()> {
     page.find("article li [role=img][aria-label=Passed]").await.map(drop)
 }
 
-/// Goes to a file of the diff, a step at a time.
+/// Goes to a file of the diff step by step.
 async fn show_file(page: &Session, file: &str, step: impl AsyncFn() -> Result<()>) -> Result<()> {
     const SHOWN: &str =
         "return [...document.querySelectorAll('article section[aria-label]')].map((s) => s.ariaLabel)";
@@ -155,7 +155,7 @@ async fn diff_adds(page: &Session, file: &str, wanted: &str) -> Result<()> {
     .await
 }
 
-/// As git sees it: the work is on `main`, which is checked out, and nothing lies about.
+/// Checks with git that the work is on `main`, which is checked out, and that the checkout is clean.
 async fn work_is_merged(window: &Window, file: &str, wanted: &str) -> Result<()> {
     let repository = window.data_dir().join("demo/greetings");
     let merged = git(&repository, &["show", &format!("main:{file}")]).await?;

@@ -11,12 +11,12 @@ pub struct ProjectFixture {
     pub project_id: String,
     /// The agent's id.
     pub agent_id: String,
-    /// Where it works.
+    /// The repository of the project.
     pub repository: Repository,
 }
 
 impl ProjectFixture {
-    /// Makes the repository, the agent and the project.
+    /// Creates the repository, the agent and the project.
     pub async fn prepare(window: &Window, command: &str, arguments: &[&str]) -> Result<Self> {
         let path = window.display.folder().join("repository");
         let repository = Repository::create(&path, &[("README.md", "# Sample\n")])?;
@@ -35,12 +35,12 @@ impl ProjectFixture {
         window.call("project_settings_update", input).await.map(drop)
     }
 
-    /// Makes a task, without starting it.
+    /// Creates a task without starting it.
     pub async fn task(&self, window: &Window, title: &str) -> Result<Value> {
         window.call("task_create", json!({ "project_id": self.project_id, "title": title })).await
     }
 
-    /// Makes a task that the agent works on, with this besides.
+    /// Creates a task with further fields and starts it.
     pub async fn worked_on(&self, window: &Window, title: &str, told: &str, more: Value) -> Result<Value> {
         let mut new = json!({ "project_id": self.project_id, "title": title, "description": told });
         if let (Some(new), Some(more)) = (new.as_object_mut(), more.as_object()) {
@@ -52,7 +52,7 @@ impl ProjectFixture {
         Ok(task)
     }
 
-    /// Names the agent as who is to work on a task, without starting it.
+    /// Assigns the agent to a task without starting it.
     pub async fn assign(&self, window: &Window, task: &Value) -> Result<()> {
         let assign = json!({ "task_id": task["id"], "role": "coder", "holder": self.agent_id });
         window.call("task_assign", assign).await.map(drop)
@@ -65,18 +65,18 @@ impl ProjectFixture {
     }
 }
 
-/// Goes elsewhere, once the window has gone to the new project's board by itself.
+/// Goes to an address, once the window shows the new project's board.
 pub async fn go(page: &Session, address: &str) -> Result<()> {
     page.find("section[aria-label^='Todo,']").await?;
     page.execute("location.hash = arguments[0]", &[address.into()]).await.map(drop)
 }
 
-/// A task as it is now.
+/// The current task.
 pub async fn read(window: &Window, task: &Value) -> Result<Value> {
     window.call("task_get", json!({ "task_id": task["id"] })).await
 }
 
-/// A task as soon as it is as wanted.
+/// Waits until a task satisfies a condition.
 pub async fn reach(window: &Window, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
     until(&format!("task {}", task["title"]), async || {
         let now = read(window, task).await?;

@@ -103,12 +103,12 @@ async fn drafted_fix_is_applied_and_verified() -> Result<()> {
     window.end("loop-fix", outcome).await
 }
 
-/// Complains about the file as compilers do.
+/// A check that reports the file as compilers do.
 const CHECK: &str = "grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 const CARD: &str = "section[aria-label='Fix for total.txt']";
 
-/// A task whose check complains, and an agent that drafts what mends it.
+/// A task with a failing check, and an agent that drafts a fix.
 async fn broken_total(window: &Window, fixture: &ProjectFixture) -> Result<Value> {
     let program = drafter::install(&window.display.folder().join("drafter"), FIX)?;
     let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
@@ -169,7 +169,7 @@ async fn cost_page_shows_costs_of_all_runs() -> Result<()> {
     window.end("loop-costs", outcome).await
 }
 
-/// Reckoned by hand: task, for what, in micro-dollars.
+/// The expected ledger: task, purpose, micro-dollars.
 const LEDGER: [(&str, &str, Option<u64>); 8] = [
     ("1", "coder", Some(100_000)),
     ("1", "coder", Some(200_000)),
@@ -181,7 +181,7 @@ const LEDGER: [(&str, &str, Option<u64>); 8] = [
     ("3", "drafter", None),
 ];
 
-/// A race with two that lose and a reviewer, a retry that is far too dear, and a draft of unknown cost.
+/// A race with two losers and a reviewer, an expensive retry, and a draft of unknown cost.
 async fn run_priced_tasks(window: &Window, fixture: &ProjectFixture) -> Result<()> {
     configure_race(window, fixture).await?;
     let rare = json!({ "costAnomaly": { "ratio": 50.0 } });
@@ -257,7 +257,7 @@ async fn costs_are_shown(window: &Window) -> Result<()> {
     clean(&found)
 }
 
-/// Saves the file by the desktop's own dialog, and reads it as the ledger.
+/// Saves the file with the desktop's own dialog and compares it with the ledger.
 async fn is_saved(window: &Window) -> Result<()> {
     let file = window.display.folder().join("costs.csv");
     window.page.press_named("button", "CSV").await?;
@@ -295,7 +295,7 @@ fn strategy(name: &str, lines: &str) -> String {
     block(&format!(" strategy={name}"), lines)
 }
 
-/// Lets the agent race under three names.
+/// Configures a race of the agent with three strategies.
 async fn configure_race(window: &Window, fixture: &ProjectFixture) -> Result<()> {
     window.call("agent_update", json!({ "agent_id": fixture.agent_id, "max_concurrent": 8 })).await?;
     let strategies = NAMES.map(|name| json!({ "name": name, "agent_id": fixture.agent_id }));

@@ -11,7 +11,7 @@ use crate::{
     scripted::{block, scripted},
 };
 
-/// A window whose notifications go to a service that tells them.
+/// A window whose notifications go to the test's service.
 async fn window_with_notification_service() -> Result<(NotificationService, Window)> {
     let folder = tempfile::tempdir()?;
     let display = Display::start(folder.path()).await?;

@@ -133,7 +133,7 @@ async fn hook_holds_work(window: &Window) -> Result<()> {
     page.named("button", "Approve").await.map(drop)
 }
 
-/// When the hook failed, once that is another time than `before`.
+/// The time of the hook's failure, once it differs from `before`.
 async fn failure(window: &Window, task: &Value, before: &str) -> Result<String> {
     until("the hook's failure", async || {
         let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;

@@ -164,7 +164,7 @@ async fn reviewer_findings_link_to_their_lines() -> Result<()> {
     window.end("review-audit", outcome).await
 }
 
-/// Further down than a screen shows.
+/// Further down than a screen reaches.
 const FAR: usize = 90;
 
 async fn findings_link_to_lines(window: &Window) -> Result<()> {
@@ -235,7 +235,7 @@ async fn findings_link_to_lines(window: &Window) -> Result<()> {
     clean(&found)
 }
 
-/// A task that the agent works on, with these roles beside.
+/// A started task with further roles.
 async fn started(
     window: &Window,
     fixture: &ProjectFixture,

@@ -13,26 +13,26 @@ pub async fn scripted(window: &Window) -> Result<ProjectFixture> {
     ProjectFixture::prepare(window, &program.to_string_lossy(), &["--prompt-file", "{prompt_file}"]).await
 }
 
-/// A block of its script; `words` say when it counts.
+/// A block of its script; `words` say when it applies.
 pub fn block(words: &str, lines: &str) -> String {
     format!("```forge-script{words}\n{lines}\n```\n")
 }
 
-/// Holds an agent until the test has seen what is there before it goes on.
+/// A gate that holds an agent until the test opens it.
 pub struct Gate(PathBuf);
 
 impl Gate {
-    /// One that is closed.
+    /// A closed gate.
     pub fn new(window: &Window, name: &str) -> Self {
         Self(window.display.folder().join(name))
     }
 
-    /// These lines of a script, behind it.
+    /// Script lines that run after the gate is opened.
     pub fn before(&self, lines: &str) -> String {
         format!("wait-for {}\n{lines}", self.0.display())
     }
 
-    /// Lets the agent go on.
+    /// Lets the agent continue.
     pub fn open(&self) -> Result<()> {
         Ok(fs::write(&self.0, "")?)
     }

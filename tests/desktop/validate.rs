@@ -25,7 +25,7 @@ async fn failed_validation_is_repeated_until_it_passes() -> Result<()> {
     window.end("validate", outcome).await
 }
 
-/// Writes into one of the form's lists, one line an entry.
+/// Writes into one of the form's lists, one entry per line.
 async fn write(page: &Session, list: usize, lines: &str) -> Result<()> {
     let fields = page.find_all("form textarea").await?;
     page.type_into(fields.get(list).context("no such list")?, lines).await

@@ -15,7 +15,7 @@ use tokio::process::Command;
 
 use crate::fixture::{ProjectFixture, go, reach, read, text};
 
-/// Adds a line to a file, so that every turn has something to commit.
+/// Adds a line to a file, so that every run has a change to commit.
 const WRITES: &[&str] = &["-c", "echo done >> made.txt"];
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn reset(window: &Window) -> Result<()> {
     window.keep_picture("spaces-page").await
 }
 
-/// Gives the task a worktree, takes it back to the start, and removes worktree and branch behind Forge's back.
+/// Starts and resets the task, then deletes its worktree and branch without Forge.
 async fn delete_worktree(window: &Window, task: &Value) -> Result<()> {
     let claim = json!({ "task_id": task["id"], "agent_id": "user", "version": task["version"] });
     window.call("task_claim", claim).await?;
@@ -155,7 +155,7 @@ async fn subtasks_run_in_order(window: &Window) -> Result<()> {
     Ok(())
 }
 
-/// Takes the decisive button of the question that is asked.
+/// Confirms the open dialog.
 async fn confirm(page: &Session) -> Result<()> {
     let button = page.find("[role=alertdialog] button[data-variant=danger]").await?;
     page.click(&button).await?;

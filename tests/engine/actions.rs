@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result};
 use forge_testkit::{Sandbox, script};
 use serde_json::{Value, json};
 
-/// A sandbox whose project has the default workflow as `change` leaves it.
+/// A sandbox whose project has a changed default workflow.
 async fn with_workflow(settings: Value, change: impl FnOnce(&mut Value)) -> Result<Sandbox> {
     let sandbox = Sandbox::new(settings).await?;
     let now = sandbox.call("project_workflow_get", json!({ "project_id": sandbox.project })).await?;

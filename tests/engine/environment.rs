@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use forge_testkit::Sandbox;
 use serde_json::{Value, json};
 
-/// Variables that a test's user has set.
+/// Variables of the test's user.
 const USER: [(&str, &str); 6] = [
     ("CANARY_TOKEN", "canary-1"),
     ("DB_PASSWORD", "canary-2"),
@@ -22,12 +22,12 @@ fn user_variables() -> BTreeMap<OsString, OsString> {
     own
 }
 
-/// Writes the environment into the task's folder, outside the worktree.
+/// A command that writes the environment into the task's folder, outside the worktree.
 fn dump_environment(who: &str) -> String {
     format!("env > \"$FORGE_WORKTREE_PATH/../{who}.env\"")
 }
 
-/// The programs of a task, each telling its environment.
+/// Settings whose programs all write their environment.
 fn settings(more: &Value) -> Value {
     let mut all = json!({
         "auto_approve": true,
@@ -39,7 +39,7 @@ fn settings(more: &Value) -> Value {
     all
 }
 
-/// What one of the programs of a task was given.
+/// The environment of one of a task's programs.
 fn environment_of(tree: &Path, who: &str) -> Result<BTreeMap<String, String>> {
     let folder = tree.parent().context("a task's folder")?;
     let text = std::fs::read_to_string(folder.join(format!("{who}.env"))).with_context(|| who.to_owned())?;
@@ -47,7 +47,7 @@ fn environment_of(tree: &Path, who: &str) -> Result<BTreeMap<String, String>> {
     Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// Runs a task of a shell agent to its end; gives its worktree and its runs.
+/// Runs a task of a shell agent to its end, and returns its worktree and its runs.
 async fn run(sandbox: &mut Sandbox, config: Value) -> Result<(std::path::PathBuf, Value)> {
     let new = json!({ "name": "teller", "adapter": "shell", "config": config });
     let agent = sandbox.call("agent_create", new).await?;
@@ -101,7 +101,7 @@ async fn programs_in_safe_mode_inherit_no_secrets_and_run_lists_withheld_names()
     Ok(())
 }
 
-/// All that is in the files of a folder and its subfolders.
+/// The text of all files below a folder.
 fn text_below(folder: &Path) -> Result<String> {
     let mut text = String::new();
     for entry in std::fs::read_dir(folder)? {

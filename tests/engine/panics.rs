@@ -10,7 +10,7 @@ use forge_engine::Observer;
 use forge_testkit::{Sandbox, script};
 use serde_json::{Value, json};
 
-/// Panics the first time that a step of each name begins.
+/// Panics when the first step of each name begins.
 #[derive(Default)]
 struct PanicsOnce(Mutex<BTreeSet<String>>);
 

@@ -14,13 +14,13 @@ use forge_model::workflow::{StateKind, Workflow, preset, random_workflow};
 use forge_testkit::{Sandbox, script};
 use serde_json::{Value, json};
 
-/// How many things happen in one case.
+/// The number of events in a case.
 const EVENTS: usize = 30;
-/// No further case is begun after this.
+/// No further case starts after this time.
 const ENOUGH: Duration = Duration::from_secs(15);
 /// How long a task may take to have an owner or a reason.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The cap of the project; the agent has more places.
+/// The cap of the project; the agent has more slots.
 const PLACES: usize = 2;
 
 struct Rng(u64);
@@ -45,7 +45,7 @@ struct Case {
     versions: BTreeMap<String, u64>,
     commits: BTreeSet<String>,
     scribbles: Vec<(String, String)>,
-    /// How many operations were accepted.
+    /// The number of accepted operations.
     accepted: std::cell::Cell<usize>,
 }
 
@@ -72,7 +72,7 @@ impl Case {
         })
     }
 
-    /// Does an operation; what does not fit is refused, and nothing worse.
+    /// Calls an operation, which may be refused but not fail otherwise.
     async fn attempt(&self, op: &str, input: Value) -> Result<Option<Value>> {
         match self.sandbox.call(op, input.clone()).await {
             Ok(answer) => {
@@ -165,7 +165,7 @@ impl Case {
         Ok(())
     }
 
-    /// A person leaves something in a worktree that nobody works in.
+    /// A person writes a file into an idle worktree.
     fn write_untracked_file(&mut self, task: &Value) -> Result<()> {
         let path = task["workspace"]["path"].as_str().unwrap_or_default();
         let kind = self.kind(task);
@@ -183,7 +183,7 @@ impl Case {
         state.map(|state| state.kind)
     }
 
-    /// What must be true at any moment.
+    /// Checks the invariants.
     async fn check_invariants(&mut self) -> Result<()> {
         let mut live = 0;
         for task in self.tasks.clone() {
@@ -212,7 +212,7 @@ impl Case {
         Ok(())
     }
 
-    /// The history leads to the state.
+    /// Checks that the history leads to the state.
     async fn check_history(&self, task: &Value) -> Result<()> {
         let history = self.sandbox.call("task_transitions", json!({ "task_id": task["id"] })).await?;
         let again = self.sandbox.get(task).await?;
@@ -226,7 +226,7 @@ impl Case {
         Ok(())
     }
 
-    /// Whether somebody acts on a task, or something is waited for. What is a person's turn is left to them.
+    /// Whether a task has an owner or a reason to wait. States in which a person acts count as owned.
     fn is_owned(&self, task: &Value) -> bool {
         let state = task["status"].as_str().and_then(|name| self.workflow.state(name));
         let Some(state) = state.filter(|state| state.kind == StateKind::Active && state.dispatches()) else {

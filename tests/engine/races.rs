@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The system's clock, so many days later.
+/// The system's clock, shifted by a number of days.
 struct ShiftedClock(i64);
 
 impl Clock for ShiftedClock {
@@ -34,7 +34,7 @@ async fn entries(sandbox: &Sandbox, task: &Value) -> Result<[Value; 2]> {
     Ok([named("cheap")?, named("dear")?])
 }
 
-/// The paths that an entry changed, and how many entries the log of its run has; an error's code where there is none.
+/// The first changed path of an entry and whether its log has lines, or the error codes.
 async fn diff_and_log(sandbox: &Sandbox, entry: &Value) -> Result<(Value, Value)> {
     let diff = sandbox.call("task_diff", json!({ "task_id": entry["task_id"] })).await;
     let paths = diff.map_or_else(|error| json!(error.code), |diff| diff["files"][0]["path"].clone());

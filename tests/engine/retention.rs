@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The system's clock, so many days later.
+/// The system's clock, shifted by a number of days.
 struct ShiftedClock(i64);
 
 impl Clock for ShiftedClock {
@@ -36,7 +36,7 @@ async fn restart_days_later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
     sandbox.restart_with(|config| config.clock = Arc::new(ShiftedClock(days))).await
 }
 
-/// The system's clock, which is set forward while the engine runs.
+/// The system's clock, set forward while the engine runs.
 #[derive(Default)]
 struct AdjustableClock {
     ms: AtomicI64,
@@ -54,7 +54,7 @@ impl Clock for AdjustableClock {
 }
 
 impl AdjustableClock {
-    /// Jumps, and gives those who wait the time to see it.
+    /// Sets the clock forward and waits until the engine has noticed.
     async fn advance_days(&self, days: i64) {
         self.ms.fetch_add(days * DAY_MS, Ordering::AcqRel);
         self.jumped.notify_one();
@@ -62,7 +62,7 @@ impl AdjustableClock {
     }
 }
 
-/// Tasks that are closed, each with a log; the folders of their logs.
+/// Creates closed tasks, each with a log, and returns the log folders.
 async fn closed_tasks(sandbox: &Sandbox, count: usize) -> Result<Vec<PathBuf>> {
     let mut logs = Vec::new();
     for number in 0..count {
@@ -80,7 +80,7 @@ async fn closed_tasks(sandbox: &Sandbox, count: usize) -> Result<Vec<PathBuf>> {
     Ok(logs)
 }
 
-/// Tasks that are open, each with a log; the folders of their logs.
+/// Creates open tasks, each with a log, and returns the log folders.
 async fn open_tasks(sandbox: &Sandbox, count: usize) -> Result<Vec<PathBuf>> {
     let mut logs = Vec::new();
     for number in 0..count {
@@ -120,7 +120,7 @@ async fn logs_of_closed_tasks_expire_by_observed_days_not_by_clock_jumps() -> Re
     Ok(())
 }
 
-/// An entry of a race of the task, with a log; the folder of its log.
+/// Creates a race entry of a task with a log, and returns the log folder.
 async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
     let mut tx = sandbox.api.engine().store().write().await?;
     let raced = tx.tasks().get(&TaskId(task.to_owned())).await?.context("no task")?;
@@ -220,7 +220,7 @@ async fn backups_expire_after_thirty_observed_days() -> Result<()> {
     until("the end of the old backup", async || Ok((!kept(&sandbox)).then_some(()))).await
 }
 
-/// Six closed tasks whose logs are older than they may be, after a sweep; with the folders of the logs.
+/// Six closed tasks with expired logs after a sweep, and the log folders.
 async fn swept_with_six_old_logs() -> Result<(Sandbox, Vec<PathBuf>)> {
     let mut sandbox = Sandbox::new(json!({})).await?;
     let retention = json!({ "retention": { "logs_days": 1, "events_days": 0 } });

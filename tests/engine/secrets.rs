@@ -17,7 +17,7 @@ use forge_agents::LogReader;
 use forge_testkit::Sandbox;
 use serde_json::{Value, json};
 
-/// Names of variables that are withheld, one of each kind.
+/// Names of withheld variables, one of each kind.
 const WITHHELD: [&str; 8] = [
     "CANARY_TOKEN",
     "CANARY_SECRET",
@@ -29,7 +29,7 @@ const WITHHELD: [&str; 8] = [
     "CANARY_CREDENTIAL",
 ];
 
-/// The canary that comes in two writes.
+/// The canary that is printed in two writes.
 const IN_TWO: &str = "ghp_Tw0WritesTw0WritesTw0WritesTw0Writes12";
 
 /// Letters and digits that look random, different for each `n`.
@@ -42,7 +42,7 @@ fn value_of(n: usize) -> String {
     format!("withheld {}/\"{}", body(n, 12), body(n + 3, 9))
 }
 
-/// What is printed, and what of it must be found nowhere.
+/// The printed texts, and the secrets in them that must be found nowhere.
 fn canaries() -> Vec<(String, String)> {
     let whole = |text: String| (text.clone(), text);
     let mut all = vec![
@@ -97,7 +97,7 @@ fn environment() -> BTreeMap<OsString, OsString> {
     own
 }
 
-/// Every file below a folder with its content, links not followed.
+/// Every file below a folder with its content, without following links.
 fn files_below(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -130,7 +130,7 @@ pub(crate) fn holds(content: &[u8], canary: &str) -> bool {
     content.windows(canary.len()).any(|window| window == canary.as_bytes())
 }
 
-/// What every operation that only reads answers about a task, its project and one of its runs, refusals included.
+/// The answers of all read operations about a task, its project and one of its runs, refusals included.
 async fn answers_of_all_reads(sandbox: &Sandbox, task: &Value, run: &Value) -> Vec<(&'static str, String)> {
     let known = BTreeMap::from([
         ("task_id", task["id"].clone()),
@@ -155,7 +155,7 @@ async fn answers_of_all_reads(sandbox: &Sandbox, task: &Value, run: &Value) -> V
     answers
 }
 
-/// Prints all canaries, one of them in two writes, as text and within a line that is an entry of the log.
+/// A command that prints all canaries, one in two writes, as text and inside a log entry.
 fn print(outside: &Path) -> String {
     let outside = outside.display();
     format!(

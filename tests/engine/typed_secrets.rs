@@ -13,7 +13,7 @@ use crate::secrets::{holds, written_below};
 const TYPED: &str = "ghp_Typ3dByAPers0nTyp3dByAPers0nTyp3dByA";
 const PLACEHOLDER: &str = "[redacted: GITHUB_TOKEN]";
 
-/// What Gitea's tokens look like: nothing tells them from a hash.
+/// A token of Gitea's format, which looks like a hash.
 const OPAQUE: &str = "9f8e7d6c5b4a39281706f5e4d3c2b1a098765432";
 
 /// An agent that runs a command.

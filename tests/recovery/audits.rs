@@ -11,12 +11,12 @@ use tempfile::TempDir;
 
 use crate::faults::{Fault, all_survived, panicked};
 
-/// Which way the task goes to the target.
+/// How the task reaches the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MergeRoute {
-    /// The auditor passes it, the merge conflicts, the agent mends it.
+    /// The auditor passes the work, the merge conflicts, the agent resolves the conflict.
     Conflict,
-    /// The auditor passes it, the target has moved, Forge rebases it.
+    /// The auditor passes the work, the target has moved, Forge rebases.
     Rebase,
 }
 
@@ -62,7 +62,7 @@ impl AuditFixture {
         )
     }
 
-    /// Everything that is made before the claim, which no kill disturbs.
+    /// Creates everything up to the claim, which no fault disturbs.
     async fn make(&self) -> Result<Value> {
         let agent = self.server.post("/agents", scripted_agent("scripted")?).await?;
         let strategy = if self.route == MergeRoute::Conflict { "merge" } else { "rebase" };
@@ -136,7 +136,7 @@ async fn survives(route: MergeRoute, fault: Fault, point: &str, times: u32) -> R
     fixture.wait_until_done(&task).await
 }
 
-/// The boundaries of what is this story's own: the rest of the way is told by others.
+/// The fault points of audits, conflicts and rebases; other tests cover the rest.
 const OWN_POINTS: [&str; 9] = [
     "step.begin:run_ci_steps",
     "step.ran:run_ci_steps",
@@ -149,7 +149,7 @@ const OWN_POINTS: [&str; 9] = [
     "step.ran:run_merge",
 ];
 
-/// What must be among the boundaries of the two ways, or the test would pass on nothing.
+/// The fault points that each route must pass, so that the test cannot pass without them.
 const OF_CONFLICTS: [&str; 3] = ["traces.discarded", "step.end:run_ci_steps", "merge.landed"];
 const OF_REBASES: [&str; 4] = ["rebase.opened", "rebase.moved", "rebase.checked", "merge.landed"];
 

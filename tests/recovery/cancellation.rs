@@ -18,7 +18,7 @@ struct CancelFixture {
 }
 
 impl CancelFixture {
-    /// A task whose agent has written a file and goes on for ever.
+    /// A task whose agent has written a file and runs endlessly.
     async fn start(env: Vec<(String, String)>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;

@@ -22,13 +22,13 @@ use tempfile::TempDir;
 
 /// The size of the small disk.
 const DISK_BYTES: u64 = 96 * 1024 * 1024;
-/// How long something may take that is bound to happen.
+/// How long to wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Bytes that the agent prints while the disk is full: more than is kept in memory.
+/// Bytes that the agent prints while the disk is full: more than is buffered in memory.
 const PRINTED: u64 = 24 * 1024 * 1024;
 
-/// A task whose agent waits for a file, prints a lot, and changes a file.
+/// A task whose agent waits for a file, prints much output, and changes a file.
 struct DiskFixture {
     dir: TempDir,
     repo: Repository,
@@ -57,7 +57,7 @@ impl DiskFixture {
         self.dir.path().join("go")
     }
 
-    /// Makes the project and the task, and waits until its agent works.
+    /// Creates the project and the task, and waits until the agent runs.
     async fn begin(&mut self, server: &Served, printed: u64) -> Result<()> {
         let agent = id(&server.post("/agents", scripted_agent("scripted")?).await?)?;
         let project = json!({
@@ -78,7 +78,7 @@ impl DiskFixture {
         until("the agent works", async || Ok(began.exists())).await
     }
 
-    /// The task goes to its end by itself, once, and nothing of it is missing.
+    /// Waits until the task is done without help, and checks that its work landed once and whole.
     async fn ends_well(&self, server: &Served) -> Result<()> {
         let waits = |task: &Value| task["review"]["status"] == "awaiting_human" && task["status"] == "review";
         let now =
@@ -112,7 +112,7 @@ async fn until(what: &str, holds: impl AsyncFn() -> Result<bool>) -> Result<()> 
     Ok(())
 }
 
-/// Takes all space that is left.
+/// Fills the disk.
 fn fill(path: &Path) -> Result<()> {
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
     let mut piece = 64 * 1024;
@@ -124,7 +124,7 @@ fn fill(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes tasks until one is refused; the refusal.
+/// Creates tasks until one is refused, and returns the refusal.
 async fn refusal(server: &Served, project: &str) -> Result<Value> {
     for _ in 0..2000 {
         let task = json!({ "title": "One more", "description": "x".repeat(20_000) });
@@ -167,7 +167,7 @@ async fn full_disk_is_reported_and_work_continues_once_there_is_room() -> Result
     printed_in_full(&server, &work.task).await
 }
 
-/// Every line that the agent printed is in its log.
+/// Checks that every printed line is in the log.
 async fn printed_in_full(server: &Served, task: &str) -> Result<()> {
     let runs = server.get(&format!("/tasks/{task}/executions")).await?;
     let run = id(&runs["items"][0])?;
@@ -197,7 +197,7 @@ async fn failing_disk_is_reported_and_work_continues_automatically() -> Result<(
     work.ends_well(&server).await
 }
 
-/// Has writes of the process beyond so many bytes of a file fail.
+/// Limits the file size of the process, so that writes beyond it fail.
 fn limit_files(server: &Served, limit: &str) -> Result<()> {
     let status = Command::new("prlimit")
         .args(["--pid", &server.pid().to_string(), &format!("--fsize={limit}")])
@@ -255,7 +255,7 @@ async fn too_many_open_files_are_reported_and_work_continues_once_there_are_fewe
     Ok(())
 }
 
-/// How many files the process may have open from now on.
+/// Limits the number of open files of the process.
 fn limit_open_files(server: &Served, limit: &str) -> Result<()> {
     let status = Command::new("prlimit")
         .args(["--pid", &server.pid().to_string(), &format!("--nofile={limit}")])
@@ -264,7 +264,7 @@ fn limit_open_files(server: &Served, limit: &str) -> Result<()> {
     Ok(())
 }
 
-/// Has one statement fail, then another so many later, and so on.
+/// Fails one statement, then every `STRIDE`th after it.
 struct FailingStatements {
     armed: AtomicBool,
     seen: AtomicU64,
@@ -289,11 +289,11 @@ impl Observer for FailingStatements {
     }
 }
 
-/// Statements between two that fail: more than the longest transaction has.
+/// The distance between failing statements: longer than the longest transaction.
 const STRIDE: u64 = 211;
-/// Of the statements of a stride, how many are let pass between those that are tried; 1 tries each.
+/// The distance between the first failing statements of two runs; 1 tries every statement.
 const STEP: usize = 3;
-/// How many stories are told beside each other: each mostly waits until what failed is tried again.
+/// The number of concurrent runs, which mostly wait for retries.
 const AT_ONCE: usize = 10;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -306,7 +306,9 @@ async fn failed_statement_anywhere_in_the_step_loop_loses_and_repeats_no_effect(
         while running.len() < AT_ONCE {
             let Some(first) = firsts.next() else { break };
             running.spawn(async move {
-                one_story(first).await.with_context(|| format!("statement {first} of each {STRIDE} failed"))
+                run_with_failing_statements(first)
+                    .await
+                    .with_context(|| format!("statement {first} of each {STRIDE} failed"))
             });
         }
         match running.join_next().await {
@@ -318,13 +320,13 @@ async fn failed_statement_anywhere_in_the_step_loop_loses_and_repeats_no_effect(
         }
     }
     println!("{refused} statements failed");
-    ensure!(failures.is_empty(), "{} stories went wrong:\n{}", failures.len(), failures.join("\n\n"));
+    ensure!(failures.is_empty(), "{} runs failed:\n{}", failures.len(), failures.join("\n\n"));
     ensure!(refused > STRIDE / STEP as u64, "only {refused} statements failed");
     Ok(())
 }
 
-/// One task from todo to done with failing statements; how many failed.
-async fn one_story(first: u64) -> Result<u64> {
+/// Runs one task to done with failing statements, and returns how many failed.
+async fn run_with_failing_statements(first: u64) -> Result<u64> {
     let faults = Arc::new(FailingStatements {
         armed: AtomicBool::new(false),
         seen: AtomicU64::new(0),

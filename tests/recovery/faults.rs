@@ -5,34 +5,34 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::fault::{FAULT_VARIABLE, PANIC};
 
-/// How many stories run beside each other: each is an engine with its children.
+/// The number of concurrent cases: each is an engine with its children.
 const AT_ONCE: usize = 3;
 
-/// What happens to Forge at a boundary.
+/// What happens to Forge at a fault point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Its process ends.
+    /// The process ends.
     Kill,
-    /// What it was doing there panics, and its process goes on.
+    /// The current work panics, and the process continues.
     Panic,
 }
 
 impl Fault {
-    /// Has it happen at the n-th passing of a boundary.
+    /// The environment for a fault at the n-th passing of a fault point.
     pub fn at(self, point: &str, times: u32) -> Vec<(String, String)> {
         let how = if self == Self::Panic { PANIC } else { "" };
         vec![(FAULT_VARIABLE.to_owned(), format!("{how}{point}#{times}"))]
     }
 }
 
-/// Makes sure that a server whose data folder this is panicked at a boundary.
+/// Checks that the server of a data folder panicked at a fault point.
 pub fn panicked(data: &Path, point: &str) -> Result<()> {
     let log = std::fs::read_to_string(data.with_extension("log"))?;
     ensure!(log.contains(&format!("fault at {point}")), "nothing panicked at {point}");
     Ok(())
 }
 
-/// Tells the story once for each boundary and pass, killed there; all must be survived.
+/// Runs `survives` for each fault point and passing; all must succeed.
 pub async fn all_survived<F>(cases: Vec<(String, u32)>, survives: impl Fn(String, u32) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>> + Send + 'static,
@@ -42,8 +42,8 @@ where
     loop {
         while running.len() < AT_ONCE {
             let Some((point, times)) = left.next() else { break };
-            let story = survives(point.clone(), times);
-            running.spawn(async move { story.await.with_context(|| format!("at {point}#{times}")) });
+            let case = survives(point.clone(), times);
+            running.spawn(async move { case.await.with_context(|| format!("at {point}#{times}")) });
         }
         match running.join_next().await {
             None => break,

@@ -26,7 +26,7 @@ struct FixFixture {
 }
 
 impl FixFixture {
-    /// A task whose check fails once, and who drafts a fix of it.
+    /// A task whose check fails once, and an agent that drafts a fix.
     async fn start(fault: Fault, point: &str, in_place: bool) -> Result<Self> {
         let description = script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]);
         let new =
@@ -34,7 +34,7 @@ impl FixFixture {
         Self::with(fault, point, in_place, false, |_| new).await
     }
 
-    /// A task whose second attempt is judged by a reviewer who writes down how to reach Forge, and sends it back.
+    /// A task whose second attempt is rejected by a reviewer that records how to reach Forge.
     async fn judged(fault: Fault, point: &str) -> Result<Self> {
         Self::with(fault, point, false, true, |dir| {
             let file = dir.join("token");
@@ -86,7 +86,7 @@ impl FixFixture {
         Ok(Self { dir, repo, server, task: id(&task)? })
     }
 
-    /// What was to happen at a boundary happened; after a kill there is another server.
+    /// Waits for the fault; after a kill it starts another server.
     async fn back_after(&mut self, fault: Fault, point: &str) -> Result<()> {
         if fault == Fault::Panic {
             let data = self.dir.path().join("data");
@@ -110,7 +110,7 @@ impl FixFixture {
         .await
     }
 
-    /// How many commits of fixes the branch has.
+    /// The number of fix commits on the branch.
     fn commits(&self) -> Result<usize> {
         let log = self.repo.git(&["log", "--format=%an", &format!("forge/{}", self.task)])?;
         Ok(log.lines().filter(|author| *author == "Forge").count())
@@ -211,7 +211,7 @@ async fn review_continues_with_its_fix(fault: Fault) -> Result<()> {
     Ok(())
 }
 
-/// The reviewer asks for the fix by its own token and goes on.
+/// Requests the fix with the reviewer's token and lets the reviewer continue.
 async fn request_fix(fixture: &FixFixture) -> Result<()> {
     let file = fixture.dir.path().join("token");
     until_there(&file).await?;

@@ -12,7 +12,7 @@ use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Every hook of the project, in the order in which an undisturbed task meets them.
+/// Every hook of the project, in the order of an undisturbed task.
 const HOOKS: [&str; 7] = [
     "before_work[0]",
     "before_work[1]",
@@ -34,7 +34,7 @@ fn evidence(dir: &Path) -> PathBuf {
     dir.join("evidence")
 }
 
-/// Says which hook it is, then takes its time.
+/// A hook script that records its name and then waits.
 fn script(dir: &Path, name: &str, blocking: bool) -> Value {
     let command = format!("echo '{name}' >> '{}'; sleep 0.2", evidence(dir).display());
     json!({ "type": "script", "command": command, "blocking": blocking })
@@ -45,7 +45,7 @@ impl HookFixture {
         Serve { program: "forge-faulty", data: dir.join("data"), env }.start()
     }
 
-    /// A project with hooks and a task that has been claimed, however far that got.
+    /// A project with hooks and a task whose claim may have been interrupted.
     async fn start(env: Vec<(String, String)>, hooks: Option<Value>) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
@@ -86,7 +86,7 @@ impl HookFixture {
         Ok(())
     }
 
-    /// Goes on to the end; whatever holds it up is run again. Says how often that was.
+    /// Continues to the end, retries hooks that hold the task, and returns the number of retries.
     async fn to_the_end(&self) -> Result<u32> {
         let task = &self.task;
         let mut retried = 0;
@@ -107,7 +107,7 @@ impl HookFixture {
         }
     }
 
-    /// The hooks as the timeline has them: name, outcome, reason.
+    /// The hooks in the timeline: name, outcome, reason.
     async fn hooks(&self) -> Result<Vec<(String, String, String)>> {
         let moves = self.server.get(&format!("/tasks/{}/transitions", self.task)).await?;
         let text = |step: &Value, key: &str| step[key].as_str().unwrap_or_default().to_owned();
@@ -191,7 +191,7 @@ async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> 
     crate::faults::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }
 
-/// Killed when the script has said something and goes on for ever; then started again.
+/// Kills Forge during an endless script that has printed a line, then starts it again.
 async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<HookFixture> {
     let said = tempfile::NamedTempFile::new()?;
     let command = format!("echo said | tee -a '{}'; sleep 600", said.path().display());

@@ -17,12 +17,12 @@ const SAID: &str =
 const NOTE: &str = "```forge-trajectory\nIt went well.\n```\n";
 const FILE: &str = "docs/knowledge/tokens.md";
 
-/// Who asks for what a task teaches.
+/// The source of the lessons.
 #[derive(Clone, Copy, PartialEq)]
 enum LessonSource {
     Action,
     Plugin,
-    /// The parts of the inner loop, all of them.
+    /// All parts of the inner loop.
     Loop,
 }
 
@@ -35,7 +35,7 @@ struct LessonFixture {
 }
 
 impl LessonFixture {
-    /// A project that keeps lessons, and a task of a command that prints two.
+    /// A project with lessons, and a task whose command prints two.
     async fn start(fault: Fault, point: &str, source: LessonSource) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
@@ -73,7 +73,7 @@ impl LessonFixture {
         Ok(Self { dir, repo, server, project, task: id(&task)? })
     }
 
-    /// What was to happen at a boundary happened; after a kill there is another server.
+    /// Waits for the fault; after a kill it starts another server.
     async fn back_after(&mut self, fault: Fault, point: &str) -> Result<()> {
         if fault == Fault::Panic {
             let data = self.dir.path().join("data");

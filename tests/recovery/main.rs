@@ -23,7 +23,7 @@ use anyhow::{Context as _, Result};
 use forge_tests::serve::Serve;
 use scenario::Scenario;
 
-/// The boundaries that one undisturbed task passes, each with how often, as the program itself tells them.
+/// The fault points that one undisturbed task passes, each with its count, as the program traces them.
 async fn fault_points() -> Result<BTreeMap<String, u32>> {
     let mut scenario = Scenario::new("trace")?;
     let trace = scenario.folder().join("trace.txt");
@@ -38,7 +38,7 @@ async fn fault_points() -> Result<BTreeMap<String, u32>> {
     Ok(passed)
 }
 
-/// Kills at the n-th passing of a boundary, restarts without a fault, and looks.
+/// Kills at the n-th passing of a fault point, restarts without a fault, and checks the result.
 async fn survives(point: &str, times: u32) -> Result<()> {
     let mut scenario = Scenario::new(point)?;
     let fault = vec![(forge_testkit::fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))];

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::{fault_points, faults, scenario::Scenario};
 
-/// How long something may take that is bound to happen.
+/// How long to wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Passed before the engine serves anybody: a panic there ends its start.
+/// Passed before the engine serves requests: a panic there ends its start.
 const AT_START: &str = "recovery.settled";
 
 fn panicking(scenario: &Scenario, at: &str) -> Serve<'static> {
@@ -42,7 +42,7 @@ async fn panic_at_any_fault_point_ends_only_its_unit() -> Result<()> {
     faults::all_survived(cases, |point, _| async move { survives(&point).await }).await
 }
 
-/// The task of a story that is blocked because of what panics every time, and the story.
+/// A scenario whose task is blocked by a repeated panic, and the task.
 async fn task_blocked_by(at: &str) -> Result<(Scenario, Value)> {
     let mut scenario = Scenario::new(at)?;
     scenario.serve(panicking(&scenario, at))?;
@@ -58,7 +58,7 @@ async fn task_blocked_by(at: &str) -> Result<(Scenario, Value)> {
     Ok((scenario, task))
 }
 
-/// Waits until a person is told that the task is blocked: a step of the state that it is in now does that.
+/// Waits for the notification of a blocked task, which a step of its state sends.
 async fn wait_for_notification(scenario: &Scenario, id: &str) -> Result<()> {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     let is_of_task = |one: &Value| one["task_id"] == json!(id) && one["kind"] == "blocked";
@@ -72,7 +72,7 @@ async fn wait_for_notification(scenario: &Scenario, id: &str) -> Result<()> {
     }
 }
 
-/// How often something is in the log of the program.
+/// How often a text is in the log of the program.
 fn count_in_log(scenario: &Scenario, at: &str) -> Result<usize> {
     let log = std::fs::read_to_string(scenario.data().with_extension("log"))?;
     Ok(log

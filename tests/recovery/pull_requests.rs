@@ -54,24 +54,24 @@ impl PullRequestFixture {
         Ok(Self { dir, repo, host, server, task: id })
     }
 
-    /// False when an error is that of a server that is gone; its process may be a moment behind its connection.
-    async fn is_gone(&mut self, error: anyhow::Error) -> Result<bool> {
+    /// False when the server is gone, whose process may end shortly after its connection; otherwise the error.
+    async fn false_if_gone(&mut self, error: anyhow::Error) -> Result<bool> {
         match self.server.until_gone().await {
             Ok(()) => Ok(false),
             Err(_) => Err(error),
         }
     }
 
-    /// The pull request is open, or the server is gone.
+    /// Waits until the pull request is open; false when the server is gone.
     async fn wait_until_proposed(&mut self) -> Result<bool> {
         let waits = |task: &Value| task["waiting"]["reason"] == "awaiting_merge" || task["status"] == "done";
         match self.server.wait(&self.task, "waiting for its merge", waits).await {
             Ok(_) => Ok(true),
-            Err(error) => self.is_gone(error).await,
+            Err(error) => self.false_if_gone(error).await,
         }
     }
 
-    /// Somebody merges it, and the task is done, or the server is gone.
+    /// Merges the pull request and waits until the task is done; false when the server is gone.
     async fn merge_and_wait(&mut self) -> Result<bool> {
         if self.host.pull_requests().last().context("none")?.state == PullRequestState::Open {
             self.host.merge(1)?;
@@ -79,7 +79,7 @@ impl PullRequestFixture {
         let ended = |task: &Value| task["status"] == "done" && task["workspace"]["status"] == "cleaned";
         match self.server.wait(&self.task, "done", ended).await {
             Ok(_) => Ok(true),
-            Err(error) => self.is_gone(error).await,
+            Err(error) => self.false_if_gone(error).await,
         }
     }
 
@@ -102,7 +102,7 @@ impl PullRequestFixture {
     }
 }
 
-/// The boundaries from the push to the end, in an undisturbed story.
+/// The fault points from the push to the end of an undisturbed task.
 async fn fault_points() -> Result<Vec<(String, u32)>> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
@@ -133,7 +133,7 @@ async fn survives(fault: Fault, point: String, times: u32) -> Result<()> {
         return faults::panicked(&fixture.dir.path().join("data"), &point);
     }
     let killed = !fixture.wait_until_proposed().await? || !fixture.merge_and_wait().await?;
-    ensure!(killed, "the boundary was not passed again");
+    ensure!(killed, "the fault point was not passed again");
     fixture.server = serve(&fixture.dir, Vec::new())?;
     ensure!(fixture.wait_until_proposed().await? && fixture.merge_and_wait().await?, "it was killed again");
     fixture.check().await

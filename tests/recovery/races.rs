@@ -17,7 +17,7 @@ struct RaceFixture {
     repo: Repository,
 }
 
-/// What each entry does; a run that a kill cut short is another attempt of the same.
+/// The script of each entry; an interrupted run counts as an attempt.
 const ENTRIES: [(&str, &str); 3] = [
     ("cheap", "edit good <<< \"cheap\\n\"\nusage m 1 1 10"),
     ("dear", "edit good <<< \"dear\\n\"\nusage m 1 1 1000"),
@@ -32,7 +32,7 @@ impl RaceFixture {
         Ok(Self { dir, repo, server })
     }
 
-    /// Everything that is made before the claim, which no kill disturbs.
+    /// Creates everything up to the claim, which no fault disturbs.
     async fn make(&self) -> Result<Value> {
         let agent = self.server.post("/agents", scripted_agent("scripted")?).await?;
         let strategies: Vec<Value> =
@@ -126,7 +126,7 @@ async fn survives(fault: Fault, point: &str, times: u32) -> Result<()> {
     fixture.wait_until_done(&task).await
 }
 
-/// Every boundary that an undisturbed race passes, each with how often.
+/// Every fault point that an undisturbed race passes, with its count.
 async fn fault_points() -> Result<BTreeMap<String, u32>> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
@@ -141,16 +141,16 @@ async fn fault_points() -> Result<BTreeMap<String, u32>> {
     Ok(passed)
 }
 
-/// A kill at every passing, or a panic at the first one, of the boundaries that are `ours`; those that are named must be
+/// A kill at every passing, or a panic at the first one, of the boundaries that are `own_points`; those that are named must be
 /// among them.
-async fn arrives_after_each(fault: Fault, ours: impl Fn(&str) -> bool, named: &[&str]) -> Result<()> {
+async fn completes_after_each(fault: Fault, own_points: impl Fn(&str) -> bool, named: &[&str]) -> Result<()> {
     let passed = fault_points().await?;
-    let ours: Vec<_> = passed.iter().filter(|(point, _)| ours(point)).collect();
+    let own_points: Vec<_> = passed.iter().filter(|(point, _)| own_points(point)).collect();
     for name in named {
-        ensure!(ours.iter().any(|(point, _)| point == name), "{name} is not among {passed:?}");
+        ensure!(own_points.iter().any(|(point, _)| point == name), "{name} is not among {passed:?}");
     }
     let mut cases = Vec::new();
-    for (point, times) in ours {
+    for (point, times) in own_points {
         // How often a race looks again depends on who ends beside whom: at least as it begins, and at its end.
         let times = match fault {
             Fault::Panic => 1,
@@ -163,7 +163,7 @@ async fn arrives_after_each(fault: Fault, ours: impl Fn(&str) -> bool, named: &[
     all_survived(cases, move |point, times| async move { survives(fault, &point, times).await }).await
 }
 
-/// What a race itself does: it begins, starts and ends its entries, elects, promotes, and clears.
+/// The steps of a race itself: it starts and ends its entries, elects, promotes, and cleans up.
 const OF_RACES: [&str; 3] = [":race", ":promote", ":end_race"];
 
 const FAULT_POINTS_OF_RACES: [&str; 10] = [
@@ -183,12 +183,12 @@ fn is_of_races(point: &str) -> bool {
     point.starts_with("race.") || OF_RACES.iter().any(|step| point.ends_with(step))
 }
 
-/// Where an entry's worktree is made and removed.
+/// Fault points of the worktrees of entries.
 fn is_of_worktrees(point: &str) -> bool {
     point.starts_with("workspace.") || point.starts_with("cleanup.") || point.ends_with(":prepare_workspace")
 }
 
-/// The rest of the way: what an entry does. How work lands is told by others.
+/// Fault points of the work of entries; other tests cover the merge.
 fn is_of_entries(point: &str) -> bool {
     let told = ["recovery.", "claim.", "merge.", "anomalies."];
     let elsewhere = told.iter().any(|told| point.starts_with(told)) || point.ends_with(":run_merge");
@@ -197,22 +197,22 @@ fn is_of_entries(point: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_completes_after_a_kill_at_any_of_its_fault_points() -> Result<()> {
-    arrives_after_each(Fault::Kill, is_of_races, &FAULT_POINTS_OF_RACES).await
+    completes_after_each(Fault::Kill, is_of_races, &FAULT_POINTS_OF_RACES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_completes_after_a_panic_at_any_of_its_fault_points() -> Result<()> {
-    arrives_after_each(Fault::Panic, is_of_races, &FAULT_POINTS_OF_RACES).await
+    completes_after_each(Fault::Panic, is_of_races, &FAULT_POINTS_OF_RACES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_completes_after_a_kill_around_its_worktrees() -> Result<()> {
     let named = ["workspace.made", "cleanup.removed", "step.ran:prepare_workspace"];
-    arrives_after_each(Fault::Kill, is_of_worktrees, &named).await
+    completes_after_each(Fault::Kill, is_of_worktrees, &named).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn race_completes_after_a_kill_during_its_entries() -> Result<()> {
     let named = ["execution.started", "work.committed", "step.ran:run_ci_steps", "step.begin:advance"];
-    arrives_after_each(Fault::Kill, is_of_entries, &named).await
+    completes_after_each(Fault::Kill, is_of_entries, &named).await
 }

@@ -48,7 +48,7 @@ impl Scenario {
         self.server.as_ref().context("no server")
     }
 
-    /// Tells the story until the server is killed by its fault.
+    /// Runs the scenario until its fault kills the server.
     pub async fn run_until_it_ends(&mut self) -> Result<()> {
         let told = self.run_to_the_end().await;
         let server = self.server.as_mut().context("no server")?;
@@ -63,7 +63,7 @@ impl Scenario {
         })
     }
 
-    /// Tells the story from wherever it is to its end.
+    /// Continues the scenario to its end.
     pub async fn run_to_the_end(&self) -> Result<()> {
         let task = self.begin().await?;
         let server = self.server()?;
@@ -87,7 +87,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Project, agent and task, each unless it is there already; the task started unless it has been.
+    /// Creates the project, the agent and the task unless they exist, and starts the task unless it has started.
     pub async fn begin(&self) -> Result<String> {
         let server = self.server()?;
         let first = |page: Value| page["items"][0]["id"].as_str().map(str::to_owned);
@@ -130,7 +130,7 @@ impl Scenario {
         Ok(id)
     }
 
-    /// What must be true whenever it was killed.
+    /// Checks what holds after a kill at any point.
     pub async fn check(&self) -> Result<()> {
         ensure!(
             self.repo.show("main", "feature.txt").as_deref() == Some("right"),
@@ -148,7 +148,7 @@ impl Scenario {
         self.check_history().await
     }
 
-    /// The history explains the state, and no step's effect is told twice.
+    /// Checks that the history explains the state and has no effect twice.
     async fn check_history(&self) -> Result<()> {
         let server = self.server()?;
         let project =

@@ -28,7 +28,7 @@ impl SequenceFixture {
         Ok(Self { dir, repo, server })
     }
 
-    /// Everything that is made before the claim, which no kill disturbs.
+    /// Creates everything up to the claim, which no fault disturbs.
     async fn make(&self) -> Result<Value> {
         let agent = self.server.post("/agents", scripted_agent("scripted")?).await?;
         let settings = json!({ "auto_approve": true, "shell": ["sh", "-c"] });

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use history::{History, Template};
 
-/// How many histories one run tells.
+/// The number of histories in one run.
 const CASES: u64 = 100;
-/// How many are told beside each other: each is an engine with its agents, and mostly waits for them.
+/// The number of concurrent histories: each is an engine that mostly waits for its agents.
 const AT_ONCE: usize = 12;
 
 fn number(variable: &str, otherwise: u64) -> u64 {

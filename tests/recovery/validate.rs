@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::faults::all_survived;
 
-/// Where it is ended, and how many attempts are kept then: one was made before.
+/// The fault points, each with the number of attempts stored afterwards; one was made before.
 const POINTS: [(&str, usize); 4] =
     [("process.started", 1), ("validate.checked", 1), ("validate.counting", 1), ("validate.counted", 2)];
 
@@ -22,7 +22,7 @@ fn call(repo: &Repository, commands: &[&str]) -> Value {
     json!({ "moduleId": "m1", "runId": "r1", "cwd": repo.path(), "commands": commands })
 }
 
-/// What a call left running. An engine that starts asks the login shell for its path; that is none of it.
+/// Processes left by a call, without the login shell that a starting engine asks for its path.
 fn leftover_processes(dir: &Path) -> Result<Vec<String>> {
     Ok(marked_processes(dir)?.into_iter().filter(|line| line.contains("sleep")).collect())
 }

@@ -12,12 +12,12 @@ use forge_tests::serve::{Serve, Served, marked_processes};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What a person does with tasks, one after the other; going on from wherever it was cut off.
+/// The steps of a person, which can be continued after an interruption.
 #[derive(Clone, Copy)]
 enum Scenario {
-    /// A worktree is made, its task given up, and the next task takes it.
+    /// A worktree is created, its task cancelled, and the next task reuses it.
     Reuse,
-    /// Set-up never works, and a person asks for a fresh worktree.
+    /// Setup always fails, and a person resets the worktree.
     Reset,
 }
 
@@ -57,7 +57,7 @@ impl WorktreeFixture {
         self.server.get(&format!("/tasks/{task}")).await
     }
 
-    /// Posts what needs the task's version, however often it changes in between.
+    /// Posts with the task's version, and repeats after a version conflict.
     async fn post(&self, task: &str, path: &str, mut body: Value) -> Result<Value> {
         loop {
             body["version"] = self.get(task).await?["version"].clone();
@@ -174,7 +174,7 @@ impl WorktreeFixture {
     }
 }
 
-/// Whether a worktree is all there: files of git's, copied ones, and those of set-up.
+/// Whether a worktree is complete: files of git, copied files, and files of setup.
 fn is_good(tree: &Path) -> bool {
     ["README.md", ".env", "ready.txt", ".git"].iter().all(|file| tree.join(file).exists())
 }
@@ -191,7 +191,7 @@ fn serve(dir: &TempDir, env: Vec<(String, String)>) -> Result<Served> {
     Serve { program: "forge-faulty", data: dir.path().join("data"), env }.start()
 }
 
-/// Runs a story undisturbed, then once more for each boundary it passed, killed there.
+/// Runs a scenario undisturbed, then once for each fault point it passed, with a kill there.
 async fn survives(scenario: Scenario, expected: &[&str]) -> Result<()> {
     let traces = tempfile::tempdir()?;
     let trace = traces.path().join("trace.txt");

@@ -13,7 +13,7 @@ super::both!(
 );
 super::with!(with_opencode, OpenCode: approval_allowed_or_refused_has_its_effect, approval_of_a_stopped_run_expires,);
 
-/// A question that waits, but for these.
+/// Waits for a pending approval other than these.
 pub async fn pending_approval(fixture: &EngineFixture, but: &[&str]) -> Result<Value> {
     let pick = |now: &Value| {
         let waiting =

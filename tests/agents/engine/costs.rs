@@ -16,10 +16,10 @@ super::with!(with_opencode, OpenCode: forked_and_resumed_runs_are_counted_once);
 
 const EACH: Tokens =
     Tokens { input_uncached: 1000, cache_read: 2000, cache_write: 0, output: 300, reasoning: 100 };
-/// By the list prices of `gpt-5.5` in dollars for a million: 5 for input, 0.5 for what a cache knew, 30 for output.
+/// List prices of `gpt-5.5` in dollars per million tokens: 5 for input, 0.5 for cached input, 30 for output.
 const EACH_OF_CODEX: u64 = 1000 * 5 + 2000 / 2 + 300 * 30;
 
-/// Two calls of the model: one that works, one that says so.
+/// Two model calls: one that edits, one that reports it.
 fn two_calls(name: &str, when: Option<&str>, edit: (&str, &str)) -> Scenario {
     let scenario = Scenario::new(name);
     let scenario = match when {

@@ -14,7 +14,7 @@ super::both!(
     rate_limit_is_waited_for_and_spends_no_retry,
 );
 
-/// A task that is given up with this failure; the task and its last run.
+/// Waits until a task is blocked by a failure, and returns the task and its last run.
 pub async fn wait_until_failed(fixture: &EngineFixture, words: &str, code: &str) -> Result<(Value, Value)> {
     let task = fixture.started(words, json!({})).await?;
     let task = fixture.wait_for_task(&task, is("blocked")).await?;
@@ -127,7 +127,7 @@ async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> 
     Ok(fixture)
 }
 
-/// Hours, not the minute that is taken when nobody tells. Claude tells so only of accounts that are signed in.
+/// Hours, not the default minute. Claude reports its limit only for signed-in accounts.
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_allowance_is_a_rate_limit_of_hours() -> Result<()> {
     let fixture = EngineFixture::new(AgentProgram::Codex).await?;

@@ -10,13 +10,13 @@ use super::fixture::{EngineFixture, is, text};
 
 super::both!(diagnostic_of_each_tool_is_fixed_by_a_draft);
 
-/// Work that a tool complains about.
+/// A file with a diagnostic of a tool.
 struct BrokenFile {
     path: &'static str,
     lines: &'static str,
-    /// A line of it, and what is to be in its place.
+    /// The broken line and its replacement.
     change: (&'static str, &'static str),
-    /// Says what is wrong and fails while it is.
+    /// The check that reports the diagnostic and fails.
     check: &'static str,
 }
 
@@ -56,7 +56,7 @@ const BROKEN: [BrokenFile; 5] = [
 const DRAFT: Tokens = Tokens { input_uncached: 300, cache_read: 0, cache_write: 0, output: 60, reasoning: 0 };
 
 impl BrokenFile {
-    /// The smallest patch that mends it.
+    /// The smallest patch that fixes the file.
     fn patch(&self) -> Result<String> {
         let (from, to) = self.change;
         let count = self.lines.lines().count();
@@ -114,7 +114,7 @@ async fn diagnostic_of_each_tool_is_fixed_by_a_draft(program: AgentProgram) -> R
     Ok(fixture)
 }
 
-/// The task's only proposal, once it has come so far.
+/// Waits until the task's only proposal has a status.
 async fn wait_for_proposal(fixture: &EngineFixture, task: &Value, status: &str) -> Result<Value> {
     let path = format!("/tasks/{}/fixes/drafts", text(task, "id"));
     let only = |all: &Value| all["proposals"][0]["status"].eq(status).then(|| all["proposals"][0].clone());

@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use crate::processes::{self, Process};
 
-/// Far more than anything here takes on a busy machine; reached only when something is broken.
+/// Much longer than any wait takes on a busy machine; reached only when something is broken.
 const LIMIT: Duration = Duration::from_secs(200);
 
 pub struct EngineFixture {
@@ -36,7 +36,7 @@ pub struct EngineFixture {
     dir: TempDir,
 }
 
-/// One object on top of another.
+/// Merges one object into another.
 pub fn with(mut base: Value, more: &Value) -> Value {
     if let (Some(base), Some(more)) = (base.as_object_mut(), more.as_object()) {
         base.extend(more.clone());
@@ -62,12 +62,12 @@ impl Drop for EngineFixture {
 }
 
 impl EngineFixture {
-    /// A project that merges what passes, and an agent of the program with its profile's defaults.
+    /// A project that merges passing work, and an agent of the program with a default profile.
     pub async fn new(program: AgentProgram) -> Result<Self> {
         Self::with(program, json!({}), json!({})).await
     }
 
-    /// The same with more in the agent's configuration and the project's settings.
+    /// The same with further configuration of the agent and settings of the project.
     pub async fn with(program: AgentProgram, config: Value, settings: Value) -> Result<Self> {
         Self::in_folder(TempDir::new()?, program, config, settings).await
     }
@@ -110,7 +110,7 @@ impl EngineFixture {
         self.served.as_ref().context("it is not served now")
     }
 
-    /// The profile's configuration: the program where it is, and its whole environment.
+    /// The profile's configuration: the program's path and its whole environment.
     pub fn config(&self, more: &Value) -> Value {
         let own = json!({ "program": self.seat.program, "env": self.seat.environment });
         let own = match self.program {
@@ -142,13 +142,13 @@ impl EngineFixture {
         Ok(text(&self.post("/agents", new).await?, "id"))
     }
 
-    /// Ends the engine as a power cut would.
+    /// Kills the engine, as a power cut would.
     pub fn kill_engine(&mut self) -> Result<()> {
         let mut served = self.served.take().context("it is not served now")?;
         served.kill()
     }
 
-    /// Serves it again.
+    /// Starts the engine again.
     pub fn serve_again(&mut self) -> Result<()> {
         self.served = Some(serve(self.dir.path())?);
         Ok(())
@@ -166,20 +166,20 @@ impl EngineFixture {
         Ok(self.get(path).await?["items"].as_array().context("no items")?.clone())
     }
 
-    /// A task for the agent that is told `words`.
+    /// A task for the agent with a description.
     pub async fn task(&self, words: &str, more: Value) -> Result<Value> {
         let new = json!({ "title": "Do it", "description": words, "roles": { "coder": self.agent } });
         self.post(&format!("/projects/{}/tasks", self.project), with(new, &more)).await
     }
 
-    /// The same, started.
+    /// The same, claimed.
     pub async fn started(&self, words: &str, more: Value) -> Result<Value> {
         let task = self.task(words, more).await?;
         self.act(&task, "claim", json!({ "agent_id": self.agent })).await?;
         Ok(task)
     }
 
-    /// A post about a task at its present version.
+    /// Posts to a task's route with its current version.
     pub async fn act(&self, task: &Value, path: &str, body: Value) -> Result<Value> {
         let id = text(task, "id");
         for _ in 0..20 {
@@ -199,7 +199,7 @@ impl EngineFixture {
         self.served()?.call(Method::PATCH, &path, Some(patch)).await
     }
 
-    /// Changes what a trigger of the workflow says.
+    /// Changes a trigger of the workflow.
     pub async fn trigger(&self, state: &str, name: &str, change: Value) -> Result<Value> {
         let path = format!("/projects/{}/workflow", self.project);
         let mut now = self.get(&path).await?;
@@ -211,7 +211,7 @@ impl EngineFixture {
         self.served()?.call(Method::PUT, &path, Some(body)).await
     }
 
-    /// Looks until there is what is wanted.
+    /// Polls a route until it has the wanted value.
     pub async fn until<T>(&self, what: &str, path: &str, wanted: impl Fn(&Value) -> Option<T>) -> Result<T> {
         let seen = Mutex::new(Value::Null);
         let found = patience::until_within(LIMIT, what, async || {
@@ -225,7 +225,7 @@ impl EngineFixture {
         found.with_context(|| format!("{path}: {seen:#}\nthe model refused {:?}", self.server.refused()))
     }
 
-    /// Waits until a task is as wanted.
+    /// Waits until a task satisfies a condition.
     pub async fn wait_for_task(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let id = text(task, "id");
         let found =
@@ -249,7 +249,7 @@ impl EngineFixture {
         self.items(&format!("/tasks/{}/executions", text(task, "id"))).await
     }
 
-    /// Waits until the last run of a task is as wanted.
+    /// Waits until the last run of a task satisfies a condition.
     pub async fn wait_for_run(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let path = format!("/tasks/{}/executions", text(task, "id"));
         let last = |now: &Value| now["items"].as_array().and_then(|items| items.last().cloned());
@@ -267,14 +267,14 @@ impl EngineFixture {
         Ok(PathBuf::from(text(&self.get(&format!("/tasks/{}/workspace", text(task, "id"))).await?, "path")))
     }
 
-    /// A file of a task's worktree, which may not be there yet; the worktree is.
+    /// The path of a file in a task's worktree, which may not exist yet.
     pub async fn worktree_file(&self, task: &Value, name: &str) -> Result<PathBuf> {
         let path = format!("/tasks/{}", text(task, "id"));
         self.until("a worktree", &path, |now| now["workspace"].is_object().then_some(())).await?;
         Ok(self.worktree(task).await?.join(name))
     }
 
-    /// Says something to a task's agent.
+    /// Sends a message to a task's agent.
     pub async fn follow_up(&self, run: &Value, words: &str, more: Value) -> Result<Value> {
         let path = format!("/executions/{}/follow-up", text(run, "id"));
         self.post(&path, with(json!({ "message": words }), &more)).await
@@ -285,13 +285,13 @@ impl EngineFixture {
         self.served()?.call(Method::PATCH, &format!("/agents/{}", self.agent), Some(change)).await
     }
 
-    /// Every process that belongs here and lives, but for the engine.
+    /// Every live process of the fixture except the engine.
     pub fn processes(&self) -> Result<Vec<Process>> {
         let engine = self.served.as_ref().map(Served::pid);
         Ok(processes::below(self.dir.path())?.into_iter().filter(|it| Some(it.pid) != engine).collect())
     }
 
-    /// Waits until nothing lives here but the engine.
+    /// Waits until only the engine is left.
     pub async fn wait_until_no_process(&self) -> Result<()> {
         let gone = patience::until_within(LIMIT, "the end of what runs here", async || {
             Ok(self.processes()?.is_empty().then_some(()))
@@ -300,7 +300,7 @@ impl EngineFixture {
         gone.with_context(|| format!("left behind: {:#?}", self.processes()))
     }
 
-    /// The end of every scenario: nothing lives beside the engine, nor when it has ended as one that is asked to.
+    /// Ends every scenario: no process is left beside the engine, and none after its regular end.
     pub async fn assert_no_leftovers(mut self) -> Result<()> {
         self.wait_until_no_process().await?;
         if let Some(mut served) = self.served.take() {
@@ -320,7 +320,7 @@ impl EngineFixture {
         Ok(file)
     }
 
-    /// What the program itself says that a run's session cost, from its last words in the raw log.
+    /// The session cost that the program itself reports at the end of the raw log.
     pub fn reported_dollars(&self, task: &Value, run: &Value) -> Result<f64> {
         let folder = self.path("data/logs").join(&self.project).join(text(task, "id"));
         let raw = std::fs::File::open(folder.join(format!("{}.raw.zst", text(run, "log_id"))))?;

@@ -30,7 +30,7 @@ super::with!(with_opencode, OpenCode:
     killed_engine_leaves_no_orphan_and_resumes_the_run,
 );
 
-/// Does not end by itself, nor does what it starts in a session of its own.
+/// A command that never ends, and starts another one in a session of its own.
 const ENDLESS: &str =
     "setsid sh -c 'touch aside && exec tail -f /dev/null' & touch begun && tail -f /dev/null";
 const EACH: Tokens = Tokens { input_uncached: 100, cache_read: 20, cache_write: 0, output: 40, reasoning: 5 };
@@ -105,13 +105,13 @@ async fn message_during_turn_reaches_the_model(program: AgentProgram) -> Result<
     Ok(fixture)
 }
 
-/// What a task's runs used, all told: input that no cache knew, input that one knew, output.
+/// The total tokens of a task's runs: uncached input, cached input, output.
 fn used(runs: &[Value]) -> (u64, u64, u64) {
     let sum = |key: &str| runs.iter().filter_map(|run| run["usage"][key].as_u64()).sum();
     (sum("input_uncached"), sum("cache_read"), sum("output"))
 }
 
-/// A run that has answered once, works on something that does not end, and knows a word.
+/// A task and its run, which has answered once, knows a word and runs an endless command.
 async fn working_task(fixture: &EngineFixture) -> Result<(Value, Value)> {
     let tag = fixture.server.script(
         Scenario::new("work")
@@ -141,7 +141,7 @@ async fn working_task(fixture: &EngineFixture) -> Result<(Value, Value)> {
     Ok((task, run))
 }
 
-/// It went on in its conversation and was told why; nothing was counted twice.
+/// Waits until the session is resumed with the reason, and checks that no usage is counted twice.
 async fn wait_until_resumed(fixture: &EngineFixture, task: &Value, first: &Value) -> Result<Vec<Value>> {
     fixture.wait_for_task(task, is("done")).await?;
     let runs = fixture.runs(task).await?;
@@ -204,13 +204,13 @@ async fn killed_engine_leaves_no_orphan_and_resumes_the_run(program: AgentProgra
     Ok(fixture)
 }
 
-/// How many of the commands live that do not end by themselves.
+/// The number of live endless commands.
 fn count_endless_commands(fixture: &EngineFixture) -> Result<usize> {
     let tail = |it: &&Process| it.command.starts_with("tail -f");
     Ok(fixture.processes()?.iter().filter(tail).count())
 }
 
-/// All that ran is gone and its numbers are others' by now: of a later start of the machine, or of this one.
+/// After a restart of the machine the old processes are gone, and their ids may belong to others.
 async fn run_is_resumed_after_a_machine_restart(program: AgentProgram) -> Result<EngineFixture> {
     let mut fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = working_task(&fixture).await?;
@@ -254,7 +254,7 @@ async fn run_is_resumed_after_a_machine_restart(program: AgentProgram) -> Result
     Ok(fixture)
 }
 
-/// A process that is nobody's here; it ends with the test.
+/// An unrelated process, which ends with the test.
 struct UnrelatedProcess(std::process::Child);
 
 impl Drop for UnrelatedProcess {

@@ -3,7 +3,7 @@
 //! Scenarios that hold for every program are written once and run with each ([`with!`], [`both!`]). Each scenario
 //! returns its fixture, which must be left without processes, both beside the engine and after it ended.
 
-/// Makes a test of each function for a program.
+/// Defines a test of each scenario for a program.
 macro_rules! with {
     ($module:ident, $program:ident: $($name:ident),* $(,)?) => {
         mod $module {

@@ -18,7 +18,7 @@ super::with!(with_opencode, OpenCode:
     run_at_its_call_limit_is_stopped,
 );
 
-/// A refused key, a request that the service does not like, and nobody there.
+/// A refused key and an invalid request.
 async fn refused_key_is_distinguished_from_other_failures(program: AgentProgram) -> Result<EngineFixture> {
     let fixture = EngineFixture::with(program, json!({}), json!({})).await?;
     let tag = |name: &str, status: u16| {
@@ -38,7 +38,7 @@ async fn refused_key_is_distinguished_from_other_failures(program: AgentProgram)
     Ok(fixture)
 }
 
-/// It tries for more than a minute.
+/// The program retries for more than a minute.
 async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Result<EngineFixture> {
     let fixture = EngineFixture::new(program).await?;
     let tag = fixture.server.script(Scenario::new("alone").turn(Turn::new().say("Never said.")));
@@ -53,7 +53,7 @@ async fn unreachable_model_server_is_a_model_error(program: AgentProgram) -> Res
     Ok(fixture)
 }
 
-/// A service that is down for a moment, and an answer that is cut off.
+/// A server error and a truncated answer, once each.
 async fn temporary_failure_is_retried_by_the_program(program: AgentProgram) -> Result<EngineFixture> {
     let fixture = EngineFixture::new(program).await?;
     let tag = fixture.server.script(
@@ -68,7 +68,7 @@ async fn temporary_failure_is_retried_by_the_program(program: AgentProgram) -> R
     Ok(fixture)
 }
 
-/// It waits itself as long as it is told, six times; then Forge does.
+/// The program itself waits six times; then Forge waits.
 async fn rate_limit_is_waited_for_and_spends_no_retry(program: AgentProgram) -> Result<EngineFixture> {
     let fixture = EngineFixture::new(program).await?;
     let again = Scenario::new("limited").when("rate limited by the provider");

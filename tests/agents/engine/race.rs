@@ -19,7 +19,7 @@ super::both!(
 const EACH: Tokens =
     Tokens { input_uncached: 2000, cache_read: 0, cache_write: 0, output: 500, reasoning: 0 };
 
-/// An entry that says another word for `hello`.
+/// An entry that replaces `hello`.
 fn entry(told: &str, word: &str) -> Scenario {
     Scenario::new("work")
         .when(told)
@@ -27,7 +27,7 @@ fn entry(told: &str, word: &str) -> Scenario {
         .turn(Turn::new().say("Done.").tokens(EACH))
 }
 
-/// A model that costs much and one that costs little.
+/// An expensive and a cheap model.
 fn models(program: AgentProgram) -> (&'static str, &'static str) {
     match program {
         AgentProgram::Claude => ("claude-opus-5-5", "claude-haiku-4-5"),

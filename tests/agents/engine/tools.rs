@@ -13,7 +13,7 @@ super::both!(agent_uses_the_tools_for_its_own_task_only,);
 super::with!(with_opencode, OpenCode: agent_uses_the_tools_for_its_own_task_only);
 super::with!(with_gemini, Gemini: agent_uses_the_tools_for_its_own_task_only);
 
-/// What the server is called in the programs.
+/// The name of the MCP server in the programs.
 const SERVER: &str = "forge_task";
 
 async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Result<EngineFixture> {

@@ -22,14 +22,14 @@ super::with!(with_opencode, OpenCode:
     auditor_reviews_in_a_forked_session,
 );
 
-/// What a coder does at first: it says a word to be remembered, and puts another one for `hello`.
+/// The first run of a coder: it names a word to remember and replaces `hello`.
 fn rewrite_scenario(word: &str) -> Scenario {
     Scenario::new("work")
         .turn(Turn::new().say("The word is heron.").edit("README.md", "hello", word))
         .turn(Turn::new().say("Rewritten."))
 }
 
-/// A project in which a script checks the work.
+/// A project whose work a script checks.
 async fn fixture_with_check(program: AgentProgram) -> Result<EngineFixture> {
     let settings = json!({ "review_config": { "ci_steps": ["sh check.sh"] } });
     let fixture = EngineFixture::with(program, json!({}), settings).await?;
@@ -38,7 +38,7 @@ async fn fixture_with_check(program: AgentProgram) -> Result<EngineFixture> {
     Ok(fixture)
 }
 
-/// A project in which somebody judges the work.
+/// A project whose work is reviewed.
 async fn fixture_with_review(program: AgentProgram) -> Result<EngineFixture> {
     EngineFixture::with(program, json!({}), json!({ "auto_approve": false })).await
 }
@@ -120,7 +120,7 @@ async fn failed_check_is_fixed_in_a_forked_session(program: AgentProgram) -> Res
     Ok(fixture)
 }
 
-/// More retries are no new beginning.
+/// A restart begins a new session, unlike a reset budget.
 async fn restarted_task_begins_a_new_session(program: AgentProgram) -> Result<EngineFixture> {
     let fixture = fixture_with_check(program).await?;
     let tag = fixture.server.script(rewrite_scenario("get out"));
@@ -269,7 +269,7 @@ async fn review_without_verdict_is_asked_for_one(program: AgentProgram) -> Resul
     Ok(fixture)
 }
 
-/// The programs keep to the worktree, where git's own files are not: Forge begins the merge and ends it.
+/// The programs may write only to the worktree, not to git's files, so Forge begins and completes the merge.
 async fn conflict_is_resolved_by_editing_files_only(program: AgentProgram) -> Result<EngineFixture> {
     let fixture = fixture_with_review(program).await?;
     let tag = fixture.server.script(

@@ -19,9 +19,9 @@ use tempfile::TempDir;
 
 use super::ledger::{Ledger, content, git};
 
-/// How many things happen.
+/// The number of events in a history.
 const EVENTS: usize = 32;
-/// How long a task is left alone at most.
+/// How long a task is watched at most.
 const WATCHED: Duration = Duration::from_millis(800);
 /// Fails until the drafter's fix is applied.
 const CHECK: &str = "! test -e total.txt || grep -q good total.txt || { echo 'total.txt:2:1: error: it is not good' >&2; exit 1; }";
@@ -42,14 +42,14 @@ impl Rng {
     }
 }
 
-/// The number of a task that Forge finished, its reviewed commit if it has one, and what was recorded of it.
+/// A task that Forge finished: its number, its reviewed commit, and its records.
 type FinishedTask = (usize, Option<String>, String);
 
-/// What a history came to.
+/// The result of a history.
 pub struct HistoryOutcome {
     /// Tasks that Forge finished.
     pub finished: usize,
-    /// Texts that somebody wrote.
+    /// Texts that were written.
     pub texts: usize,
 }
 
@@ -57,7 +57,7 @@ pub struct History {
     server: Served,
     dir: TempDir,
     repo: Repository,
-    /// What every task began with.
+    /// The initial content of every task.
     start: String,
     rng: Rng,
     project: String,
@@ -70,17 +70,17 @@ pub struct History {
     away: bool,
     /// Whether a person deleted the folder of a worktree.
     has_destroyed: bool,
-    /// What happened, for whoever reads a failure.
-    story: Vec<String>,
+    /// The events, for the message of a failure.
+    log: Vec<String>,
 }
 
-/// The repositories that every history begins with, made once: most of a second goes into them.
+/// The initial repositories of every history, created once because that takes most of a second.
 pub struct Template {
     dir: TempDir,
 }
 
 impl Template {
-    /// Makes a repository with a submodule, which has a submodule of its own.
+    /// Creates a repository with a submodule that has a submodule of its own.
     pub fn create() -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let files = [("README.md", "# Sample\n"), ("src/main.txt", "main\n")];
@@ -95,7 +95,7 @@ impl Template {
         Ok(Self { dir })
     }
 
-    /// The remotes of the submodule and of the one in it. Histories only read them.
+    /// The remotes of the submodule and of its submodule. Histories only read them.
     fn libraries(&self) -> [PathBuf; 2] {
         ["library", "core"].map(|name| self.dir.path().join(name))
     }
@@ -112,13 +112,13 @@ fn serve(dir: &Path) -> Result<Served> {
 }
 
 impl History {
-    /// Tells the history of a seed and looks whether its promises hold.
+    /// Runs the history of a seed and checks its promises.
     pub async fn run(seed: u64, template: &Template) -> Result<HistoryOutcome> {
         let mut history = Self::begin(seed, template).await?;
         let told = history.run_events().await;
         // Agents end with the engine that ends in order; one that is killed leaves them to the next.
         history.server.end_in_order();
-        told.with_context(|| format!("what happened:\n{}", history.story.join("\n")))
+        told.with_context(|| format!("what happened:\n{}", history.log.join("\n")))
     }
 
     async fn begin(seed: u64, template: &Template) -> Result<Self> {
@@ -157,7 +157,7 @@ impl History {
             written: 0,
             away: false,
             has_destroyed: false,
-            story: Vec::new(),
+            log: Vec::new(),
         })
     }
 
@@ -178,7 +178,7 @@ impl History {
         Ok(HistoryOutcome { finished: finished.len(), texts: self.ledger.texts()?.len() })
     }
 
-    /// A person approves what waits for them, and leaves every task its time.
+    /// A person approves waiting reviews, and every task is watched once more.
     async fn finish(&mut self) -> Result<()> {
         for task in 0..self.tasks.len() {
             if self.deleted.contains(&task) {
@@ -228,7 +228,7 @@ impl History {
         }
     }
 
-    /// Leaves a task alone until something happens to it, or has had its time to.
+    /// Waits until a task changes, or a limit has passed.
     async fn watch(&self, task: usize, before: &Value) -> Result<()> {
         let end = tokio::time::Instant::now() + WATCHED;
         while self.get(task).await?["version"] == before["version"] && tokio::time::Instant::now() < end {
@@ -317,7 +317,7 @@ impl History {
             }
             _ => vec![work],
         };
-        self.story.push(format!("task {task} created: {lines:?}"));
+        self.log.push(format!("task {task} created: {lines:?}"));
         let again = self.writes(task, ".", "true");
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let audit = "edit README.md <<< \"spoiled\"\nrun sleep 0.3\nverdict pass fine";
@@ -340,7 +340,7 @@ impl History {
         Ok(())
     }
 
-    /// What a route answers; nothing when it refuses, which is no failure of Forge's.
+    /// The answer of a route, or none when it refuses, which is not a failure of Forge.
     async fn answer(&self, method: Method, path: &str, body: Option<Value>) -> Result<Option<Value>> {
         let (status, value) = self.server.answer(method, path, body).await?;
         ensure!(status < 500, "{path}: {status} {value:#}");
@@ -358,7 +358,7 @@ impl History {
         body["version"] = now["version"].clone();
         let route = format!("/tasks/{}/{path}", self.tasks[task]);
         let taken = self.answer(Method::POST, &route, Some(body.clone())).await?.is_some();
-        self.story.push(format!("task {task} in {}: {path} {body}: {taken}", now["status"]));
+        self.log.push(format!("task {task} in {}: {path} {body}: {taken}", now["status"]));
         Ok(())
     }
 
@@ -372,7 +372,7 @@ impl History {
         self.act(task, "actions/cancel?wait=none", json!({ "reason": "so" })).await?;
         let path = format!("/tasks/{}", self.tasks[task]);
         let is_deleted = self.answer(Method::DELETE, &path, None).await?.is_some();
-        self.story.push(format!("task {task}: deleted: {is_deleted}"));
+        self.log.push(format!("task {task}: deleted: {is_deleted}"));
         if is_deleted {
             self.deleted.insert(task);
         }
@@ -400,7 +400,7 @@ impl History {
         }
     }
 
-    /// The worktree of a task, where it is.
+    /// The worktree of a task, if it exists.
     async fn worktree(&self, task: usize) -> Result<Option<PathBuf>> {
         let now = self.get(task).await?;
         let path = PathBuf::from(now["workspace"]["path"].as_str().unwrap_or_default());
@@ -432,12 +432,12 @@ impl History {
         } else if worktree.join(&name).is_file() {
             self.ledger.person_wrote(task, &name);
         }
-        self.story.push(format!("task {task}: a person writes {name} ({how})"));
+        self.log.push(format!("task {task}: a person writes {name} ({how})"));
         Ok(())
     }
 
     fn kill(&mut self) -> Result<()> {
-        self.story.push("killed".into());
+        self.log.push("killed".into());
         self.server.kill()?;
         self.server = serve(self.dir.path())?;
         Ok(())
@@ -462,7 +462,7 @@ impl History {
             let name = format!("refs/heads/forge/{}", self.tasks[task]);
             let _ = self.repo.git(&["update-ref", "-d", &name]);
         }
-        self.story.push(format!("task {task}: a person destroys {}", ["branch", "both", "worktree"][what]));
+        self.log.push(format!("task {task}: a person destroys {}", ["branch", "both", "worktree"][what]));
         let all = self.answer(Method::GET, &reviews, None).await?.unwrap_or_default();
         let mut kept = BTreeSet::new();
         for commit in all["items"].as_array().into_iter().flatten() {
@@ -479,7 +479,7 @@ impl History {
     }
 
     async fn move_away(&mut self) -> Result<()> {
-        self.story.push("the repository is moved away".into());
+        self.log.push("the repository is moved away".into());
         std::fs::rename(self.repo.path(), self.elsewhere())?;
         self.away = true;
         // A git that the move caught in the middle of its work may make its folders and files anew.
@@ -495,14 +495,14 @@ impl History {
     }
 
     fn bring_back(&mut self) -> Result<()> {
-        self.story.push("the repository is moved back".into());
+        self.log.push("the repository is moved back".into());
         ensure!(!self.repo.path().exists(), "Forge wrote where the moved repository was");
         std::fs::rename(self.elsewhere(), self.repo.path())?;
         self.away = false;
         Ok(())
     }
 
-    /// The files of a commit, each with its blob, but for links to submodules.
+    /// The files of a commit with their blobs, without submodules.
     fn tree(&self, commit: &str) -> Result<BTreeSet<(String, String)>> {
         let listed = self.repo.git(&["ls-tree", "-r", commit])?;
         let entry = |line: &str| {
@@ -569,7 +569,7 @@ impl History {
     }
 }
 
-/// Whether some git works on what lies in a folder: it is told so, or stands there.
+/// Whether a git process works on a folder, by its arguments or its working directory.
 fn is_git_at_work(folder: &Path) -> bool {
     let folder = folder.as_os_str().as_encoded_bytes();
     let names = |bytes: &[u8]| bytes.windows(folder.len()).any(|part| part == folder);

@@ -19,31 +19,31 @@ pub fn git(folder: &Path, args: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
-/// What a text looks like in its file.
+/// The content of a text's file.
 pub fn content(name: &str) -> String {
     format!("{name} was written by somebody\n")
 }
 
-/// Texts by the task they belong to.
+/// Texts by their task.
 pub struct Ledger {
-    /// What agents wrote: they add the name after they have written.
+    /// Texts of agents, which add the name after writing.
     file: PathBuf,
-    /// What people wrote.
+    /// Texts of people.
     by_people: Vec<(usize, String)>,
-    /// What people destroyed with their own hands.
+    /// Texts that people destroyed.
     given_up: BTreeSet<String>,
     /// The remotes of the submodule and of the one in it.
     libraries: [PathBuf; 2],
     scratch: PathBuf,
 }
 
-/// Where texts are held.
+/// The places that hold texts.
 pub struct HeldContent {
-    /// Blobs that refs, or the index of a worktree, reach.
+    /// Blobs reachable from refs or from the index of a worktree.
     blobs: BTreeSet<String>,
-    /// Files that lie in worktrees and kept folders.
+    /// Files in worktrees and kept folders.
     files: BTreeSet<String>,
-    /// Repositories inside worktrees and kept folders, and those that bundles unpack to.
+    /// Repositories inside worktrees and kept folders, and those unpacked from bundles.
     repositories: Vec<PathBuf>,
 }
 
@@ -56,7 +56,7 @@ impl Ledger {
         Ok(Self { file, by_people: Vec::new(), given_up: BTreeSet::new(), libraries, scratch })
     }
 
-    /// A directive by which the scripted agent writes a text into `folder` and says so; `then` runs in between.
+    /// A directive: the scripted agent writes a text into `folder`, runs `then`, and records the name.
     pub fn agent_writes(&self, name: &str, folder: &str, then: &str) -> String {
         let ledger = self.file.display();
         format!(
@@ -64,7 +64,7 @@ impl Ledger {
         )
     }
 
-    /// A directive by which the scripted agent writes a text over a file that is there.
+    /// A directive: the scripted agent overwrites an existing file with a text.
     pub fn agent_overwrites(&self, name: &str, file: &str) -> String {
         let ledger = self.file.display();
         format!("run printf '%s was written by somebody\\n' {name} >{file} && echo {name} >>{ledger}")
@@ -127,14 +127,14 @@ impl Ledger {
         Ok(lost)
     }
 
-    /// Looks where everything is held: by the repository's refs, by the indexes and logs of its worktrees, and in folders.
+    /// Searches the repository's refs, the indexes and logs of its worktrees, and folders.
     pub fn look(&self, repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
         let mut from = ["--all", "--indexed-objects", "--ignore-missing"].map(str::to_owned).to_vec();
         from.extend(checked_out_commits(repository));
         self.look_by(&from, repository, folders)
     }
 
-    /// The same without indexes and logs: whoever destroys a worktree destroys what only they hold.
+    /// The same without indexes and logs, whose content is destroyed with a worktree.
     pub fn look_without_indexes(&self, repository: &Path, folders: &[PathBuf]) -> Result<HeldContent> {
         self.look_by(&["--all".to_owned()], repository, folders)
     }
@@ -160,7 +160,7 @@ impl Ledger {
         Ok(held)
     }
 
-    /// A repository with what a bundle holds.
+    /// A repository with the content of a bundle.
     fn unbundled(&self, repository: &Path, blob: &str) -> Result<PathBuf> {
         let into = self.scratch.join(blob);
         if into.exists() {
@@ -184,7 +184,7 @@ impl Ledger {
     }
 }
 
-/// The commits that the worktrees of a repository stood on, by their own logs.
+/// The commits that the worktrees of a repository had checked out, by their reflogs.
 fn checked_out_commits(repository: &Path) -> BTreeSet<String> {
     let worktrees = std::fs::read_dir(repository.join(".git/worktrees"));
     let logs = worktrees.into_iter().flatten().flatten();
@@ -196,7 +196,7 @@ fn checked_out_commits(repository: &Path) -> BTreeSet<String> {
     logs.flat_map(names).filter(is_commit).collect()
 }
 
-/// The objects that refs, and what else is named, reach.
+/// The objects reachable from refs and further commits.
 fn list_objects(repository: &Path, from: &[String]) -> Result<String> {
     let from: Vec<&str> = from.iter().map(String::as_str).collect();
     let list = || git(repository, &[&["rev-list", "--objects"], from.as_slice()].concat());
