@@ -65,7 +65,7 @@ async fn reset(window: &Window) -> Result<()> {
     window.keep_picture("spaces-page").await
 }
 
-/// Starts and resets the task, then deletes its worktree and branch without Forge.
+/// Claims the task and moves it back, then deletes its worktree and branch outside Forge.
 async fn delete_worktree(window: &Window, task: &Value) -> Result<()> {
     let claim = json!({ "task_id": task["id"], "agent_id": "user", "version": task["version"] });
     window.call("task_claim", claim).await?;

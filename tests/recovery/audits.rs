@@ -130,7 +130,7 @@ async fn survives(route: MergeRoute, fault: Fault, point: &str, times: u32) -> R
         fixture.wait_until_done(&task).await?;
         return panicked(&data, point);
     }
-    // It is bound to be killed: the boundary was passed without disturbance, too.
+    // The kill must happen: the undisturbed run passed this fault point, too.
     fixture.server.until_gone().await.with_context(|| format!("{route:?}: {point}#{times}"))?;
     fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
     fixture.wait_until_done(&task).await

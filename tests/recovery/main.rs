@@ -32,7 +32,7 @@ async fn fault_points() -> Result<BTreeMap<String, u32>> {
     scenario.run_to_the_end().await?;
     scenario.check().await?;
     let mut passed = BTreeMap::new();
-    for line in std::fs::read_to_string(trace).context("no boundary was passed")?.lines() {
+    for line in std::fs::read_to_string(trace).context("no fault point was passed")?.lines() {
         *passed.entry(line.to_owned()).or_default() += 1;
     }
     Ok(passed)
@@ -56,7 +56,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_at_any_fault_point_loses_no_work() -> Result<()> {
     let passed = fault_points().await?;
-    // What the story is made of must be among them, or this test would pass on nothing.
+    // The steps of the scenario must be among them, so that the test cannot pass without them.
     for expected in [
         "claim.committed",
         "workspace.made",
@@ -75,6 +75,6 @@ async fn kill_at_any_fault_point_loses_no_work() -> Result<()> {
             cases.push((point.clone(), *times));
         }
     }
-    println!("{} kills at {} boundaries", cases.len(), passed.len());
+    println!("{} kills at {} fault points", cases.len(), passed.len());
     faults::all_survived(cases, |point, times| async move { survives(&point, times).await }).await
 }

@@ -38,7 +38,7 @@ async fn panic_at_any_fault_point_ends_only_its_unit() -> Result<()> {
     let passed = fault_points().await?;
     let cases: Vec<(String, u32)> =
         passed.into_keys().filter(|point| point != AT_START).map(|point| (point, 1)).collect();
-    println!("panics at {} boundaries", cases.len());
+    println!("panics at {} fault points", cases.len());
     faults::all_survived(cases, |point, _| async move { survives(&point).await }).await
 }
 

@@ -141,8 +141,8 @@ async fn fault_points() -> Result<BTreeMap<String, u32>> {
     Ok(passed)
 }
 
-/// A kill at every passing, or a panic at the first one, of the boundaries that are `own_points`; those that are named must be
-/// among them.
+/// Kills at every passing, or panics at the first one, of the fault points that `own_points` accepts.
+/// The `named` ones must be among them.
 async fn completes_after_each(fault: Fault, own_points: impl Fn(&str) -> bool, named: &[&str]) -> Result<()> {
     let passed = fault_points().await?;
     let own_points: Vec<_> = passed.iter().filter(|(point, _)| own_points(point)).collect();

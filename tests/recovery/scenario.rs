@@ -59,7 +59,7 @@ impl Scenario {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
         told.with_context(|| {
-            format!("the boundary {} was not passed again, and the story did not end", self.name)
+            format!("the fault point {} was not passed again, and the scenario did not end", self.name)
         })
     }
 

@@ -85,7 +85,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
     let mut fixture =
         SequenceFixture::start(vec![(fault::FAULT_VARIABLE.to_owned(), format!("{point}#{times}"))])?;
     let parent = fixture.make().await?;
-    // It is bound to be killed: the boundary was passed without disturbance, too.
+    // The kill must happen: the undisturbed run passed this fault point, too.
     fixture.server.until_gone().await.with_context(|| format!("{point}#{times}"))?;
     let data = fixture.dir.path().join("data");
     fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
@@ -104,7 +104,7 @@ async fn ordered_subtasks_each_run_once_after_a_kill_at_any_fault_point() -> Res
     for line in std::fs::read_to_string(&trace)?.lines() {
         *passed.entry(line.to_owned()).or_default() += 1;
     }
-    // The rest of the way is the other story's.
+    // Other tests cover the other fault points.
     let ours = [
         "turn.",
         "execution.",
