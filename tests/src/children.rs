@@ -18,7 +18,7 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
 /// Starts a program with its error output in a file.
 ///
 /// # Errors
-/// When the file cannot be made or the program cannot be started.
+/// When the file cannot be created or the program cannot be started.
 pub fn start(command: &mut Command, log: &Path) -> Result<Child> {
     let file = std::fs::File::create(log).with_context(|| format!("failed to make {}", log.display()))?;
     let name = command.as_std().get_args().nth(3).unwrap_or_default().to_os_string();

@@ -8,7 +8,7 @@ use forge_api::{ApiError, Client, operations};
 use reqwest::Url;
 use serde_json::Value;
 
-/// A client that asks over HTTP.
+/// A client over HTTP.
 pub struct HttpClient {
     http: reqwest::Client,
     url: String,
@@ -24,7 +24,7 @@ impl HttpClient {
 }
 
 impl Client for HttpClient {
-    /// An [`ApiError`] where the engine refuses.
+    /// An [`ApiError`] when the engine refuses.
     type Error = anyhow::Error;
 
     async fn send(&self, operation: &str, input: Value) -> Result<Value> {
@@ -55,7 +55,7 @@ impl Client for HttpClient {
     }
 }
 
-/// The refusal of a call that must be refused.
+/// Returns the refusal of a call that must be refused.
 ///
 /// # Errors
 /// When it was not refused, or never reached the engine.

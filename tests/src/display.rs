@@ -71,7 +71,7 @@ impl Display {
         command
     }
 
-    /// The windows on the screen with this title.
+    /// The windows with a title.
     ///
     /// # Errors
     /// When the screen cannot be asked.
@@ -88,7 +88,7 @@ impl Display {
         Ok(String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect())
     }
 
-    /// Presses keys on whatever window has the focus, as `xdotool` names them: `alt+F4`.
+    /// Presses keys in the focused window, by their `xdotool` names: `alt+F4`.
     ///
     /// # Errors
     /// When the screen cannot be asked.
@@ -100,7 +100,7 @@ impl Display {
         Ok(())
     }
 
-    /// Types on whatever window has the focus.
+    /// Types into the focused window.
     ///
     /// # Errors
     /// When the screen cannot be asked.
@@ -112,7 +112,7 @@ impl Display {
         Ok(())
     }
 
-    /// Waits until so many windows with this title are to be seen.
+    /// Waits until a number of windows with a title is visible.
     ///
     /// # Errors
     /// When that never happens.
@@ -136,7 +136,7 @@ impl Display {
         Ok(())
     }
 
-    /// Where homes and logs are.
+    /// The folder of homes and logs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -160,7 +160,7 @@ fn environment(folder: &Path, number: &str, bus: &str) -> Vec<(&'static str, Str
     ]
 }
 
-/// Starts a program that says where it can be reached in the first line it prints.
+/// Starts a program that prints its address in its first line.
 async fn announced(command: &mut Command, log: &Path) -> Result<(Child, String)> {
     let mut child = start(command.stdout(Stdio::piped()), log)?;
     let output = child.stdout.take().context("failed to read what a program prints")?;

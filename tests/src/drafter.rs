@@ -1,4 +1,4 @@
-//! A program that drafts: it speaks the Agent Client Protocol and says what it was told to.
+//! A drafting agent that speaks the Agent Client Protocol and gives a fixed answer.
 
 use std::{
     os::unix::fs::PermissionsExt as _,
@@ -8,8 +8,8 @@ use std::{
 use anyhow::Result;
 use serde_json::json;
 
-/// An agent that speaks the Agent Client Protocol and answers every prompt with what lies in `answer`. It writes down
-/// that it was asked, and waits while `gate` is there.
+/// An agent that speaks the Agent Client Protocol and answers every prompt with the content of `answer`. It records
+/// each prompt, and waits while `gate` exists.
 const SCRIPT: &str = r#"#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 while IFS= read -r line; do
@@ -29,7 +29,7 @@ while IFS= read -r line; do
 done
 "#;
 
-/// Puts it into a new folder, with its answer; the program's path.
+/// Installs the program with its answer into a new folder, and returns its path.
 ///
 /// # Errors
 /// When a file cannot be written.

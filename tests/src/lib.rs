@@ -1,6 +1,6 @@
-//! Shared support for the tests in this folder: a private screen, and the built window on it.
+//! Shared support of the tests in this folder: served engines, a private screen, and the built window on it.
 //!
-//! Whatever a test starts dies with the test, and what it writes is below a folder of its own.
+//! Programs that a test starts end with the test, and their files are below a folder of its own.
 
 pub mod children;
 pub mod client;

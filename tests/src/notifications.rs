@@ -1,4 +1,4 @@
-//! A notification service on the test's own bus: it hears what Forge raises, and clicks.
+//! A notification service on the test's own bus: it receives Forge's notifications and clicks them.
 
 use std::process::Stdio;
 
@@ -13,11 +13,11 @@ use tokio::{
 
 use crate::{children::start, display::Display};
 
-/// Debian's own: other builds lack the bindings to D-Bus.
+/// Debian's build: others lack the D-Bus bindings.
 const PYTHON: &str = "/usr/bin/python3";
 const SERVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/desktop/support/notifyd.py");
 
-/// Reached only when nothing is raised at all.
+/// Reached only when no notification is raised.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The running service.
@@ -43,7 +43,7 @@ pub struct ReceivedNotification {
 }
 
 impl NotificationService {
-    /// Starts it; from then on it owns the name on the bus.
+    /// Starts the service, which then owns the name on the bus.
     ///
     /// # Errors
     /// When Python or its D-Bus binding is missing.

@@ -1,4 +1,4 @@
-//! The page as a person meets it: things by their role and name, wherever the source has put them.
+//! The page as a person uses it: elements by their role and name, wherever they are in the source.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
@@ -8,10 +8,10 @@ use crate::{
     webdriver::{Element, Rect, Session, keys},
 };
 
-/// More stops of the Tab key than any screen has.
+/// More Tab stops than any screen has.
 const MOST_STOPS: usize = 80;
 
-/// Where a role may be found; the names that assistive technology would read are reckoned by [`NAMED`].
+/// Selectors of the roles; [`NAMED`] computes the accessible names.
 const ROLES: [(&str, &str); 6] = [
     ("button", "button, [role=button]"),
     ("tab", "[role=tab]"),
@@ -21,7 +21,7 @@ const ROLES: [(&str, &str); 6] = [
     ("status", "[role=status]"),
 ];
 
-/// The elements in sight that match a selector and whose name holds a text; exact ones first.
+/// The visible elements that match a selector and whose name contains a text, exact matches first.
 const NAMED: &str = r#"
     const [selector, wanted] = arguments;
     const textOf = (element) => (element.textContent ?? "").replace(/\s+/g, " ").trim();
@@ -39,7 +39,7 @@ const NAMED: &str = r#"
     found.sort((one, other) => one.name.length - other.name.length);
     return found[0]?.element ?? null;"#;
 
-/// Where the first element that matches is, as soon as it stands at one place for three frames.
+/// The position of the first matching element, once it is stable for three frames.
 const PLACE: &str = r#"
     const [selector, done] = arguments;
     const look = (last, still) => {
@@ -75,7 +75,7 @@ const PLACE_INSIDE: &str = r#"
     };
     look(null, 0);"#;
 
-/// Texts of all elements that match, also in the shadow trees that the diff's viewer draws in.
+/// The texts of all matching elements, including the shadow trees of the diff viewer.
 const EVERYWHERE: &str = r#"
     const [selector] = arguments;
     const texts = [];
@@ -87,7 +87,7 @@ const EVERYWHERE: &str = r#"
     return texts;"#;
 
 impl Session {
-    /// What has this role and a name that holds `name`, once it is in sight; the shortest name wins.
+    /// Waits for a visible element with this role and a name that contains `name`; the shortest name wins.
     ///
     /// # Errors
     /// When none appears.
@@ -99,7 +99,7 @@ impl Session {
         .await
     }
 
-    /// Clicks what has this role and name, as soon as it can be clicked.
+    /// Clicks the element with this role and name, once it can be clicked.
     ///
     /// # Errors
     /// When it does not appear, or stays covered.
@@ -111,7 +111,7 @@ impl Session {
         .await
     }
 
-    /// Clicks the first that matches, as soon as it can be clicked.
+    /// Clicks the first matching element, once it can be clicked.
     ///
     /// # Errors
     /// When it does not appear, or stays covered.
@@ -122,7 +122,7 @@ impl Session {
         .await
     }
 
-    /// Where the first that matches is in the window, once it is there and moves no more.
+    /// The position of the first matching element, once it exists and has stopped moving.
     ///
     /// # Errors
     /// When it does not appear.
@@ -133,7 +133,7 @@ impl Session {
         .await
     }
 
-    /// The same for the first whose text is `text`, in shadow trees, too.
+    /// The same for the first element with the text `text`, including shadow trees.
     ///
     /// # Errors
     /// When it does not appear.
@@ -145,7 +145,7 @@ impl Session {
         .await
     }
 
-    /// Waits for a text in the first of the elements that match.
+    /// Waits for a text in the first matching element.
     ///
     /// # Errors
     /// When it does not appear.
@@ -153,7 +153,7 @@ impl Session {
         self.find_with_text(selector, text).await.map(drop)
     }
 
-    /// Whether anything matches now.
+    /// Whether an element matches now.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -161,7 +161,7 @@ impl Session {
         Ok(!self.find_all(selector).await?.is_empty())
     }
 
-    /// The texts of all that matches, in shadow trees, too.
+    /// The texts of all matching elements, including shadow trees.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -169,7 +169,7 @@ impl Session {
         Ok(serde_json::from_value(self.execute(EVERYWHERE, &[selector.into()]).await?)?)
     }
 
-    /// Presses one key after the other, each on whatever has the focus then.
+    /// Presses keys one after another, each on the focused element.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -180,7 +180,7 @@ impl Session {
         Ok(())
     }
 
-    /// Goes to what has this role and name by the Tab key alone.
+    /// Moves the focus with Tab to the element with this role and name.
     ///
     /// # Errors
     /// When it does not appear, or the Tab key does not lead there.
@@ -195,7 +195,7 @@ impl Session {
         bail!("failed to reach the {role} {name:?} by Tab")
     }
 
-    /// Goes into a part of the page by the Tab key alone.
+    /// Moves the focus with Tab into a part of the page.
     ///
     /// # Errors
     /// When the Tab key does not lead there.
@@ -210,7 +210,7 @@ impl Session {
         bail!("failed to reach {selector} by Tab")
     }
 
-    /// Waits until the focus is on what matches.
+    /// Waits until a matching element has the focus.
     ///
     /// # Errors
     /// When it never gets there.
@@ -222,10 +222,10 @@ impl Session {
         .await
     }
 
-    /// Waits until a live region says something, which screen readers then read out.
+    /// Waits until a live region, which screen readers read out, contains a text.
     ///
     /// # Errors
-    /// When it does not, with what it said last.
+    /// When it does not, with its last text.
     pub async fn wait_for_announcement(&self, wanted: &str) -> Result<()> {
         let said = async || self.texts_everywhere("[aria-live=assertive]").await;
         let heard = until("an announcement", async || {

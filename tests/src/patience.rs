@@ -1,26 +1,26 @@
-//! Waiting for what happens elsewhere: looked for again and again until it is there.
+//! Polling for events of other processes.
 
 use std::{future::Future, path::Path, time::Duration};
 
 use anyhow::{Result, bail};
 use tokio::time::{Instant, sleep};
 
-/// Far more than anything here takes; reached only when something is broken.
+/// Much longer than any wait takes; reached only when something is broken.
 const LIMIT: Duration = Duration::from_secs(30);
 const EVERY: Duration = Duration::from_millis(40);
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 ///
 /// # Errors
-/// When it never is.
+/// When the file does not appear.
 pub async fn until_there(file: &Path) -> Result<()> {
     until(&format!("the file {}", file.display()), async || Ok(file.exists().then_some(()))).await
 }
 
-/// Looks until there is something, and gives it.
+/// Polls until `look` finds something, and returns it.
 ///
 /// # Errors
-/// When looking itself fails, or nothing has appeared in the end.
+/// When `look` fails, or finds nothing within the limit.
 pub async fn until<T, Look, Found>(what: &str, look: Look) -> Result<T>
 where
     Look: FnMut() -> Found,
@@ -29,10 +29,10 @@ where
     until_within(LIMIT, what, look).await
 }
 
-/// The same with a limit of one's own.
+/// The same with another limit.
 ///
 /// # Errors
-/// When looking itself fails, or nothing has appeared in the end.
+/// When `look` fails, or finds nothing within the limit.
 pub async fn until_within<T, Look, Found>(limit: Duration, what: &str, mut look: Look) -> Result<T>
 where
     Look: FnMut() -> Found,

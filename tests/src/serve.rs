@@ -22,41 +22,41 @@ use serde_json::{Value, json};
 
 use crate::client::HttpClient;
 
-/// How long a test waits for something that is bound to happen.
+/// How long a test waits for an expected event.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two looks at what is told by no event.
+/// The interval of polling for changes without an event.
 const UNTOLD: Duration = Duration::from_millis(200);
-/// Between two tries to listen to an engine that does not answer.
+/// The interval between attempts to reach an engine that does not answer.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A `forge serve` process on a data folder, and its address. Ended in good order when it is dropped.
+/// A `forge serve` process on a data folder, and its address. Dropping it shuts it down in order.
 pub struct Served {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    /// What it said about itself.
+    /// The line that it printed at its start.
     pub line: Value,
-    /// Where it is reached.
+    /// Its URL.
     pub url: String,
-    /// What a request must carry, unless it was started without.
+    /// The token of requests, unless it was started without one.
     pub token: Option<String>,
-    /// What asks it.
+    /// The HTTP client.
     pub client: reqwest::Client,
-    /// Its operations, by their types.
+    /// The typed client of its operations.
     pub api: HttpClient,
 }
 
-/// How to start one.
+/// The options of a server.
 pub struct Serve<'a> {
-    /// The program: `forge`, or the one that can be ended at a boundary.
+    /// The program: `forge`, or the one with fault points.
     pub program: &'a str,
     /// Its data folder.
     pub data: PathBuf,
-    /// Environment on top of the hermetic one.
+    /// Variables added to the hermetic environment.
     pub env: Vec<(String, String)>,
 }
 
 impl Serve<'_> {
-    /// Starts it and waits until it says where it is.
+    /// Starts the server and waits until it prints its address.
     ///
     /// # Errors
     /// When it ends before that.
@@ -65,18 +65,18 @@ impl Serve<'_> {
         self.start_by(command)
     }
 
-    /// Starts it on a disk of its own of so many bytes, mounted where its data folder is, and seen by it alone.
+    /// Starts the server on a small disk of its own, mounted at its data folder and visible to it only.
     ///
     /// # Errors
-    /// When the system mounts none, or the program ends before it says where it is.
+    /// When the mount fails, or the program ends before it prints its address.
     pub fn start_on_small_disk(self, bytes: u64) -> Result<Served> {
         self.start_mounted(&format!("mount -t tmpfs -o size={bytes} none \"$0\""))
     }
 
-    /// Starts it on a disk of so many bytes that holds what lies in a folder, and has no room for more.
+    /// Starts the server on a small disk that is filled by the content of a folder.
     ///
     /// # Errors
-    /// When the system mounts none, or the program ends before it says where it is.
+    /// When the mount fails, or the program ends before it prints its address.
     pub fn start_on_full_disk(self, bytes: u64, content: &Path) -> Result<Served> {
         let content = content.display();
         self.start_mounted(&format!(
@@ -85,10 +85,10 @@ impl Serve<'_> {
         ))
     }
 
-    /// Starts it where nothing can be written to its data folder.
+    /// Starts the server with a read-only data folder.
     ///
     /// # Errors
-    /// When the system does not do that, or the program ends before it says where it is.
+    /// When the mount fails, or the program ends before it prints its address.
     pub fn start_on_read_only_disk(self) -> Result<Served> {
         self.start_mounted("mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\"")
     }
@@ -114,7 +114,7 @@ impl Serve<'_> {
 }
 
 impl Served {
-    /// Starts a `forge serve` and waits until it says where it is.
+    /// Starts a `forge serve` command and waits until it prints its address.
     ///
     /// # Errors
     /// When it ends before that.
@@ -155,7 +155,7 @@ impl Served {
         }
     }
 
-    /// Calls a route below `/api/v1`; the error is what the server answered, or that it is gone.
+    /// Calls a route below `/api/v1`; the error is the server's answer, or that the server is gone.
     ///
     /// # Errors
     /// When it is refused, or the server is gone.
@@ -165,7 +165,7 @@ impl Served {
         Ok(value)
     }
 
-    /// Whether the engine says that it can do its work, with the status of that answer.
+    /// The status and the body of the health check.
     ///
     /// # Errors
     /// When the server is gone.
@@ -174,14 +174,14 @@ impl Served {
         Ok((answer.status().as_u16(), answer.json().await?))
     }
 
-    /// A path as this process sees it.
+    /// A path as the server sees it.
     #[must_use]
     pub fn path_of(&self, path: &Path) -> PathBuf {
         let inside = path.strip_prefix("/").unwrap_or(path);
         PathBuf::from(format!("/proc/{}/root", self.pid())).join(inside)
     }
 
-    /// Calls a route below `/api/v1`; the status with what it answers, also where it refuses.
+    /// Calls a route below `/api/v1` and returns status and body, also of a refusal.
     ///
     /// # Errors
     /// When the server is gone.
@@ -213,10 +213,10 @@ impl Served {
         self.call(Method::POST, path, Some(body)).await
     }
 
-    /// Waits until a task is as wanted.
+    /// Waits until a task satisfies a condition.
     ///
     /// # Errors
-    /// When it does not become so, or the server is gone.
+    /// When the condition is not met, or the server is gone.
     pub async fn wait(&self, task: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         let path = format!("/tasks/{task}");
         let found = self.watch(async || Ok(Some(self.get(&path).await?).filter(&wanted))).await?;
@@ -230,15 +230,15 @@ impl Served {
         }
     }
 
-    /// Waits until a task that it answered with is as wanted.
+    /// Waits until a task, given as an answer, satisfies a condition.
     ///
     /// # Errors
-    /// When it does not become so, or the server is gone.
+    /// When the condition is not met, or the server is gone.
     pub async fn until(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         self.wait(&id(task)?, "as wanted", wanted).await
     }
 
-    /// A project on a repository, and an agent that does what its task's script says.
+    /// Creates a project on a repository and a scripted agent, and returns their ids.
     ///
     /// # Errors
     /// When it is refused, or the server is gone.
@@ -252,7 +252,7 @@ impl Served {
         Ok((id(&project)?, id(&agent)?))
     }
 
-    /// A task of a project, with a title when it has none.
+    /// Creates a task of a project, with a default title.
     ///
     /// # Errors
     /// When it is refused, or the server is gone.
@@ -263,10 +263,10 @@ impl Served {
         self.post(&format!("/projects/{project}/tasks"), new).await
     }
 
-    /// Looks now and after each event of the engine until there is something; nothing when that takes too long.
+    /// Polls now and after each event of the engine until `look` finds something; none after [`PATIENCE`].
     ///
     /// # Errors
-    /// When looking fails.
+    /// When `look` fails.
     pub async fn watch<T>(&self, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<Option<T>> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         let mut news = EventSignal { served: self, stream: None };
@@ -279,7 +279,7 @@ impl Served {
         }
     }
 
-    /// Its process.
+    /// The id of the process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -288,31 +288,31 @@ impl Served {
     /// Whether the process has ended.
     ///
     /// # Errors
-    /// When that cannot be known.
+    /// When the state of the process cannot be read.
     pub fn is_gone(&mut self) -> Result<bool> {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    /// Waits until the process has ended, as one does that is bound to be killed.
+    /// Waits until the process has ended.
     ///
     /// # Errors
     /// When it lives on.
     pub async fn until_gone(&mut self) -> Result<()> {
         let exit = self.exit();
         let gone = tokio::task::spawn_blocking(move || exit.recv_timeout(PATIENCE)).await?;
-        gone.context("the process lives on: the boundary was never passed")
+        gone.context("the process lives on: the fault point was never passed")
     }
 
-    /// Asks it to end in good order, and waits until it has, or has had its time.
+    /// Requests a shutdown and waits for it within a limit.
     pub fn end_in_order(&mut self) {
         let Ok(pid) = i32::try_from(self.pid()).map(Pid::from_raw) else { return };
         if matches!(self.is_gone(), Ok(false)) && kill(pid, Signal::SIGTERM).is_ok() {
-            // Whoever lives on is killed when this goes.
+            // A process that lives on is killed when this is dropped.
             let _ = self.exit().recv_timeout(PATIENCE);
         }
     }
 
-    /// Asks it to end in good order and waits; the rest of its standard output comes along.
+    /// Requests a shutdown, waits for it, and returns the exit status and the rest of standard output.
     ///
     /// # Errors
     /// When it does not end.
@@ -325,21 +325,21 @@ impl Served {
         Ok((status, rest))
     }
 
-    /// Tells when the process has ended. It is left to be waited for: its exit is seen, not taken.
+    /// Reports the end of the process without reaping it.
     fn exit(&self) -> mpsc::Receiver<()> {
         let (gone, until_gone) = mpsc::channel();
         let id = i32::try_from(self.pid()).map(Pid::from_raw);
         std::thread::spawn(move || {
             let Ok(pid) = id else { return };
-            // It cannot be waited for when it is gone already.
+            // The call fails when the process has already been reaped.
             let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT);
-            // Whoever waited may have lost its patience.
+            // The receiver may have stopped waiting.
             let _ = gone.send(());
         });
         until_gone
     }
 
-    /// Ends it at once, as a power cut would, and waits for it.
+    /// Kills the process, as a power cut would, and waits for it.
     ///
     /// # Errors
     /// When it cannot be waited for.
@@ -359,14 +359,14 @@ impl Drop for Served {
     }
 }
 
-/// The events of an engine, as a sign that something may have changed.
+/// The events of an engine, as a signal of possible changes.
 struct EventSignal<'a> {
     served: &'a Served,
     stream: Option<Response>,
 }
 
 impl EventSignal<'_> {
-    /// Waits for the next event. The first call only begins to listen, so that what happened before it is seen.
+    /// Waits for the next event. The first call only opens the stream, so that earlier changes are seen.
     async fn next(&mut self) {
         let Some(stream) = &mut self.stream else {
             self.stream = self.served.request(Method::GET, "/events").send().await.ok();
@@ -383,7 +383,7 @@ impl EventSignal<'_> {
     }
 }
 
-/// A shell agent for the scripted program.
+/// The profile of a shell agent with the scripted program.
 ///
 /// # Errors
 /// When the program is not built.
@@ -395,7 +395,7 @@ pub fn scripted_agent(name: &str) -> Result<Value> {
     }))
 }
 
-/// Every process whose environment carries a mark of ours and a path below `dir`.
+/// Every process whose environment has a marker of Forge and a path below `dir`.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -413,10 +413,10 @@ pub fn marked_processes(dir: &Path) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// The identity of what the engine answered with.
+/// The id of an answer.
 ///
 /// # Errors
-/// When it has none.
+/// When the answer has none.
 pub fn id(value: &Value) -> Result<String> {
     Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
 }

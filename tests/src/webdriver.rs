@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::patience::until;
 
-/// What WebDriver calls the key of an element's reference.
+/// WebDriver's key of an element reference.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Keys that have no character of their own.
+/// Keys without a character.
 pub mod keys {
     /// Escape.
     pub const ESCAPE: &str = "\u{e00c}";
@@ -51,21 +51,21 @@ pub struct Session {
 pub struct Element(String);
 
 impl Element {
-    /// Out of an answer that refers to one.
+    /// Reads an element reference from an answer.
     pub(crate) fn read(value: &Value) -> Option<Self> {
         value[ELEMENT].as_str().map(|id| Self(id.to_owned()))
     }
 
-    /// As the argument of a script.
+    /// The reference as a script argument.
     pub(crate) fn argument(&self) -> Value {
         json!({ ELEMENT: self.0 })
     }
 }
 
-/// How often elements are looked for again that the page replaced meanwhile.
+/// How often a lookup is repeated when the page replaced the elements.
 const STALE_TRIES: u32 = 20;
 
-/// Where an element is in the window, in CSS pixels.
+/// The position of an element in the window, in CSS pixels.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 pub struct Rect {
     /// From the left.
@@ -79,7 +79,7 @@ pub struct Rect {
 }
 
 impl Rect {
-    /// Its middle.
+    /// The centre.
     pub fn centre(&self) -> (f64, f64) {
         (self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
@@ -133,7 +133,7 @@ impl Session {
         Ok(found.iter().filter_map(Element::read).collect())
     }
 
-    /// The first element that matches, once there is one.
+    /// Waits for the first matching element.
     ///
     /// # Errors
     /// When none appears.
@@ -141,7 +141,7 @@ impl Session {
         until(selector, async || Ok(self.find_all(selector).await?.into_iter().next())).await
     }
 
-    /// The first element that matches and whose text holds `text`, once there is one.
+    /// Waits for the first matching element whose text contains `text`.
     ///
     /// # Errors
     /// When none appears.
@@ -161,7 +161,7 @@ impl Session {
     /// Waits until nothing matches.
     ///
     /// # Errors
-    /// When something stays.
+    /// When a match stays.
     pub async fn wait_gone(&self, selector: &str) -> Result<()> {
         until(&format!("the end of {selector}"), async || {
             Ok(self.find_all(selector).await?.is_empty().then_some(()))
@@ -169,7 +169,7 @@ impl Session {
         .await
     }
 
-    /// Clicks an element in its middle, as a person would.
+    /// Clicks the centre of an element, as a person would.
     ///
     /// # Errors
     /// When it cannot be clicked: covered, out of sight, gone.
@@ -185,7 +185,7 @@ impl Session {
         self.post(&format!("/element/{}/value", element.0), json!({ "text": text })).await.map(drop)
     }
 
-    /// What a person reads in it.
+    /// The visible text of an element.
     ///
     /// # Errors
     /// When it is gone.
@@ -204,7 +204,7 @@ impl Session {
         Ok(self.get(&format!("/element/{}/attribute/{name}", element.0)).await?.as_str().map(str::to_owned))
     }
 
-    /// Where it is.
+    /// The position of an element.
     ///
     /// # Errors
     /// When it is gone.
@@ -223,7 +223,7 @@ impl Session {
         self.act(json!([{ "type": "key", "id": "keyboard", "actions": actions }])).await
     }
 
-    /// Drags with the pointer in small steps, as a hand does.
+    /// Drags with the pointer in small steps.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -232,7 +232,7 @@ impl Session {
         self.let_go().await
     }
 
-    /// The same without letting go: what is dragged hangs at the pointer.
+    /// The same without releasing the pointer.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -244,7 +244,7 @@ impl Session {
         self.point(&actions).await
     }
 
-    /// Presses, moves once and releases, with no time between: as fast as no hand is.
+    /// Presses, moves once and releases without a pause, faster than a hand.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -254,7 +254,7 @@ impl Session {
         self.point(&[at(from), button("pointerDown"), at(to), button("pointerUp")]).await
     }
 
-    /// Moves the pointer in small steps, as a hand does, and leaves it there.
+    /// Moves the pointer in small steps.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -262,7 +262,7 @@ impl Session {
         self.point(&steps(from, to)).await
     }
 
-    /// Releases the pointer where it is.
+    /// Releases the pointer.
     ///
     /// # Errors
     /// When the window does not answer.
@@ -280,7 +280,7 @@ impl Session {
         self.post("/actions", json!({ "actions": sources })).await.map(drop)
     }
 
-    /// Runs the body of a function in the page and gives what it returns.
+    /// Runs a function body in the page and returns its result.
     ///
     /// # Errors
     /// When it throws.
@@ -288,7 +288,7 @@ impl Session {
         self.post("/execute/sync", json!({ "script": script, "args": arguments })).await
     }
 
-    /// The same for a function that calls its last argument with the answer.
+    /// The same for a function that calls its last argument with the result.
     ///
     /// # Errors
     /// When it throws or never answers.
@@ -296,7 +296,7 @@ impl Session {
         self.post("/execute/async", json!({ "script": script, "args": arguments })).await
     }
 
-    /// Makes the page this large; the window around it grows with it.
+    /// Resizes the page, and the window with it.
     ///
     /// # Errors
     /// When the window does not answer, or never gets this large.

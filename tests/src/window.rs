@@ -1,4 +1,4 @@
-//! The built window, driven: the program that `cargo build --workspace` leaves, on a screen of its own.
+//! The built window under a driver: the program of `cargo build --workspace` on a screen of its own.
 
 use std::{
     fs,
@@ -17,14 +17,14 @@ use crate::{children::start, display::Display, patience::until, webdriver::Sessi
 /// The program under test.
 const PROGRAM: &str = "forge-desktop";
 
-/// Pictures that people may look at afterwards; not in git.
+/// Pictures for people, not in git.
 const ARTEFACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/desktop/artefacts");
 
 /// The window with its screen. Dropping it ends everything.
 pub struct Window {
     /// The page.
     pub page: Session,
-    /// The screen it is on.
+    /// The screen of the window.
     pub display: Display,
     data_dir: PathBuf,
     _driver: Child,
@@ -42,7 +42,7 @@ impl Window {
         Self::open_on(display, folder).await
     }
 
-    /// The same on a screen that is already there, on which other programs may wait for it.
+    /// The same on an existing screen, where other programs may already run.
     ///
     /// # Errors
     /// When the program is not built, or the driver or the window does not come up.
@@ -52,7 +52,7 @@ impl Window {
         Ok(Self { page, display, data_dir, _driver: driver, _folder: folder })
     }
 
-    /// Asks the host as the page does.
+    /// Calls an operation of the host as the page does.
     ///
     /// # Errors
     /// When the operation is refused.
@@ -92,7 +92,7 @@ impl Window {
         &self.data_dir
     }
 
-    /// Ends the test: the window closes, and when the test failed a picture of the page is kept.
+    /// Ends the test: closes the window, and keeps a picture of the page when the test failed.
     ///
     /// # Errors
     /// The test's own, else when the window cannot be closed.
@@ -145,7 +145,7 @@ async fn drive(display: &Display, data_dir: &Path) -> Result<(Child, Session)> {
     Ok((driver, page))
 }
 
-/// The driver leaves the program alone when it is killed, so the program is started by one that ties them.
+/// A killed driver leaves the program running, so a wrapper ties the program to the driver.
 fn tied_to_the_driver(folder: &Path) -> Result<PathBuf> {
     let path = folder.join("forge-desktop");
     let program = forge_testkit::program(PROGRAM)?;
