@@ -23,7 +23,7 @@ impl Sandbox {
 }
 
 /// Takes a task from nothing to done with commands only.
-fn from_nothing_to_done(sandbox: &Sandbox) -> Result<()> {
+fn bring_task_to_done(sandbox: &Sandbox) -> Result<()> {
     let repo = sandbox.repo.path().to_str().context("no text")?;
     let project = sandbox.json(&["project", "add", repo, "--name", "Sample"])?;
     assert_eq!(project["default_branch"], "main");
@@ -73,7 +73,7 @@ fn from_nothing_to_done(sandbox: &Sandbox) -> Result<()> {
 #[test]
 fn commands_without_a_running_engine_bring_a_task_to_done() -> Result<()> {
     let sandbox = Sandbox::new()?;
-    from_nothing_to_done(&sandbox)?;
+    bring_task_to_done(&sandbox)?;
     assert!(!sandbox.data_dir().join("token").exists(), "nothing was served");
     Ok(())
 }
@@ -82,7 +82,7 @@ fn commands_without_a_running_engine_bring_a_task_to_done() -> Result<()> {
 async fn commands_with_a_running_engine_bring_a_task_to_done() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let server = sandbox.serve()?;
-    from_nothing_to_done(&sandbox)?;
+    bring_task_to_done(&sandbox)?;
     // It was this engine that did it, and it knows at whose word.
     let project = text(&server.get("/projects").await?["items"][0], "id");
     let task = server.get(&format!("/projects/{project}/tasks/by-number/1")).await?;
@@ -216,14 +216,14 @@ fn failed_command_exits_with_the_code_of_its_error() -> Result<()> {
     let home = sandbox.dir.path().join("home");
     check(&sandbox.run(&["project", "add", home.to_str().context("no text")?])?, 1, "invalid");
     let repo = sandbox.repo.path().to_str().context("no text")?.to_owned();
-    sandbox.run(&["project", "add", &repo, "--name", "One"])?.json_less()?;
+    sandbox.run(&["project", "add", &repo, "--name", "One"])?.succeeded()?;
     let taken = sandbox.run(&["project", "add", &repo, "--name", "One"])?;
     check(&taken, 4, "name_taken");
     assert!(taken.stderr.contains("`--name`"), "{taken:?}");
     let none = sandbox.run(&["task", "list", "--status", "nope"])?;
     check(&none, 1, "invalid");
     assert!(none.stderr.contains("status: ") && none.stderr.contains("`nope`"), "{none:?}");
-    sandbox.run(&["task", "create", "Plain"])?.json_less()?;
+    sandbox.run(&["task", "create", "Plain"])?.succeeded()?;
     check(&sandbox.run(&["task", "show", "7"])?, 3, "not_found");
     check(&sandbox.run(&["task", "show", "no-such-id"])?, 3, "not_found");
     let refused = sandbox.run(&["task", "action", "1", "retry"])?;
@@ -267,7 +267,7 @@ fn bare_repository_works_as_a_project() -> Result<()> {
     let bare = sandbox.dir.path().join("bare.git");
     let bare = bare.to_str().context("no text")?;
     sandbox.repo.git(&["clone", "--quiet", "--bare", ".", bare])?;
-    sandbox.run(&["project", "add", bare])?.json_less()?;
+    sandbox.run(&["project", "add", bare])?.succeeded()?;
     let doctor = sandbox.run(&["doctor"])?;
     assert!(doctor.stdout.contains("ok   project bare.git"), "{doctor:?}");
     Ok(())
@@ -275,7 +275,7 @@ fn bare_repository_works_as_a_project() -> Result<()> {
 
 impl CommandOutput {
     /// Fails unless the command succeeded.
-    pub fn json_less(&self) -> Result<()> {
+    pub fn succeeded(&self) -> Result<()> {
         anyhow::ensure!(self.code == Some(0), "{self:?}");
         Ok(())
     }
@@ -286,7 +286,7 @@ fn command_with_several_projects_requires_a_name() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let other = forge_testkit::Repository::create(&sandbox.dir.path().join("other"), &[("a", "a")])?;
     for path in [sandbox.repo.path(), other.path()] {
-        sandbox.run(&["project", "add", path.to_str().context("no text")?])?.json_less()?;
+        sandbox.run(&["project", "add", path.to_str().context("no text")?])?.succeeded()?;
     }
     let unnamed = sandbox.run(&["task", "create", "X"])?;
     check(&unnamed, 2, "usage");
@@ -302,8 +302,8 @@ fn worktree_root_from_environment_is_used() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let root = sandbox.dir.path().join("trees");
     let repo = sandbox.repo.path().to_str().context("no text")?.to_owned();
-    sandbox.run(&["project", "add", &repo])?.json_less()?;
-    sandbox.run(&["task", "create", "Mine"])?.json_less()?;
+    sandbox.run(&["project", "add", &repo])?.succeeded()?;
+    sandbox.run(&["task", "create", "Mine"])?.succeeded()?;
     let mut start = sandbox.command(["task", "start", "1", "--agent", "user", "--json"])?;
     let output = start.env("FORGE_WORKSPACE_ROOT", &root).output()?;
     let task: Value = serde_json::from_slice(&output.stdout)?;

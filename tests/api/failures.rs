@@ -86,7 +86,7 @@ fn refusals(transcript: &mut Transcript) -> Result<()> {
         &["task", "create", "Second", "--depends-on", "1"],
         &["agent", "add", "Bot", "--command", "true"],
     ] {
-        transcript.sandbox.run(good)?.json_less()?;
+        transcript.sandbox.run(good)?.succeeded()?;
     }
     transcript.run(&["project", "add", "repo", "--name", "One"])?;
     transcript.run(&["task", "list", "--limit", "0"])?;
@@ -166,11 +166,11 @@ fn interrupted(transcript: &mut Transcript) -> Result<()> {
         "--prompt-file",
         "{prompt_file}",
     ];
-    transcript.sandbox.run(&agent)?.json_less()?;
+    transcript.sandbox.run(&agent)?.succeeded()?;
     transcript
         .sandbox
         .run(&["task", "create", "Third", "--agent", "Slow", "--description", &hang])?
-        .json_less()?;
+        .succeeded()?;
     let args = ["task", "start", "3", "--wait"];
     let mut child =
         transcript.sandbox.command(args)?.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;

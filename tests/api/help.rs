@@ -107,8 +107,8 @@ fn every_operation_can_be_called_by_name() -> Result<()> {
     assert!(removal.is_some_and(|line| line.contains(" task_id, depends_on ")), "{list:?}");
     assert!(!sandbox.data_dir().exists(), "listing them opens nothing");
     let repo = sandbox.repo.path().to_string_lossy().into_owned();
-    sandbox.run(&["project", "add", &repo])?.json_less()?;
-    sandbox.run(&["task", "create", "Old", "--description", "Words"])?.json_less()?;
+    sandbox.run(&["project", "add", &repo])?.succeeded()?;
+    sandbox.run(&["task", "create", "Old", "--description", "Words"])?.succeeded()?;
     let input = r#"{"title": "New"}"#;
     let task = sandbox.run(&["api", "task_update", input, "--task", "#1"])?.json()?;
     assert_eq!((&task["title"], &task["description"]), (&"New".into(), &"Words".into()));

@@ -28,7 +28,7 @@ async fn release(board: &Board, task: &Value) -> Result<()> {
 }
 
 /// Another task of the same agent, which has one slot, runs to its end.
-async fn nobody_waits_for_it(board: &Board) -> Result<()> {
+async fn slot_is_free(board: &Board) -> Result<()> {
     let other = board.task(&["append other <<< \"x\\n\""], json!({ "title": "Other" })).await?;
     board.claim(&other).await?;
     board.server.until(&other, is("done")).await?;
@@ -43,7 +43,7 @@ async fn task_claimed_on_hold_starts_after_release() -> Result<()> {
     assert_eq!(board.get(&task).await?["status"], "todo");
     board.claim(&task).await?;
     board.server.until(&task, is_held("in_progress")).await?;
-    nobody_waits_for_it(&board).await?;
+    slot_is_free(&board).await?;
     // It is remembered.
     board.server.terminate().await?;
     board.server = board.sandbox.serve()?;
@@ -66,7 +66,7 @@ async fn hold_during_a_run_lets_it_finish_and_starts_no_check() -> Result<()> {
     assert_eq!(now["live"]["execution_id"], live["live"]["execution_id"], "it goes on");
     std::fs::write(&go, "")?;
     board.server.until(&task, is_held("review")).await?;
-    nobody_waits_for_it(&board).await?;
+    slot_is_free(&board).await?;
     assert_eq!(board.runs(&task).await?[0]["status"], "finished");
     let reviews = board.items(&format!("/tasks/{}/reviews", text(&task, "id"))).await?;
     assert_eq!((reviews.len(), &reviews[0]["steps"]), (1, &json!([])), "no check was begun");
@@ -169,7 +169,7 @@ async fn hold_during_setup_lets_it_finish_and_starts_no_agent() -> Result<()> {
     let held = board.server.until(&task, is_held("in_progress")).await?;
     assert_eq!(held["workspace"]["status"], "active", "set-up went on to its end");
     assert!(board.runs(&task).await?.is_empty());
-    nobody_waits_for_it(&board).await?;
+    slot_is_free(&board).await?;
     release(&board, &task).await?;
     board.server.until(&task, is("done")).await?;
     Ok(())

@@ -50,7 +50,7 @@ fn prompt(board: &Board, name: &str) -> Result<String> {
 }
 
 /// A description with a script for the first run and one for the second.
-fn twice(first: &[&str], then: &[&str]) -> String {
+fn two_runs(first: &[&str], then: &[&str]) -> String {
     let block = |words: &str, lines: &[&str]| format!("```forge-script{words}\n{}\n```\n", lines.join("\n"));
     block("", first) + &block(" attempt=2", then)
 }
@@ -78,7 +78,7 @@ async fn retry_prompt_begins_with_the_failed_gate() -> Result<()> {
         let parts: &[&str] = if on { &["reflexion"] } else { &[] };
         let board = board(parts, json!({ "review_config": { "ci_steps": [CHECK] } })).await?;
         let (one, two) = (keeps_prompt(&board, "1"), keeps_prompt(&board, "2"));
-        let both = twice(&[&one, "edit bad <<< \"x\\n\""], &[&two, "edit good <<< \"x\\n\""]);
+        let both = two_runs(&[&one, "edit bad <<< \"x\\n\""], &[&two, "edit good <<< \"x\\n\""]);
         let task = board.task(&[], json!({ "description": both })).await?;
         board.claim(&task).await?;
         board.server.until(&task, is("done")).await?;
@@ -165,7 +165,7 @@ async fn disabled_inner_loop_asks_for_and_keeps_no_knowledge() -> Result<()> {
     let keep = keeps_prompt(&board, "1");
     let words =
         print_lines(&["```forge-trajectory", "x", "```", "```forge-lesson", "title: X", "", "x", "```"]);
-    let both = twice(&[&keep, "edit bad <<< \"x\\n\""], &["edit good <<< \"x\\n\"", &words]);
+    let both = two_runs(&[&keep, "edit bad <<< \"x\\n\""], &["edit good <<< \"x\\n\"", &words]);
     let task = board.task(&[], json!({ "description": both })).await?;
     board.claim(&task).await?;
     board
@@ -247,7 +247,7 @@ async fn lessons_are_kept_and_found_without_a_hook() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_gate_and_task_end_leave_postmortems() -> Result<()> {
     let board = board(&["postmortem"], json!({ "review_config": { "ci_steps": ["true", CHECK] } })).await?;
-    let both = twice(
+    let both = two_runs(
         &["edit bad <<< \"x\\n\"", "usage m 10 10 30"],
         &["edit good <<< \"x\\n\"", "usage m 10 10 12"],
     );

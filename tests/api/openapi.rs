@@ -63,7 +63,7 @@ async fn openapi_document_is_valid() -> Result<()> {
 async fn fuzzed_request_gets_a_documented_answer() -> Result<()> {
     let sandbox = Sandbox::new()?;
     let data = sandbox.data_dir();
-    sandbox.run(&["demo", "--data-dir", &data.to_string_lossy()])?.json_less()?;
+    sandbox.run(&["demo", "--data-dir", &data.to_string_lossy()])?.succeeded()?;
     let mut server = sandbox.serve()?;
     let config = sandbox.dir.path().join("schemathesis.toml");
     std::fs::write(&config, known_ids(&server).await?)?;

@@ -35,7 +35,7 @@ async fn project(board: &Board, name: &str, approval: &Value, auto_approve: bool
 }
 
 /// Approves every waiting review until the task is closed.
-async fn to_the_end(board: &Board, task: &Value) -> Result<Value> {
+async fn approve_until_closed(board: &Board, task: &Value) -> Result<Value> {
     let mut approved = 0;
     loop {
         let attempt = |task: &Value| task["review"]["attempt_number"].as_u64().unwrap_or(0);
@@ -83,7 +83,7 @@ async fn each_approval(reviewer: &str) -> Result<()> {
         let new = json!({ "title": "Do it", "description": told, "roles": roles });
         let task = board.server.task(&project, new).await?;
         board.claim(&task).await?;
-        let end = to_the_end(&board, &task).await?;
+        let end = approve_until_closed(&board, &task).await?;
         assert_eq!(end["status"], "done", "{reviewer} {approval} {auto}: {end:#}");
         assert!(end["review_passed_at"].is_string(), "{end:#}");
         let asks = approval != &json!(false);

@@ -55,7 +55,7 @@ impl ValidateFixture {
     }
 
     /// The file with the attempts of a module.
-    fn kept(&self, name: &str) -> PathBuf {
+    fn attempts_file(&self, name: &str) -> PathBuf {
         self.repo().join(".forge/iterations").join(name)
     }
 
@@ -68,7 +68,7 @@ impl ValidateFixture {
 }
 
 /// The checks of a report with their results.
-fn told(report: &Value) -> Vec<(String, Value)> {
+fn check_results(report: &Value) -> Vec<(String, Value)> {
     let results = report["results"].as_array().cloned().unwrap_or_default();
     results
         .into_iter()

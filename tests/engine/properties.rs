@@ -86,7 +86,7 @@ impl Case {
         }
     }
 
-    async fn event(&mut self) -> Result<()> {
+    async fn random_event(&mut self) -> Result<()> {
         let task = self.rng.pick(&self.tasks).cloned();
         let Some(task) = task.filter(|_| self.rng.next(6) > 0) else { return self.create().await };
         let now = self.sandbox.get(&task).await?;
@@ -265,7 +265,7 @@ impl Case {
 async fn run_case(seed: u64, workflow: Workflow) -> Result<usize> {
     let mut case = Case::new(seed, workflow).await?;
     for n in 0..EVENTS {
-        case.event().await.with_context(|| format!("event {n}"))?;
+        case.random_event().await.with_context(|| format!("event {n}"))?;
         if n % 5 == 4 {
             case.check_invariants().await.with_context(|| format!("after event {n}"))?;
         }

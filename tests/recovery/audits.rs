@@ -153,7 +153,7 @@ const OWN_POINTS: [&str; 9] = [
 const OF_CONFLICTS: [&str; 3] = ["traces.discarded", "step.end:run_ci_steps", "merge.landed"];
 const OF_REBASES: [&str; 4] = ["rebase.opened", "rebase.moved", "rebase.checked", "merge.landed"];
 
-async fn each_is_survived(route: MergeRoute, fault: Fault, expected: &[&str]) -> Result<()> {
+async fn survives_each(route: MergeRoute, fault: Fault, expected: &[&str]) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
@@ -181,20 +181,20 @@ async fn each_is_survived(route: MergeRoute, fault: Fault, expected: &[&str]) ->
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_resolved_conflict_survive_a_kill_at_every_fault_point() -> Result<()> {
-    each_is_survived(MergeRoute::Conflict, Fault::Kill, &OF_CONFLICTS).await
+    survives_each(MergeRoute::Conflict, Fault::Kill, &OF_CONFLICTS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_engine_rebase_survive_a_kill_at_every_fault_point() -> Result<()> {
-    each_is_survived(MergeRoute::Rebase, Fault::Kill, &OF_REBASES).await
+    survives_each(MergeRoute::Rebase, Fault::Kill, &OF_REBASES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_resolved_conflict_survive_a_panic_at_every_fault_point() -> Result<()> {
-    each_is_survived(MergeRoute::Conflict, Fault::Panic, &OF_CONFLICTS).await
+    survives_each(MergeRoute::Conflict, Fault::Panic, &OF_CONFLICTS).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn audit_and_engine_rebase_survive_a_panic_at_every_fault_point() -> Result<()> {
-    each_is_survived(MergeRoute::Rebase, Fault::Panic, &OF_REBASES).await
+    survives_each(MergeRoute::Rebase, Fault::Panic, &OF_REBASES).await
 }

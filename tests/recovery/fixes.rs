@@ -87,7 +87,7 @@ impl FixFixture {
     }
 
     /// Waits for the fault; after a kill it starts another server.
-    async fn back_after(&mut self, fault: Fault, point: &str) -> Result<()> {
+    async fn restart_after_fault(&mut self, fault: Fault, point: &str) -> Result<()> {
         if fault == Fault::Panic {
             let data = self.dir.path().join("data");
             return until("the panic", async || Ok(panicked(&data, point).ok())).await;
@@ -119,7 +119,7 @@ impl FixFixture {
 
 async fn draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
     let mut fixture = FixFixture::start(fault, point, false).await?;
-    fixture.back_after(fault, point).await?;
+    fixture.restart_after_fault(fault, point).await?;
     fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
     let all = until("the end of the draft", async || {
         let all = fixture.fixes().await?;
@@ -161,7 +161,7 @@ async fn fix_is_applied_once_at(fault: Fault, point: &str, lands: bool) -> Resul
     fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
     // The server may be killed while it answers.
     let _ = fixture.server.post(&path, json!({})).await;
-    fixture.back_after(fault, point).await?;
+    fixture.restart_after_fault(fault, point).await?;
     if !lands {
         fixture.proposal("drafted").await?;
         ensure!(fixture.commits()? == 0, "{point}: it is in the branch");
@@ -204,7 +204,7 @@ async fn review_after_kill_or_panic_continues_with_its_applied_fix() -> Result<(
 
 async fn review_continues_with_its_fix(fault: Fault) -> Result<()> {
     let mut fixture = FixFixture::start(fault, "fix.landed", true).await?;
-    fixture.back_after(fault, "fix.landed").await?;
+    fixture.restart_after_fault(fault, "fix.landed").await?;
     fixture.server.wait(&fixture.task, "done", |task| task["status"] == "done").await?;
     fixture.proposal("verified").await?;
     ensure!(fixture.commits()? == 1, "{} commits", fixture.commits()?);
@@ -237,7 +237,7 @@ async fn fix_requested_by_a_reviewer_is_applied_once_after_a_kill() -> Result<()
     for point in ["fix.intended", "fix.landed"] {
         let mut fixture = FixFixture::judged(Fault::Kill, point).await?;
         request_fix(&fixture).await?;
-        fixture.back_after(Fault::Kill, point).await?;
+        fixture.restart_after_fault(Fault::Kill, point).await?;
         let fix = fixture.proposal("verified").await?;
         ensure!(fix["wantedBy"].is_null(), "{point}: {fix:#}");
         ensure!(fixture.commits()? == 1, "{point}: {} commits", fixture.commits()?);

@@ -87,7 +87,7 @@ impl HookFixture {
     }
 
     /// Continues to the end, retries hooks that hold the task, and returns the number of retries.
-    async fn to_the_end(&self) -> Result<u32> {
+    async fn run_to_done(&self) -> Result<u32> {
         let task = &self.task;
         let mut retried = 0;
         loop {
@@ -159,7 +159,7 @@ async fn survives(point: &str, times: u32) -> Result<()> {
     let mut fixture = HookFixture::start(env, None).await?;
     fixture.until_killed().await?;
     fixture.restart()?;
-    let retried = fixture.to_the_end().await?;
+    let retried = fixture.run_to_done().await?;
     fixture.check(retried).await
 }
 
@@ -169,7 +169,7 @@ async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> 
     let trace = folder.path().join("trace.txt");
     let env = vec![(fault::TRACE_VARIABLE.to_owned(), trace.to_string_lossy().into_owned())];
     let undisturbed = HookFixture::start(env, None).await?;
-    ensure!(undisturbed.to_the_end().await? == 0);
+    ensure!(undisturbed.run_to_done().await? == 0);
     undisturbed.check(0).await?;
     let hooks = undisturbed.hooks().await?;
     ensure!(hooks.iter().map(|(name, ..)| name.as_str()).eq(HOOKS), "{hooks:?}");
@@ -192,7 +192,7 @@ async fn hooks_run_exactly_once_after_a_kill_at_any_fault_point() -> Result<()> 
 }
 
 /// Kills Forge during an endless script that has printed a line, then starts it again.
-async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<HookFixture> {
+async fn interrupted_hook(event: &str, blocking: bool) -> Result<HookFixture> {
     let said = tempfile::NamedTempFile::new()?;
     let command = format!("echo said | tee -a '{}'; sleep 600", said.path().display());
     let hook = json!({
@@ -235,7 +235,7 @@ async fn killed_in_the_middle(event: &str, blocking: bool) -> Result<HookFixture
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_blocking_hook_holds_the_task_until_a_person_decides() -> Result<()> {
-    let fixture = killed_in_the_middle("before_work", true).await?;
+    let fixture = interrupted_hook("before_work", true).await?;
     let task = fixture.server.get(&format!("/tasks/{}", fixture.task)).await?;
     ensure!(task["error_annotation"]["type"] == "before_work_hook_failed", "{task:#}");
     ensure!(task["entry_barrier"].is_object() && task["live"].is_null(), "{task:#}");
@@ -247,6 +247,6 @@ async fn interrupted_blocking_hook_holds_the_task_until_a_person_decides() -> Re
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_non_blocking_hook_does_not_hold_the_task() -> Result<()> {
-    let fixture = killed_in_the_middle("on_work_start", false).await?;
+    let fixture = interrupted_hook("on_work_start", false).await?;
     fixture.server.wait(&fixture.task, "done", |task| task["status"] == "done").await.map(drop)
 }

@@ -74,7 +74,7 @@ impl LessonFixture {
     }
 
     /// Waits for the fault; after a kill it starts another server.
-    async fn back_after(&mut self, fault: Fault, point: &str) -> Result<()> {
+    async fn restart_after_fault(&mut self, fault: Fault, point: &str) -> Result<()> {
         if fault == Fault::Panic {
             let data = self.dir.path().join("data");
             return until("the panic", async || Ok(panicked(&data, point).ok())).await;
@@ -85,7 +85,7 @@ impl LessonFixture {
         Ok(())
     }
 
-    async fn to_the_end(&self) -> Result<()> {
+    async fn run_to_done(&self) -> Result<()> {
         let over = |task: &Value| task["status"] == "done" && task["workspace"]["status"] == "cleaned";
         self.server.wait(&self.task, "done", over).await.map(drop)
     }
@@ -111,8 +111,8 @@ fn forge_model_default() -> Result<Value> {
 
 async fn proposes_once(fault: Fault, point: &str, source: LessonSource) -> Result<()> {
     let mut fixture = LessonFixture::start(fault, point, source).await?;
-    fixture.back_after(fault, point).await?;
-    fixture.to_the_end().await?;
+    fixture.restart_after_fault(fault, point).await?;
+    fixture.run_to_done().await?;
     let mut titles: Vec<Value> =
         fixture.lessons("proposed").await?.iter().map(|one| one["title"].clone()).collect();
     titles.sort_by_key(Value::to_string);
@@ -161,9 +161,9 @@ async fn accepted_lesson_lands_once_after_a_panic_at_any_fault_point() -> Result
 async fn accepted_lesson_lands_once(fault: Fault) -> Result<()> {
     for (point, landed) in [("lesson.intended", false), ("lesson.landed", true)] {
         let mut fixture = LessonFixture::start(fault, point, LessonSource::Plugin).await?;
-        fixture.to_the_end().await?;
+        fixture.run_to_done().await?;
         ensure!(fixture.accept("Tokens").await.is_err(), "{point} was not passed");
-        fixture.back_after(fault, point).await?;
+        fixture.restart_after_fault(fault, point).await?;
         if landed && fault == Fault::Kill {
             // Settled at start, without anybody's word.
             until("the lesson that landed", async || {
@@ -191,8 +191,8 @@ async fn accepted_lesson_lands_once(fault: Fault) -> Result<()> {
 
 async fn debriefs_once(fault: Fault, point: &str) -> Result<()> {
     let mut fixture = LessonFixture::start(fault, point, LessonSource::Loop).await?;
-    fixture.back_after(fault, point).await?;
-    fixture.to_the_end().await?;
+    fixture.restart_after_fault(fault, point).await?;
+    fixture.run_to_done().await?;
     let left = fixture.server.get(&format!("/tasks/{}/debrief", fixture.task)).await?;
     ensure!(left["note"]["text"] == "It went well.", "{left:#}");
     let records = left["postmortems"].as_array().context("no list")?;

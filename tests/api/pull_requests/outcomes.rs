@@ -37,7 +37,7 @@ impl PullRequestFixture {
     }
 
     /// Waits until another pull request replaced a closed one, and merges it.
-    async fn ends_well(&self, task: &Value, before: usize) -> Result<()> {
+    async fn replacement_is_merged(&self, task: &Value, before: usize) -> Result<()> {
         self.wait_for_merge(task).await?;
         let pulls = self.pulls();
         ensure!(pulls.len() == before + 1, "{pulls:#?}");
@@ -55,7 +55,7 @@ async fn closed_pull_request_is_replaced_on_retry() -> Result<()> {
     let fixture = PullRequestFixture::new(HostKind::Github, CALM).await?;
     let task = fixture.closed().await?;
     fixture.board.act(&task, "actions/retry", json!({})).await?;
-    fixture.ends_well(&task, 1).await
+    fixture.replacement_is_merged(&task, 1).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,7 +64,7 @@ async fn closed_pull_request_can_be_sent_back() -> Result<()> {
     let task = fixture.closed().await?;
     fixture.board.act(&task, "actions/send_back", json!({ "reason": "they want less" })).await?;
     ensure!(fixture.board.moves(&task).await?.contains(&"blocked>in_progress".to_owned()));
-    fixture.ends_well(&task, 1).await
+    fixture.replacement_is_merged(&task, 1).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +74,7 @@ async fn closed_pull_request_can_be_restarted() -> Result<()> {
     let now = fixture.board.act(&task, "actions/restart", json!({})).await?;
     ensure!(now["task"]["status"] == "todo", "{now:#}");
     fixture.board.claim(&task).await?;
-    fixture.ends_well(&task, 1).await
+    fixture.replacement_is_merged(&task, 1).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +168,7 @@ async fn pull_request_closed_during_rework_is_reported_at_once() -> Result<()> {
     ensure!(blocked["error_annotation"]["type"] == "pr_closed_without_merge", "{blocked:#}");
     ensure!(fixture.pulls().len() == 1, "nobody asked for another one");
     board.act(&task, "actions/retry", json!({})).await?;
-    fixture.ends_well(&task, 1).await
+    fixture.replacement_is_merged(&task, 1).await
 }
 
 /// A lesson reaches the target only by a pull request, as work does.

@@ -97,18 +97,18 @@ async fn concurrent_calls_are_each_counted() -> Result<()> {
 async fn unreadable_attempts_file_is_set_aside_and_reported() -> Result<()> {
     let fixture = ValidateFixture::new().await?;
     fixture.validate(json!({ "commands": ["true"] })).await?;
-    std::fs::write(fixture.kept("m1.json"), "{\"attempts\": 7")?;
+    std::fs::write(fixture.attempts_file("m1.json"), "{\"attempts\": 7")?;
     let seen = fixture.state("").await?;
     assert!(seen["unreadable"].is_string() && seen["attempts"] == json!([]), "{seen:#}");
     let report = fixture.validate(json!({ "commands": ["true"] })).await?;
     assert_eq!((&report["attempt"], &report["passed"]), (&json!(1), &json!(true)));
     let notice = report["notice"].as_str().context("it is not told")?;
-    let aside = std::fs::read_dir(fixture.kept(""))?
+    let aside = std::fs::read_dir(fixture.attempts_file(""))?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .find(|name| name.starts_with("m1.json.unreadable-"))
         .context("it is not kept")?;
     assert!(notice.contains(&aside), "{notice}");
-    assert_eq!(std::fs::read_to_string(fixture.kept(&aside))?, "{\"attempts\": 7");
+    assert_eq!(std::fs::read_to_string(fixture.attempts_file(&aside))?, "{\"attempts\": 7");
     assert!(fixture.validate(json!({ "commands": ["true"] })).await?["notice"].is_null());
     Ok(())
 }
@@ -117,12 +117,12 @@ async fn unreadable_attempts_file_is_set_aside_and_reported() -> Result<()> {
 async fn unwritable_attempts_file_still_gives_a_report_with_a_notice() -> Result<()> {
     let fixture = ValidateFixture::new().await?;
     // The attempts' place is taken by something else.
-    std::fs::create_dir_all(fixture.kept("m1.json/inner"))?;
+    std::fs::create_dir_all(fixture.attempts_file("m1.json/inner"))?;
     let report = fixture.validate(json!({ "commands": ["true"] })).await?;
     let notice = report["notice"].as_str().context("it is not told")?;
     assert!(report["attempt"] == 1 && notice.contains("it is not a regular file"), "{report:#}");
     // Another's file.
-    std::fs::write(fixture.kept("m1.json"), "{ \"moduleId\": \"m2\", \"attempts\": [] }")?;
+    std::fs::write(fixture.attempts_file("m1.json"), "{ \"moduleId\": \"m2\", \"attempts\": [] }")?;
     let report = fixture.validate(json!({ "commands": ["true"] })).await?;
     let notice = report["notice"].as_str().context("it is not told")?;
     assert!(report["attempt"] == 1 && notice.contains("it is about the module m2"), "{report:#}");

@@ -5,7 +5,7 @@ use forge_tests::{patience::until, serve::marked_processes};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{ValidateFixture, told};
+use super::{ValidateFixture, check_results};
 use crate::forge::{Sandbox, refused};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,7 +49,11 @@ async fn checks_of_every_kind_run_in_order_despite_failures() -> Result<()> {
         ("command", json!(false)),
         ("command", json!(true)),
     ];
-    assert_eq!(told(&report), expected.map(|(kind, passed)| (kind.to_owned(), passed)), "{report:#}");
+    assert_eq!(
+        check_results(&report),
+        expected.map(|(kind, passed)| (kind.to_owned(), passed)),
+        "{report:#}"
+    );
     let results = report["results"].as_array().context("no results")?;
     assert_eq!((&results[5]["file"], &results[5]["line"]), (&json!("broken.ts"), &json!(2)), "{report:#}");
     assert!(results[5]["column"].as_u64().is_some_and(|column| column > 1), "{report:#}");
@@ -182,7 +186,7 @@ async fn file_too_large_or_deep_is_reported_as_not_checked() -> Result<()> {
         .into_iter()
         .chain([("syntax_check", json!(null)), ("syntax_check", json!(null))]);
     let expected: Vec<_> = expected.map(|(kind, passed)| (kind.to_owned(), passed)).collect();
-    assert_eq!(told(&report), expected, "{report:#}");
+    assert_eq!(check_results(&report), expected, "{report:#}");
     for at in [2, 3] {
         let why = report["results"][at]["error"].as_str().context("it is not told")?;
         assert!(why.starts_with("not checked: "), "{why}");
@@ -201,7 +205,11 @@ async fn circular_links_fail_the_file_check() -> Result<()> {
     std::os::unix::fs::symlink("one", fixture.repo().join("two"))?;
     let report = fixture.validate(json!({ "files": ["one"], "commands": ["true"] })).await?;
     let expected = [("file_check", json!(false)), ("command", json!(true))];
-    assert_eq!(told(&report), expected.map(|(kind, passed)| (kind.to_owned(), passed)), "{report:#}");
+    assert_eq!(
+        check_results(&report),
+        expected.map(|(kind, passed)| (kind.to_owned(), passed)),
+        "{report:#}"
+    );
     assert!(report["results"][0]["error"].as_str().is_some_and(|why| why.contains("could not read it")));
     Ok(())
 }

@@ -25,7 +25,7 @@ async fn missing_folder_escalates_and_is_not_counted() -> Result<()> {
             "{report:#}"
         );
     }
-    assert!(!fixture.kept("m1.json").exists());
+    assert!(!fixture.attempts_file("m1.json").exists());
     Ok(())
 }
 
@@ -45,7 +45,7 @@ async fn folder_outside_all_projects_needs_a_project_id() -> Result<()> {
     );
     let named = named.await?;
     assert_eq!(named["results"][0]["stdout"], format!("{}\n", elsewhere.path().display()));
-    assert!(fixture.kept("m1.json").is_file(), "the project keeps it");
+    assert!(fixture.attempts_file("m1.json").is_file(), "the project keeps it");
     let (status, _) = fixture.refuse(json!({ "commands": ["true"], "project_id": "none" })).await?;
     assert_eq!(status, 404);
     Ok(())

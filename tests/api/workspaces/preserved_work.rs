@@ -27,7 +27,7 @@ fn commit(folder: &Path, name: &str) -> Result<String> {
 }
 
 /// Cancels a task and removes its worktree.
-async fn removed(fixture: &WorkspaceFixture, task: &Value) -> Result<()> {
+async fn remove_worktree(fixture: &WorkspaceFixture, task: &Value) -> Result<()> {
     fixture.act(task, "cancel", json!({})).await?;
     fixture.server.until(task, |task| task["workspace"]["status"] == "scheduled").await?;
     let gone = fixture.post(task, "/workspace/remove", json!({})).await?;
@@ -35,7 +35,7 @@ async fn removed(fixture: &WorkspaceFixture, task: &Value) -> Result<()> {
     Ok(())
 }
 
-async fn is_kept(fixture: &WorkspaceFixture, task: &Value, file: &str) -> Result<bool> {
+async fn is_backed_up(fixture: &WorkspaceFixture, task: &Value, file: &str) -> Result<bool> {
     let repo = &fixture.sandbox.repo;
     Ok(fixture.backups(task).await?.iter().any(|kept| repo.show(&text(kept, "commit"), file).is_some()))
 }
@@ -50,7 +50,7 @@ async fn commits_on_a_detached_head_are_kept_when_the_worktree_goes() -> Result<
         if !is_there {
             std::fs::remove_dir_all(tree(&task))?;
         }
-        removed(&fixture, &task).await?;
+        remove_worktree(&fixture, &task).await?;
         let kept: Vec<_> = fixture.backups(&task).await?.iter().map(|kept| text(kept, "commit")).collect();
         assert_eq!(kept, [alone], "{reuse}, there: {is_there}");
     }
@@ -67,9 +67,9 @@ async fn worktree_with_unborn_head_can_be_removed_continued_and_deleted() -> Res
         commit(&tree(&task), "work")?;
         git(&tree(&task), args)?;
         std::fs::write(tree(&task).join("new"), "new\n")?;
-        removed(&fixture, &task).await?;
+        remove_worktree(&fixture, &task).await?;
         assert!(
-            is_kept(&fixture, &task, "new").await? && is_kept(&fixture, &task, "work").await?,
+            is_backed_up(&fixture, &task, "new").await? && is_backed_up(&fixture, &task, "work").await?,
             "{args:?}"
         );
         // Worked on: by the end of that run, and by the next one when it failed.

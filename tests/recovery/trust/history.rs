@@ -163,7 +163,7 @@ impl History {
 
     async fn run_events(&mut self) -> Result<HistoryOutcome> {
         for n in 0..EVENTS {
-            self.event().await.with_context(|| format!("event {n}"))?;
+            self.random_event().await.with_context(|| format!("event {n}"))?;
         }
         if self.away {
             self.bring_back()?;
@@ -200,7 +200,7 @@ impl History {
         vec![data.join("workspaces"), data.join("kept"), self.repo.path().to_owned()]
     }
 
-    async fn event(&mut self) -> Result<()> {
+    async fn random_event(&mut self) -> Result<()> {
         let task = match self.rng.next(self.tasks.len() + 1) {
             number if number < self.tasks.len() => number,
             _ if self.tasks.len() - self.deleted.len() < 4 => return self.create().await,
@@ -212,12 +212,12 @@ impl History {
         let now = self.get(task).await?;
         match self.rng.next(16) {
             0..=2 if now["status"] == "todo" => self.claim(task).await,
-            0..=2 if now["review"]["status"] == "awaiting_human" => self.judge(task).await,
+            0..=2 if now["review"]["status"] == "awaiting_human" => self.decide_review(task).await,
             3 => {
                 let to = *self.rng.pick(&STATES).context("no state")?;
                 self.act(task, "transition?wait=none", json!({ "to": to })).await
             }
-            4..=6 => self.take_an_offer(task).await,
+            4..=6 => self.take_an_action(task).await,
             7 | 8 => self.person_writes(task).await,
             9 => self.kill(),
             10 => self.person_destroys(task).await,
@@ -379,7 +379,7 @@ impl History {
         Ok(())
     }
 
-    async fn take_an_offer(&mut self, task: usize) -> Result<()> {
+    async fn take_an_action(&mut self, task: usize) -> Result<()> {
         let now = self.get(task).await?;
         let offers = now["offers"].as_array().cloned().unwrap_or_default();
         let Some(offer) = self.rng.pick(&offers) else { return Ok(()) };
@@ -390,7 +390,7 @@ impl History {
         self.act(task, &path, json!({ "reason": "so", "message": "so" })).await
     }
 
-    async fn judge(&mut self, task: usize) -> Result<()> {
+    async fn decide_review(&mut self, task: usize) -> Result<()> {
         let now = self.get(task).await?;
         let commit = now["review"]["reviewed_commit"].clone();
         match self.rng.next(4) {
