@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     board::Board,
-    forge::{PATIENCE, good, refused, script, text, until_exists},
+    forge::{PATIENCE, Sandbox, good, refused, script, text, until_exists},
 };
 
 /// Ends every test that waits for a file that never comes.

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Stage, told};
-use crate::forge::{Sandbox, refused};
+use crate::forge::{Sandbox, Served, refused};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_check_is_made_in_order_whatever_fails() -> Result<()> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::bench::{Bench, tree};
 use crate::{
     board::{Board, state},
-    forge::{Sandbox, text},
+    forge::{Served, text},
 };
 
 /// A project whose states of closed tasks have this policy, one of them its own.
