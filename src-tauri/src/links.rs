@@ -28,7 +28,10 @@ pub fn follow<R: Runtime>(app: &AppHandle<R>, arguments: &[String]) {
         let host = app.state::<Host>();
         match Contract(host.api().await).call(TaskGet, TaskPath { task_id: id.into() }).await {
             Ok(task) => {
-                show_task(&app, OpenTask { project_id: task.project_id.clone(), number: task.number, about: None });
+                show_task(
+                    &app,
+                    OpenTask { project_id: task.project_id.clone(), number: task.number, about: None },
+                );
             }
             Err(error) => tracing::warn!(%error, "failed to follow a link to a task"),
         }

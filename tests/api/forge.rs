@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{HERMETIC_GIT, Repository, program};
 pub use forge_tests::serve::{PATIENCE, Served};
 use reqwest::{RequestBuilder, Response};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with a home, a repository and a data folder.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     board::Board,
-    forge::{PATIENCE, good, refused, script, text, until_exists},
+    forge::{PATIENCE, Sandbox, good, refused, script, text, until_exists},
 };
 
 /// The name of the file that hook scripts append to.

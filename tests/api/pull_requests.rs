@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     board::{Board, with},
-    forge::{Sandbox, script, text},
+    forge::{Sandbox, Served, script, text},
 };
 
 /// Polling of the host without delays.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     board::{Board, is},
-    forge::{Sandbox, script, text},
+    forge::{Sandbox, Served, script, text},
     review_table::conflicting,
 };
 

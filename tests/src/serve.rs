@@ -267,7 +267,11 @@ impl Served {
     ///
     /// # Errors
     /// When `look` fails.
-    pub async fn watch<T>(&self, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<Option<T>> {
+    pub async fn watch<T, Look, Found>(&self, mut look: Look) -> Result<Option<T>>
+    where
+        Look: FnMut() -> Found,
+        Found: Future<Output = Result<Option<T>>>,
+    {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         let mut news = EventSignal { served: self, stream: None };
         loop {

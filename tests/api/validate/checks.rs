@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{ValidateFixture, check_results};
-use crate::forge::{Sandbox, refused};
+use crate::forge::{Sandbox, Served, refused};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn checks_of_every_kind_run_in_order_despite_failures() -> Result<()> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::fixture::{WorkspaceFixture, bystander, foreign_lock, is_ready, tree};
 use crate::{
     events::Stream,
-    forge::{Sandbox, refused, text},
+    forge::{Sandbox, Served, refused, text},
 };
 
 const EDIT: &str = "edit done.txt <<< \"done\\n\"";

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::fixture::{WorkspaceFixture, tree};
-use crate::forge::{Sandbox, refused, script, text};
+use crate::forge::{Sandbox, Served, refused, script, text};
 
 const OUT: &[&str] = &["../secret", "/etc/passwd", "a/../../secret", "C:\\secret", "a\u{0}b", ""];
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fixture::{WorkspaceFixture, tree};
 use crate::{
     board::{Board, state},
-    forge::{Sandbox, text},
+    forge::{Served, text},
 };
 
 /// A project whose closed states, one of them custom, have this cleanup policy.
