@@ -90,7 +90,7 @@ export const sampleFound: readonly CheckResult[] = [
     exported: ["Limiter"],
     imported: [],
     missing: [],
-    reason: "src/admin.ts takes nothing from src/limit.ts",
+    reason: "src/admin.ts imports nothing from src/limit.ts",
   },
   tests(false),
 ];

@@ -18,13 +18,13 @@ const STACK: usize = 1 << 29;
 #[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
 pub enum GaveUp {
     /// The time was over first.
-    #[error("it took longer than {0:?}")]
+    #[error("parsing took longer than {0:?}")]
     TimeLimit(Duration),
     /// The system has no room for one more thread.
-    #[error("no thread could be started for it")]
+    #[error("could not start a parser thread")]
     NoThread,
     /// The parser failed in itself.
-    #[error("the parser failed in itself")]
+    #[error("the parser crashed")]
     Panicked,
 }
 

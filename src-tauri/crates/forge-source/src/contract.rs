@@ -28,17 +28,17 @@ use crate::{
 pub fn contract(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
     let mut paths = [exporter, importer].into_iter().map(|path| {
         let normal = files::normal(path).filter(|path| files.is_file(path));
-        normal.ok_or_else(|| format!("{path} is not there"))
+        normal.ok_or_else(|| format!("{path} does not exist"))
     });
     let (exporter, importer) = match (paths.next(), paths.next()) {
         (Some(Ok(exporter)), Some(Ok(importer))) => (exporter, importer),
         (Some(Err(reason)), _) | (_, Some(Err(reason))) => {
             return Findings::default().contract(Outcome::Fail, Some(reason));
         }
-        _ => return Contract::unknown("no files are named".to_owned()),
+        _ => return Contract::unknown("no files are given".to_owned()),
     };
     if exporter == importer {
-        return Contract::unknown("both are the same file".to_owned());
+        return Contract::unknown("importer and exporter are the same file".to_owned());
     }
     let bounded = Bounded(files);
     let judged = on_large_stack(|| match (Language::of(&exporter), Language::of(&importer)) {
@@ -49,10 +49,10 @@ pub fn contract(files: &dyn Files, exporter: &str, importer: &str) -> Contract {
         #[cfg(feature = "rust")]
         (Some(Language::Rust), Some(Language::Rust)) => rust::judge(&bounded, &exporter, &importer),
         _ => Contract::unknown(format!(
-            "what {importer} takes from {exporter} is not known for files of their kind"
+            "contracts between {importer} and {exporter} are not checked: unsupported file type"
         )),
     });
-    judged.unwrap_or_else(|error| Contract::unknown(format!("it was not judged: {error}")))
+    judged.unwrap_or_else(|error| Contract::unknown(format!("the check failed: {error}")))
 }
 
 /// Refuses what is too large to be parsed, whoever gives it.

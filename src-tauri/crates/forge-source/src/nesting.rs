@@ -30,7 +30,7 @@ pub(crate) fn refusal(text: &[u8], markup: bool) -> Option<String> {
             return Some(format!("its brackets nest deeper than {MAX_BRACKETS}"));
         }
         if scan.sum > MAX_CHAIN {
-            return Some(format!("one expression or statement goes on for more than {MAX_CHAIN} words"));
+            return Some(format!("one expression or statement has more than {MAX_CHAIN} tokens"));
         }
         if (markup && scan.elements > MAX_ELEMENTS) || scan.angles > MAX_ELEMENTS {
             return Some(format!("its angle brackets nest deeper than {MAX_ELEMENTS}"));

@@ -58,7 +58,8 @@ impl Findings {
         if !self.missing.is_empty() {
             let what: Vec<String> =
                 self.missing.iter().map(|(name, wrong)| format!("{name} {wrong}")).collect();
-            let reason = format!("{importer} takes what {exporter} does not have: {}", what.join(", "));
+            let reason =
+                format!("{importer} imports names that {exporter} does not provide: {}", what.join(", "));
             return self.contract(Outcome::Fail, Some(reason));
         }
         match self.doubts.first().cloned() {

@@ -20,11 +20,11 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
     let mut tree = Tree::new(files, exporter, importer);
     let taken = match tree.module(importer) {
         Ok(module) => module,
-        Err(reason) => return Contract::unknown(format!("{importer} cannot be read: {reason}")),
+        Err(reason) => return Contract::unknown(format!("could not read {importer}: {reason}")),
     };
     let offered = match tree.module(exporter) {
         Ok(module) => module,
-        Err(reason) => return Contract::unknown(format!("{exporter} cannot be read: {reason}")),
+        Err(reason) => return Contract::unknown(format!("could not read {exporter}: {reason}")),
     };
     let exported = tree.all_names(exporter, &mut BTreeSet::new());
     let mut findings = Findings { exported, ..Findings::default() };
@@ -58,10 +58,10 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
         }
     }
     if !asked {
-        return findings.nothing(format!("{importer} takes nothing from {exporter}"));
+        return findings.nothing(format!("{importer} imports nothing from {exporter}"));
     }
     if !used {
-        return findings.nothing(format!("{importer} names {exporter}, but uses nothing of it"));
+        return findings.nothing(format!("{importer} imports {exporter} but uses nothing from it"));
     }
     findings.verdict(importer, exporter)
 }
@@ -89,14 +89,14 @@ fn take(
     let wrong = match found {
         Found::Yes => return,
         Found::Typing if request.typing || files::ending(tree.exporter) == "pyi" => return,
-        Found::Typing => "is there for type checkers alone",
+        Found::Typing => "exists for type checkers only",
         Found::No => "is not defined",
         Found::Unknown(reason) => return findings.doubts.push(format!("{name}: {reason}")),
     };
     if certain && !request.optional {
         findings.missing.insert(name.to_owned(), wrong.to_owned());
     } else {
-        findings.doubts.push(format!("{name} {wrong}, but need not be there where it is taken"));
+        findings.doubts.push(format!("{name} {wrong}, but its import is optional"));
     }
 }
 
@@ -133,7 +133,7 @@ fn value_instead(tree: &mut Tree<'_>, level: u32, package: &str, name: &str) -> 
         return None;
     }
     let hidden = tree.hides(&package, name, tree.exporter);
-    hidden.then(|| Uses::Unclear(format!("{package} gives the name {name} to something of its own")))
+    hidden.then(|| Uses::Unclear(format!("{package} defines its own {name}")))
 }
 
 /// What is asked of a module by the words before its names.
@@ -141,9 +141,7 @@ fn used_by(tree: &mut Tree<'_>, module: &Module, prefix: &str) -> Uses {
     let first = prefix.split('.').next().unwrap_or_default();
     let rebound = module.bindings.get(first).is_some_and(|count| *count > 1) && !prefix.contains('.');
     if rebound || (module.bare.contains(first) && !prefix.contains('.')) || star_gives(tree, module, first) {
-        return Uses::Unclear(format!(
-            "it cannot be known what is taken, as {first} is handed on as a whole"
-        ));
+        return Uses::Unclear(format!("the imported names are unknown: {first} is passed on as a whole"));
     }
     let Some(asked) = module.attributes.get(prefix) else { return Uses::Linked };
     let names = asked.iter().map(|(name, certain)| {
@@ -184,7 +182,7 @@ fn take_by_star(tree: &mut Tree<'_>, module: &Module, request: &Request, finding
             take(tree, name, Found::No, request, *certain, findings);
         } else if alone || others.all(|other| lacks(tree, other.as_deref(), name)) {
             findings.imported.insert(name.clone());
-            findings.doubts.push(format!("{name}: it is not seen where it comes from"));
+            findings.doubts.push(format!("{name}: its origin is unknown"));
         }
     }
 }

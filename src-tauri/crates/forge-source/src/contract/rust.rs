@@ -43,9 +43,9 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
     findings.exported = exported.flat_map(|module| module.offered()).collect();
     if look.taken.is_empty() && !look.linked {
         let reason = if look.named {
-            format!("{importer} names the module of {exporter}, but is not seen to use anything of it")
+            format!("{importer} names the module of {exporter}, but no use of it was found")
         } else {
-            format!("{importer} takes nothing from {exporter}")
+            format!("{importer} imports nothing from {exporter}")
         };
         return findings.nothing(reason);
     }
@@ -123,7 +123,7 @@ impl<'w> World<'w> {
         for (name, found) in own.taken {
             let found = match found {
                 Found::No | Found::Private if asked.doubtful => {
-                    Found::Unknown("a macro is given it, and may make anything of it".to_owned())
+                    Found::Unknown("it is passed to a macro, which may define anything".to_owned())
                 }
                 found => found,
             };
@@ -339,8 +339,7 @@ impl<'w> World<'w> {
             module.body.uses.iter().filter(|used| used.name.is_none() && visible(owner, &used.seen, from));
         for Used { path, .. } in globs {
             if steps > MAX_STEPS / 4 {
-                doubt =
-                    doubt.or_else(|| Some(format!("{file}: its names are taken from one another in a ring")));
+                doubt = doubt.or_else(|| Some(format!("{file}: its names import each other in a cycle")));
                 break;
             }
             match self.walk(owner, path, false, look, steps + 1) {
@@ -359,7 +358,7 @@ impl<'w> World<'w> {
                 }
                 Place::Item(..) | Place::Elsewhere | Place::Lacking(_) => {
                     doubt = doubt.or_else(|| {
-                        Some(format!("{file} takes all of {}, which is not read here", path.join("::")))
+                        Some(format!("{file} imports * from {}, which is not analyzed", path.join("::")))
                     });
                 }
             }

@@ -35,11 +35,11 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
     let mut findings = Findings::default();
     let taken = match graph.module(importer) {
         Ok(module) => module,
-        Err(reason) => return Contract::unknown(format!("{importer} cannot be read: {reason}")),
+        Err(reason) => return Contract::unknown(format!("could not read {importer}: {reason}")),
     };
     let offered = match graph.module(exporter) {
         Ok(module) => module,
-        Err(reason) => return Contract::unknown(format!("{exporter} cannot be read: {reason}")),
+        Err(reason) => return Contract::unknown(format!("could not read {exporter}: {reason}")),
     };
     findings.exported = graph.all_names(exporter, &mut BTreeSet::new());
     let mut asked = false;
@@ -63,23 +63,21 @@ pub(super) fn judge(files: &dyn Files, exporter: &str, importer: &str) -> Contra
                 findings.missing.insert(name, wrong);
             } else {
                 let asked = &request.specifier;
-                findings
-                    .doubts
-                    .push(format!("{name} {wrong}, but {asked} means another file here and there"));
+                findings.doubts.push(format!("{name} {wrong}, but {asked} resolves to different files"));
             }
         }
     }
     for name in put(&taken, files, importer, exporter) {
         if findings.missing.remove(&name).is_some() {
-            findings.doubts.push(format!("{name} is set by {importer} itself"));
+            findings.doubts.push(format!("{importer} sets {name} itself"));
         }
     }
     if !asked {
-        let more = if taken.computed_requests { "; it asks for files by computed names, too" } else { "" };
-        return findings.nothing(format!("{importer} takes nothing from {exporter}{more}"));
+        let more = if taken.computed_requests { "; it also loads files by computed names" } else { "" };
+        return findings.nothing(format!("{importer} imports nothing from {exporter}{more}"));
     }
     if !used {
-        return findings.nothing(format!("{importer} names {exporter}, but uses nothing of it"));
+        return findings.nothing(format!("{importer} imports {exporter} but uses nothing from it"));
     }
     findings.verdict(importer, exporter)
 }
@@ -123,13 +121,13 @@ impl Graph<'_> {
             return known.clone();
         }
         if self.modules.len() >= MAX_FILES {
-            return Err("too many files lie behind it".to_owned());
+            return Err("it reaches too many files".to_owned());
         }
         let read = if Language::of(path) == Some(Language::Script) {
             let bytes = self.files.read(path).map_err(|error| error.to_string());
             bytes.and_then(|bytes| parse::read(path, &bytes)).map(Rc::new)
         } else {
-            Err("it is no script".to_owned())
+            Err("it is not a script".to_owned())
         };
         self.modules.insert(path.to_owned(), read.clone());
         read
@@ -149,7 +147,7 @@ impl Graph<'_> {
             Take::Nothing => return false,
             Take::Link => {}
             Take::Opaque(reason) => {
-                findings.doubts.push(format!("it cannot be known what is taken, as {reason}"));
+                findings.doubts.push(format!("the imported names are unknown: {reason}"));
             }
             Take::Optional(name) | Take::Tested(name) => {
                 match self.find(exporter, name, via, &mut BTreeSet::new()) {
@@ -157,7 +155,7 @@ impl Graph<'_> {
                         findings.imported.insert(name.clone());
                     }
                     _ if matches!(take, Take::Optional(_)) => {}
-                    _ => findings.doubts.push(format!("{name} is tested for, and not known to be there")),
+                    _ => findings.doubts.push(format!("the code tests for {name}, which may be absent")),
                 }
             }
             // Nobody may set a name of an ES module from outside.
@@ -168,17 +166,17 @@ impl Graph<'_> {
             Take::Put(_) => {}
             Take::Whole if offered.whole => {}
             Take::Whole => {
-                findings.doubts.push("it is used as one value, which it does not set".to_owned());
+                findings.doubts.push("it is used as one value, but does not export one".to_owned());
             }
             Take::Name { name, type_only } => {
                 findings.imported.insert(name.clone());
                 match self.find(exporter, name, via, &mut BTreeSet::new()) {
                     Found::Yes { form: Form::Type, .. } if !type_only => {
-                        findings.missing.insert(name.clone(), "is a type only".to_owned());
+                        findings.missing.insert(name.clone(), "is only a type".to_owned());
                     }
                     // To TypeScript what is declared is there.
                     Found::Yes { form: Form::Ambient, .. } if !type_only && !resolve::is_typed(importer) => {
-                        findings.missing.insert(name.clone(), "is declared, but made nowhere".to_owned());
+                        findings.missing.insert(name.clone(), "is declared but never defined".to_owned());
                     }
                     Found::Yes { .. } => {}
                     Found::Gone(wrong) => {
@@ -186,7 +184,7 @@ impl Graph<'_> {
                     }
                     Found::Unknown(reason) => findings.doubts.push(format!("{name}: {reason}")),
                     Found::Twice => {
-                        findings.missing.insert(name.clone(), "is exported by two of its files".to_owned());
+                        findings.missing.insert(name.clone(), "is exported by two of its modules".to_owned());
                     }
                     Found::No => {
                         findings.missing.insert(name.clone(), "is not exported".to_owned());
@@ -216,7 +214,7 @@ impl Graph<'_> {
                     // It is named here; whether the package has it is its own matter.
                     Target::Outside => yes(path, name),
                     Target::Nowhere => {
-                        Found::Unknown(format!("{path} takes it from {specifier}, which is not there"))
+                        Found::Unknown(format!("{path} re-exports it from {specifier}, which does not exist"))
                     }
                 };
                 return if *type_only { found.types_only() } else { found };
@@ -258,10 +256,10 @@ impl Graph<'_> {
             let one = match target {
                 Target::Files(files) => self.find(files.chosen(), name, via, seen),
                 Target::Outside => {
-                    Found::Unknown(format!("{path} exports all of {specifier}, which is not read here"))
+                    Found::Unknown(format!("{path} re-exports * from {specifier}, which is not analyzed"))
                 }
                 Target::Nowhere => {
-                    Found::Unknown(format!("{path} exports all of {specifier}, which is not there"))
+                    Found::Unknown(format!("{path} re-exports * from {specifier}, which does not exist"))
                 }
             };
             let one = if *type_only { one.types_only() } else { one };
@@ -294,7 +292,7 @@ impl Graph<'_> {
         if is_module {
             return Found::No;
         }
-        Found::Unknown(format!("{path} neither exports anything nor says what kind of module it is"))
+        Found::Unknown(format!("{path} exports nothing, and its module type is unknown"))
     }
 
     /// Every name that is known, through all files.
@@ -341,7 +339,7 @@ fn inherited(path: &str, module: &Module, name: &str) -> Option<Found> {
     let all: BTreeSet<_> = module.natures.iter().map(|nature| nature.inherits(name) as u8).collect();
     let is = |one: Inherits| all.contains(&(one as u8));
     if is(Inherits::Perhaps) || is(Inherits::Yes) && is(Inherits::No) {
-        return Some(Found::Unknown(format!("{path}: what it exports may have it by its kind of value")));
+        return Some(Found::Unknown(format!("{path}: the exported value may have it by its type")));
     }
     is(Inherits::Yes).then(|| yes(path, name))
 }

@@ -11,11 +11,11 @@ use super::verdict::{Syntax, SyntaxError};
 pub(super) fn check(text: &str) -> Syntax {
     let mut parser = Parser::new();
     if let Err(error) = parser.set_language(&tree_sitter_go::LANGUAGE.into()) {
-        return Syntax::Refused { reason: format!("the grammar of Go cannot be used: {error}") };
+        return Syntax::Refused { reason: format!("could not load the Go grammar: {error}") };
     }
     let ended = LineEnds::given(text);
     let Some(tree) = parser.parse(&ended.text, None) else {
-        return Syntax::Refused { reason: "the parser of Go gave no answer".to_owned() };
+        return Syntax::Refused { reason: "the Go parser returned no tree".to_owned() };
     };
     let root = tree.root_node();
     let found = if root.has_error() {

@@ -39,7 +39,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Cow<'_, str>, Syntax> {
         Some(other) if bytes.is_ascii() && !other.starts_with("utf-") => {
             strict(bytes).map_err(Syntax::Broken)
         }
-        Some(other) => Err(Syntax::Refused { reason: format!("its encoding {other:?} is not read here") }),
+        Some(other) => Err(Syntax::Refused { reason: format!("its encoding {other:?} is not supported") }),
     }
 }
 

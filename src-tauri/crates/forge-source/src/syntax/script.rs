@@ -37,9 +37,7 @@ pub(super) fn check(path: &str, text: &str) -> Syntax {
         match attempt(text, kind) {
             Attempt { broken: None, .. } => return Syntax::Sound,
             Attempt { flow: true, .. } => {
-                return Syntax::Refused {
-                    reason: "it is written in Flow, which is not read here".to_owned(),
-                };
+                return Syntax::Refused { reason: "it uses Flow, which is not supported".to_owned() };
             }
             // A module stays one: only a text without module syntax may be CommonJS.
             Attempt { broken: Some(error), module: true, .. } => return Syntax::Broken(error),
@@ -48,7 +46,7 @@ pub(super) fn check(path: &str, text: &str) -> Syntax {
     }
     match first {
         Some(error) => Syntax::Broken(error),
-        None => Syntax::Refused { reason: "its ending names no kind of script".to_owned() },
+        None => Syntax::Refused { reason: "its file extension is not that of a script".to_owned() },
     }
 }
 

@@ -118,7 +118,7 @@ describe("the Validate tab", () => {
     // What failed is unfolded, with what was found.
     expect(results.textContent).toContain("Expected `,` or `)` but found `{`");
     expect(results.textContent).toContain("Not exported: Window");
-    expect(results.textContent).toContain("takes nothing from src/limit.ts");
+    expect(results.textContent).toContain("imports nothing from src/limit.ts");
     expect(results.textContent).toContain("2 tests failed");
     const earlier = screen.getByRole("region", { name: "Earlier attempts" });
     expect(within(earlier).getAllByRole("listitem")).toHaveLength(1);

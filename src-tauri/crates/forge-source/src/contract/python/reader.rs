@@ -78,7 +78,7 @@ impl Reader {
 
     fn bind_at_top(&mut self, name: &str, origin: Origin) {
         if name == "__getattr__" {
-            self.open("it makes names by __getattr__");
+            self.open("it defines names through __getattr__");
         }
         let binding = Binding { origin, typing: self.typing, certain: self.branches == 0 };
         let known = self.module.names.entry(name.to_owned()).or_default();
@@ -199,13 +199,13 @@ impl Reader {
             Expr::Name(name) if self.is_top() => {
                 self.called.insert(name.id.to_string());
                 if name.id.as_str() == "exec" {
-                    self.open("it runs code that it makes");
+                    self.open("it executes generated code");
                 }
             }
             Expr::Attribute(attribute) => {
                 let method = attribute.attr.as_str();
                 if matches!(method, "_convert_" | "_convert") {
-                    self.open("it makes names of an enumeration");
+                    self.open("it generates names of an enumeration");
                 }
                 if self.is_top() && is_name(&attribute.value, "__all__") {
                     match (method, call.arguments.args.first()) {
@@ -288,7 +288,7 @@ impl Visitor<'_> for Reader {
                 self.parameters_of_types(class.type_params.as_deref());
                 for decorator in &class.decorator_list {
                     if is_word(&decorator.expression, "global_enum") {
-                        self.open("it makes names of an enumeration");
+                        self.open("it generates names of an enumeration");
                     }
                     self.visit_decorator(decorator);
                 }
@@ -372,7 +372,7 @@ impl Visitor<'_> for Reader {
         match expr {
             Expr::Name(name) if name.ctx.is_store() => self.bind(&name.id),
             Expr::Subscript(subscript) if is_own_entry(subscript) => {
-                self.open("it makes names while it runs");
+                self.open("it defines names at run time");
             }
             // Reading a name makes none.
             Expr::Subscript(subscript)
@@ -386,7 +386,7 @@ impl Visitor<'_> for Reader {
             {
                 return;
             }
-            expr if is_namespace(expr, self.is_top()) => self.open("it makes names while it runs"),
+            expr if is_namespace(expr, self.is_top()) => self.open("it defines names at run time"),
             Expr::Lambda(lambda) => {
                 if let Some(parameters) = &lambda.parameters {
                     for parameter in &**parameters {

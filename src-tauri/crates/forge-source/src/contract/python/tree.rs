@@ -95,7 +95,7 @@ impl<'f> Tree<'f> {
             return known.clone();
         }
         if self.modules.len() >= MAX_FILES {
-            return Err("too many files lie behind it".to_owned());
+            return Err("it reaches too many files".to_owned());
         }
         let bytes = self.files.read(path).map_err(|error| error.to_string());
         let stub = files::ending(path) == "pyi";
@@ -143,7 +143,7 @@ impl<'f> Tree<'f> {
         }
         self.steps += 1;
         if self.steps > MAX_STEPS || self.open.len() > MAX_DEPTH {
-            return Found::Unknown(format!("{path}: too many modules lie behind it"));
+            return Found::Unknown(format!("{path}: it reaches too many modules"));
         }
         self.open.push(key);
         let found = self.find_in(path, name, by);
@@ -170,7 +170,7 @@ impl<'f> Tree<'f> {
             if by == By::Import || self.loads(path, &inner) {
                 return Found::Yes;
             }
-            doubt.get_or_insert(format!("{inner} is not seen to be loaded"));
+            doubt.get_or_insert(format!("{inner} may not be loaded"));
         }
         if self.writes_to_itself(path, &module, name) {
             return Found::Yes;
@@ -178,7 +178,7 @@ impl<'f> Tree<'f> {
         for (level, dotted) in &module.stars {
             let Some(target) = self.known(path, *level, dotted) else {
                 doubt =
-                    doubt.or_else(|| Some(format!("{path} takes all of {dotted}, which is not read here")));
+                    doubt.or_else(|| Some(format!("{path} imports * from {dotted}, which is not analyzed")));
                 continue;
             };
             match self.find_by_star(&target, name) {
@@ -199,7 +199,7 @@ impl<'f> Tree<'f> {
                 // The module cannot even be loaded.
                 Found::No if binding.certain && !binding.typing => return Some(Found::No),
                 Found::No if !binding.typing => {
-                    let reason = format!("{path} imports it under a condition from what does not have it");
+                    let reason = format!("{path} imports it conditionally from a module that lacks it");
                     doubt.get_or_insert(reason);
                 }
                 Found::Unknown(reason) => {
@@ -212,7 +212,7 @@ impl<'f> Tree<'f> {
             }
         }
         if known.deleted && best == Some(Found::Yes) {
-            return Some(Found::Unknown(format!("{path} takes it away again under a condition")));
+            return Some(Found::Unknown(format!("{path} may delete it again")));
         }
         match (best, doubt) {
             (Some(Found::Yes), _) => Some(Found::Yes),
@@ -224,7 +224,9 @@ impl<'f> Tree<'f> {
     fn origin(&mut self, path: &str, name: &str, binding: &Binding) -> Found {
         match &binding.origin {
             Origin::Here | Origin::Module(_) => Found::Yes,
-            Origin::Later => Found::Unknown(format!("{path}: a function makes it, which may never run")),
+            Origin::Later => {
+                Found::Unknown(format!("{path}: only a function defines it, which may never run"))
+            }
             Origin::Name { level, module, name: theirs } => {
                 let found = self.imported(path, *level, module, theirs);
                 match found {
@@ -248,14 +250,14 @@ impl<'f> Tree<'f> {
             return self.absent(path, level, &dotted);
         };
         if self.open.iter().any(|(open, wanted)| *open == target && wanted == name) && target != path {
-            return Found::Unknown(format!("{path} and {target} take it from one another"));
+            return Found::Unknown(format!("{path} and {target} import it from each other"));
         }
         match self.find(&target, name, By::Import) {
             Found::No if is_built(name) && matches!(files::name(&target), "__init__.py" | "__init__.pyi") => {
-                Found::Unknown(format!("{path}: {dotted} may be a module that is built"))
+                Found::Unknown(format!("{path}: {dotted} may be a compiled module"))
             }
             Found::No if level == 0 && !self.is_near(path, &target) => {
-                Found::Unknown(format!("{path}: {module} may be another than {target}"))
+                Found::Unknown(format!("{path}: {module} may be a module other than {target}"))
             }
             found => found,
         }
@@ -272,7 +274,7 @@ impl<'f> Tree<'f> {
             && files::name(&package).starts_with("__init__.")
         {
             if !self.is_near(path, &package) {
-                return Found::Unknown(format!("{path}: {module} is not read here"));
+                return Found::Unknown(format!("{path}: {module} is not analyzed"));
             }
             folder = Some(files::parent(files::parent(&package)).to_owned());
         }
@@ -281,7 +283,7 @@ impl<'f> Tree<'f> {
         let endings = [".so", ".abi3.so", ".pyd", ".pyx", ".c", ".cpp", ".pyc"];
         let source = endings.iter().any(|ending| self.files.is_file(&format!("{base}{ending}")));
         if source || parts.iter().any(|part| is_built(part)) {
-            return Found::Unknown(format!("{path}: {module} is not there, and may be built"));
+            return Found::Unknown(format!("{path}: {module} does not exist and may be generated"));
         }
         Found::No
     }
@@ -301,7 +303,7 @@ impl<'f> Tree<'f> {
 
     pub(super) fn find_by_star(&mut self, path: &str, name: &str) -> Found {
         let Ok(module) = self.module(path) else {
-            return Found::Unknown(format!("{path} cannot be read"));
+            return Found::Unknown(format!("could not read {path}"));
         };
         match &module.all {
             // What it lists is loaded, if it is a module.

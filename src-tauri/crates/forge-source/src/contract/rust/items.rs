@@ -11,7 +11,7 @@ use syn::{
 use super::attributes;
 use crate::nesting;
 
-const MADE_BY_ATTRIBUTE: &str = "a derive or an attribute may make items in it";
+const MADE_BY_ATTRIBUTE: &str = "a derive or an attribute may generate items in it";
 
 /// Macros that take their tokens for text.
 const QUOTING: [&str; 2] = ["stringify", "concat"];
@@ -113,13 +113,13 @@ pub(super) struct Body {
     pub open: Vec<String>,
 }
 
-/// Reads a file; the error completes "... cannot be read: ".
+/// Reads a file; the error completes "could not read ...: ".
 pub(super) fn read(bytes: &[u8]) -> Result<Body, String> {
     if let Some(reason) = nesting::refusal(bytes, false) {
         return Err(reason);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not valid UTF-8".to_owned())?;
-    let file = syn::parse_file(text).map_err(|error| format!("it is not well formed ({error})"))?;
+    let file = syn::parse_file(text).map_err(|error| format!("syntax error ({error})"))?;
     Ok(body(&file.items))
 }
 
@@ -161,7 +161,7 @@ fn declare(body: &mut Body, item: &Item) {
                     ForeignItem::Fn(one) => add(body, &one.sig.ident.to_string(), seen(&one.vis), None),
                     ForeignItem::Static(one) => add(body, &one.ident.to_string(), seen(&one.vis), None),
                     ForeignItem::Type(one) => add(body, &one.ident.to_string(), seen(&one.vis), None),
-                    _ => opened(body, "a foreign item is not known"),
+                    _ => opened(body, "a foreign item is not understood"),
                 }
             }
             return;
@@ -174,7 +174,7 @@ fn declare(body: &mut Body, item: &Item) {
                     }
                     add(body, &name.to_string(), Seen::Crate, None);
                 }
-                None => opened(body, "a macro makes items in it"),
+                None => opened(body, "a macro generates items in it"),
             }
             return;
         }
@@ -206,7 +206,7 @@ fn declare(body: &mut Body, item: &Item) {
             return;
         }
         Item::Impl(_) => return,
-        _ => return opened(body, "an item in it is not known"),
+        _ => return opened(body, "an item in it is not understood"),
     };
     add(body, &text(name), self::seen(seen), None);
 }

@@ -113,7 +113,7 @@ impl Crate {
         match read {
             Ok(body) => Some(self.module(files, file, path, parent, folder, body)),
             Err(reason) => {
-                self.broken.insert(file.to_owned(), format!("{file} cannot be read: {reason}"));
+                self.broken.insert(file.to_owned(), format!("could not read {file}: {reason}"));
                 None
             }
         }

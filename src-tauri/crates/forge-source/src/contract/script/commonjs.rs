@@ -83,7 +83,7 @@ pub(super) fn read_requests(module: &mut Module, semantic: &Semantic<'_>) {
             AstKind::TSImportType(import) => {
                 let take = match &import.qualifier {
                     Some(qualifier) => Take::Name { name: leftmost(qualifier), type_only: true },
-                    None => Take::Opaque("its type is taken as a whole".to_owned()),
+                    None => Take::Opaque("its type is used as a whole".to_owned()),
                 };
                 push(module, import.source.value.as_str(), Via::Import, [take].into());
             }

@@ -212,7 +212,7 @@ impl Reader<'_, '_, '_> {
             match self.form_of(local.as_str()) {
                 Some(known) => self.local(exported, known.max(form(type_only))),
                 None => {
-                    self.module.names.insert(exported, Export::Gone("is exported, but declared nowhere"));
+                    self.module.names.insert(exported, Export::Gone("is exported but not declared"));
                 }
             }
         }

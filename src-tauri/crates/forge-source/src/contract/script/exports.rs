@@ -117,10 +117,10 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
                 }
             }
             "module" => self.module_object(node),
-            "arguments" if self.is_own(node) => self.module.opened("it uses what it is called with"),
+            "arguments" if self.is_own(node) => self.module.opened("it uses its call arguments"),
             "eval" if matches!(nodes.parent_kind(node), AstKind::CallExpression(call) if call.callee.span() == at) =>
             {
-                self.module.opened("it runs a text");
+                self.module.opened("it evaluates a string as code");
             }
             _ => {}
         }
@@ -199,7 +199,7 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
             | AstKind::BinaryExpression(_)
             | AstKind::LogicalExpression(_)
             | AstKind::IfStatement(_) => {}
-            _ => self.module.opened("its `module` object is handed on"),
+            _ => self.module.opened("its `module` object is passed on"),
         }
     }
 
@@ -237,7 +237,7 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
             AstKind::AssignmentExpression(_) | AstKind::VariableDeclarator(_) => self.alias(node),
             AstKind::CallExpression(call) if call.callee.span() != span => self.handed(call, span),
             AstKind::NewExpression(call) if call.callee.span() != span => {
-                self.module.opened("what it exports is handed to a function");
+                self.module.opened("its exports are passed to a function");
             }
             // What tests it hands on only what it is not.
             AstKind::LogicalExpression(logical)
@@ -255,7 +255,7 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
             | AstKind::TSTypeQuery(_)
             | AstKind::TSTypeReference(_)
             | AstKind::SpreadElement(_) => {}
-            _ => self.module.opened("what it exports is handed on within it"),
+            _ => self.module.opened("its exports are passed on"),
         }
     }
 
@@ -272,7 +272,7 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
             self.deleted.push((name.to_owned(), at, sure));
         } else if self.is_written(member) {
             if name == "__proto__" {
-                return self.module.opened("it sets what its exports inherit from");
+                return self.module.opened("it sets the prototype of its exports");
             }
             self.define(name, at);
         }
@@ -317,7 +317,7 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
                         self.symbol_places(symbol);
                     }
                 } else if !matches!(&assignment.left, AssignmentTarget::StaticMemberExpression(_)) {
-                    self.module.opened("what it exports is handed on within it");
+                    self.module.opened("its exports are passed on");
                 }
             }
             _ => {}
@@ -367,7 +367,7 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
             ("Object.setPrototypeOf", true) => {
                 match call.arguments.get(1).and_then(Argument::as_expression) {
                     Some(prototype) => self.value(prototype),
-                    None => self.module.opened("it sets what its exports inherit from"),
+                    None => self.module.opened("it sets the prototype of its exports"),
                 }
             }
             // What TypeScript makes of `export *`.
@@ -378,10 +378,10 @@ impl<'r, 's, 'a> Exports<'r, 's, 'a> {
                             self.module.star(specifier);
                         }
                     }
-                    _ => self.module.opened("it exports all of a file that is computed"),
+                    _ => self.module.opened("it re-exports * from a computed file name"),
                 }
             }
-            _ => self.module.opened("what it exports is handed to a function"),
+            _ => self.module.opened("its exports are passed to a function"),
         }
     }
 }

@@ -67,7 +67,7 @@ pub(super) enum Take {
     Put(String),
     /// The module itself as one value, as when it is called.
     Whole,
-    /// What cannot be told; completes "it cannot be known what is taken, as ...".
+    /// What cannot be told; completes "the imported names are unknown: ...".
     Opaque(String),
     /// A binding that nothing uses.
     Nothing,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{files, nesting, syntax};
 
-/// Reads a script; the error completes "... cannot be read: ".
+/// Reads a script; the error completes "could not read ...: ".
 pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Module, String> {
     let text = syntax::script_text(bytes);
     if let Some(reason) = nesting::refusal(text.as_bytes(), syntax::has_markup(path)) {
@@ -29,7 +29,7 @@ pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Module, String> {
             }
         }
     }
-    Err("it is not well formed".to_owned())
+    Err("syntax error".to_owned())
 }
 
 fn summed_up<'a>(path: &str, parsed: &'a ParserReturn<'a>) -> Module {

@@ -68,7 +68,7 @@ impl<'s, 'a> Uses<'s, 'a> {
             }
             BindingPattern::ObjectPattern(pattern) => self.object(pattern),
             BindingPattern::AssignmentPattern(inner) => self.bound(&inner.left),
-            BindingPattern::ArrayPattern(_) => self.opaque("it is taken apart as a list"),
+            BindingPattern::ArrayPattern(_) => self.opaque("it is destructured as an array"),
         }
     }
 
@@ -79,7 +79,7 @@ impl<'s, 'a> Uses<'s, 'a> {
                     self.takes.insert(Take::Optional(name.into_owned()));
                 }
                 Some(name) => self.name(name),
-                _ => self.opaque("a name of it is computed"),
+                _ => self.opaque("one of its names is computed"),
             }
         }
         if pattern.rest.is_some() || pattern.properties.is_empty() {
@@ -110,7 +110,7 @@ impl<'s, 'a> Uses<'s, 'a> {
             AstKind::ComputedMemberExpression(member) if member.object.span() == span => {
                 match &member.expression {
                     Expression::StringLiteral(name) => self.member(parent, name.value.as_str()),
-                    _ => self.opaque("a name of it is computed"),
+                    _ => self.opaque("one of its names is computed"),
                 }
             }
             AstKind::JSXMemberExpression(member) if matches!(&member.object, JSXMemberExpressionObject::IdentifierReference(object) if object.span == span) =>
@@ -127,7 +127,7 @@ impl<'s, 'a> Uses<'s, 'a> {
             AstKind::UnaryExpression(_) => {
                 self.takes.insert(Take::Link);
             }
-            AstKind::VariableDeclarator(_) if self.promise => self.opaque("the promise of it is kept"),
+            AstKind::VariableDeclarator(_) if self.promise => self.opaque("its promise is stored"),
             AstKind::VariableDeclarator(declarator) => self.bound(&declarator.id),
             AstKind::AssignmentExpression(assignment) if assignment.right.span() == span && !self.promise => {
                 self.assigned(&assignment.left);
@@ -145,7 +145,7 @@ impl<'s, 'a> Uses<'s, 'a> {
             | AstKind::TSTypeReference(_) => {
                 self.takes.insert(Take::Whole);
             }
-            _ => self.opaque("it is handed on as a whole"),
+            _ => self.opaque("it is passed on as a whole"),
         }
     }
 
@@ -162,14 +162,14 @@ impl<'s, 'a> Uses<'s, 'a> {
         }
         let nodes = self.semantic.nodes();
         let AstKind::CallExpression(call) = nodes.parent_kind(member) else {
-            return self.opaque("the promise of it is handed on");
+            return self.opaque("its promise is passed on");
         };
         match name {
             "then" => {
                 let parameters = match call.arguments.first().and_then(|argument| argument.as_expression()) {
                     Some(Expression::ArrowFunctionExpression(function)) => &function.params,
                     Some(Expression::FunctionExpression(function)) => &function.params,
-                    _ => return self.opaque("the promise of it is handed on"),
+                    _ => return self.opaque("its promise is passed on"),
                 };
                 let promise = std::mem::replace(&mut self.promise, false);
                 match parameters.items.first() {
@@ -181,7 +181,7 @@ impl<'s, 'a> Uses<'s, 'a> {
                 self.promise = promise;
             }
             "catch" | "finally" => self.value(nodes.parent_id(member)),
-            _ => self.opaque("the promise of it is handed on"),
+            _ => self.opaque("its promise is passed on"),
         }
     }
 
@@ -223,7 +223,7 @@ impl<'s, 'a> Uses<'s, 'a> {
                 let reference = name.reference_id.get();
                 match reference.and_then(|id| self.semantic.scoping().get_reference(id).symbol_id()) {
                     Some(symbol) => self.symbol(symbol),
-                    None => self.opaque("it is handed on as a whole"),
+                    None => self.opaque("it is passed on as a whole"),
                 }
             }
             AssignmentTarget::ObjectAssignmentTarget(target) => {
@@ -246,7 +246,7 @@ impl<'s, 'a> Uses<'s, 'a> {
                                     self.takes.insert(Take::Optional(name.into_owned()));
                                 }
                                 Some(name) => self.name(name),
-                                None => self.opaque("a name of it is computed"),
+                                None => self.opaque("one of its names is computed"),
                             }
                         }
                     }
@@ -256,7 +256,7 @@ impl<'s, 'a> Uses<'s, 'a> {
             AssignmentTarget::StaticMemberExpression(member) if member.property.name == "exports" => {
                 self.takes.insert(Take::Link);
             }
-            _ => self.opaque("it is handed on as a whole"),
+            _ => self.opaque("it is passed on as a whole"),
         }
     }
 }

@@ -85,7 +85,7 @@ impl<'a> Exports<'_, '_, 'a> {
             Expression::StaticMemberExpression(member) if is_module_exports(member, self.semantic) => {
                 self.carried = true;
             }
-            _ => self.module.opened("what it exports is computed"),
+            _ => self.module.opened("its exports are computed"),
         }
     }
 
@@ -96,12 +96,12 @@ impl<'a> Exports<'_, '_, 'a> {
         let all = match called(&call.callee) {
             "Object.freeze" | "Object.seal" => call.arguments.iter().take(1),
             "Object.assign" => call.arguments.iter().take(usize::MAX),
-            _ => return self.module.opened("what it exports is the result of a call"),
+            _ => return self.module.opened("its export is the result of a call"),
         };
         for argument in all {
             match argument.as_expression() {
                 Some(value) => self.value(value),
-                None => self.module.opened("what it exports is computed"),
+                None => self.module.opened("its exports are computed"),
             }
         }
     }
@@ -146,14 +146,14 @@ impl<'a> Exports<'_, '_, 'a> {
                 match (&declarator.id, &declarator.init) {
                     (BindingPattern::BindingIdentifier(_), Some(init)) => self.value(init),
                     (BindingPattern::BindingIdentifier(_), None) => {}
-                    _ => self.module.opened("what it exports is computed"),
+                    _ => self.module.opened("its exports are computed"),
                 }
                 self.later_values(symbol);
             }
             AstKind::Function(_) => {}
             AstKind::Class(class) => self.class(class),
             AstKind::TSNamespaceDeclaration(_) => {}
-            _ => self.module.opened("what it exports is computed"),
+            _ => self.module.opened("its exports are computed"),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Exports<'_, '_, 'a> {
         for reference in self.semantic.symbol_references(symbol).filter(|reference| reference.is_write()) {
             match nodes.parent_kind(reference.node_id()) {
                 AstKind::AssignmentExpression(assignment) => self.value(&assignment.right),
-                _ => self.module.opened("what it exports is computed"),
+                _ => self.module.opened("its exports are computed"),
             }
         }
     }
