@@ -8,10 +8,8 @@ use forge_model::{
     review::ReviewConfig,
 };
 use forge_store::Store;
-use forge_tests::{
-    patience::{until, until_there},
-    serve::marked_processes,
-};
+use forge_testkit::serve::marked_processes;
+use forge_tests::patience::{until, until_there};
 use reqwest::Method;
 use serde_json::{Value, json};
 

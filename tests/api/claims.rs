@@ -16,8 +16,8 @@ use forge_model::{
     ids::{AgentId, TaskId},
     task::{HolderKind, Task},
 };
+use forge_testkit::client::refusal;
 use forge_testkit::script;
-use forge_tests::client::refusal;
 use serde_json::json;
 
 use crate::board::Board;

@@ -21,7 +21,8 @@ use forge_model::{
     review::ReviewStatus,
     task::Task,
 };
-use forge_tests::{client::refusal, patience::until_there};
+use forge_testkit::client::refusal;
+use forge_tests::patience::until_there;
 use serde_json::json;
 
 use crate::board::Board;

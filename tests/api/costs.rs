@@ -1,10 +1,8 @@
 //! Costs over HTTP: the ledger with retries, reviewers and losers of races, anomalies, and estimates of races.
 
 use anyhow::{Context as _, Result, ensure};
-use forge_tests::{
-    patience::until,
-    serve::{Serve, Served},
-};
+use forge_testkit::serve::{Serve, Served};
+use forge_tests::patience::until;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+pub use forge_testkit::serve::{PATIENCE, Served};
 use forge_testkit::{HERMETIC_GIT, Repository, program};
-pub use forge_tests::serve::{PATIENCE, Served};
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -6,7 +6,8 @@ mod endings;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use forge_tests::{patience::until, serve::marked_processes};
+use forge_testkit::serve::marked_processes;
+use forge_tests::patience::until;
 use serde_json::{Value, json};
 
 use crate::{

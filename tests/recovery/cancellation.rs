@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
+use forge_testkit::serve::{Serve, Served, marked_processes, scripted_agent};
 use forge_testkit::{Repository, fault};
-use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
 use serde_json::json;
 use tempfile::TempDir;
 

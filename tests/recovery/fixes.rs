@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use forge_testkit::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use forge_testkit::{Repository, script};
 use forge_tests::{
     drafter,
     patience::{until, until_there},
-    serve::{Serve, Served, id, marked_processes, scripted_agent},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -20,7 +20,7 @@ mod worktrees;
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result};
-use forge_tests::serve::Serve;
+use forge_testkit::serve::Serve;
 use scenario::Scenario;
 
 /// The fault points that one undisturbed task passes, each with its count, as the program traces them.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::fault::{FAULT_VARIABLE, PANIC};
-use forge_tests::serve::Serve;
+use forge_testkit::serve::Serve;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ async fn run_that_panics_twice_blocks_its_task() -> Result<()> {
     let runs = runs["items"].as_array().context("no runs")?;
     let ended = |run: &Value| run["status"] == "lost" && run["error"]["code"] == "panicked";
     ensure!(runs.len() == 2 && runs.iter().all(ended), "other runs: {runs:#?}");
-    let left = forge_tests::serve::marked_processes(scenario.folder())?;
+    let left = forge_testkit::serve::marked_processes(scenario.folder())?;
     ensure!(left.is_empty(), "processes are left: {left:?}");
     Ok(())
 }

@@ -3,11 +3,11 @@
 
 use anyhow::{Context as _, Result, ensure};
 use forge_model::pull_request::{HostKind, PullRequestState};
+use forge_testkit::serve::{Serve, Served, marked_processes, scripted_agent};
 use forge_testkit::{
     Repository, fault,
     hosts::{FakeHost, TOKEN},
 };
-use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

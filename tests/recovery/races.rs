@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
+use forge_testkit::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use forge_testkit::{Repository, fault};
-use forge_tests::serve::{Serve, Served, id, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

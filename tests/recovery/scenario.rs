@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::Repository;
-use forge_tests::serve::{Serve, Served, marked_processes, scripted_agent};
+use forge_testkit::serve::{Serve, Served, marked_processes, scripted_agent};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+use forge_testkit::serve::{Serve, Served, marked_processes};
 use forge_testkit::{Repository, fault};
-use forge_tests::serve::{Serve, Served, marked_processes};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -3,12 +3,10 @@
 //! Programs that a test starts end with the test, and their files are below a folder of its own.
 
 pub mod children;
-pub mod client;
 pub mod display;
 pub mod drafter;
 pub mod notifications;
 pub mod page;
 pub mod patience;
-pub mod serve;
 pub mod webdriver;
 pub mod window;

@@ -8,14 +8,12 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
+use forge_testkit::serve::{Serve, Served};
 use forge_testkit::{
     Repository,
     models::{AgentProgram, ModelServer, Seat},
 };
-use forge_tests::{
-    patience,
-    serve::{Serve, Served},
-};
+use forge_tests::patience;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;

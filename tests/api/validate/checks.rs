@@ -1,7 +1,8 @@
 //! The kinds of checks, their order, and how commands run.
 
 use anyhow::{Context as _, Result};
-use forge_tests::{patience::until, serve::marked_processes};
+use forge_testkit::serve::marked_processes;
+use forge_tests::patience::until;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
-use forge_tests::{patience::until, serve::marked_processes};
+use forge_testkit::serve::marked_processes;
+use forge_tests::patience::until;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,

@@ -8,11 +8,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+use forge_testkit::serve::{Serve, Served, id, scripted_agent};
 use forge_testkit::{Repository, script};
-use forge_tests::{
-    drafter,
-    serve::{Serve, Served, id, scripted_agent},
-};
+use forge_tests::drafter;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;

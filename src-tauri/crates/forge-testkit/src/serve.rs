@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
-use forge_testkit::{HERMETIC_GIT, Repository, program};
 use nix::{
     sys::{
         signal::{Signal, kill},
@@ -20,7 +19,7 @@ use nix::{
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
-use crate::client::HttpClient;
+use crate::{HERMETIC_GIT, Repository, client::HttpClient, program};
 
 /// How long a test waits for an expected event.
 pub const PATIENCE: Duration = Duration::from_secs(60);
