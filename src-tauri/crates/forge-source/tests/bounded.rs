@@ -244,7 +244,7 @@ proptest! {
     fn arbitrary_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         for path in PATHS.into_iter().chain(["a.yaml"]) {
             let verdict = syntax(path, &bytes).unwrap();
-            prop_assert!(!matches!(&verdict, Syntax::Refused { reason } if reason.contains("failed in itself")), "{path}");
+            prop_assert!(!matches!(&verdict, Syntax::Refused { reason } if reason.contains("the parser crashed")), "{path}");
         }
     }
 
@@ -252,7 +252,7 @@ proptest! {
     fn arbitrary_words_are_answered(text in soup()) {
         for path in PATHS.into_iter().chain(["a.yaml"]) {
             let verdict = syntax(path, text.as_bytes()).unwrap();
-            prop_assert!(!matches!(&verdict, Syntax::Refused { reason } if reason.contains("failed in itself")), "{path}");
+            prop_assert!(!matches!(&verdict, Syntax::Refused { reason } if reason.contains("the parser crashed")), "{path}");
             if let Syntax::Broken(error) = verdict {
                 let lines = text.split('\n').count();
                 prop_assert!(error.line >= 1 && error.line as usize <= lines + 1 && error.column >= 1, "{path} {error}");
@@ -272,7 +272,7 @@ proptest! {
             let files = Texts::default().with(one, exporter.as_str()).with(other, format!("{ask}{importer}"));
             for (exporter, importer) in [(one, other), (other, one)] {
                 let reason = contract(&files, exporter, importer).reason.unwrap_or_default();
-                prop_assert!(!reason.contains("not judged"), "{exporter} {importer}: {reason}");
+                prop_assert!(!reason.contains("the check failed"), "{exporter} {importer}: {reason}");
             }
         }
     }

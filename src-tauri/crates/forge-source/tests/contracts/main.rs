@@ -37,7 +37,7 @@ fn es_modules() {
         ("import * as a from './a.js'; a.x; a['y']; const { w } = a", "pass"),
         ("import * as a from './a.js'; a.x; a['no']; const { nope } = a", "fail no nope"),
         ("import * as a from './a.js'; a[b]", "unknown computed"),
-        ("import * as a from './a.js'; f(a)", "unknown handed on"),
+        ("import * as a from './a.js'; f(a)", "unknown passed on"),
         ("import * as a from './a.js'; f(a); a.no", "fail no"),
         ("import * as a from './a.js'", "unknown uses nothing"),
         ("export * from './a.js'", "pass"),
@@ -51,30 +51,30 @@ fn es_modules() {
         ("const m = await import('./a.js'); m.no()", "fail no"),
         ("(await import(`./a.js`)).x", "pass"),
         ("await import('./a.js')", "pass"),
-        ("export const l = lazy(() => import('./a.js'))", "unknown handed on"),
-        ("import { q } from './b.js'", "unknown takes nothing"),
+        ("export const l = lazy(() => import('./a.js'))", "unknown passed on"),
+        ("import { q } from './b.js'", "unknown imports nothing"),
         ("import(x)", "unknown computed"),
         (
             "// import { no } from './a.js'\nconst s = \"import { no } from './a.js'\"",
-            "unknown takes nothing",
+            "unknown imports nothing",
         ),
         ("const a = <A.x/>; import * as A from './a.js'", "pass"),
         ("const a = <A.No/>; import * as A from './a.js'", "fail No"),
-        ("import a from './a.js?raw'", "unknown takes nothing"),
+        ("import a from './a.js?raw'", "unknown imports nothing"),
         ("let m; m = require('./a.js'); m.x", "pass"),
         ("const { default: d, no } = require('./a.js')", "fail no"),
         ("require('./a.js')()", "unknown one value"),
-        ("function f(require) { require('./a.js').no }", "unknown takes nothing"),
+        ("function f(require) { require('./a.js').no }", "unknown imports nothing"),
     ];
     for (importer, expected) in cases {
         pair(exporter, ("b.js", importer), expected);
     }
-    pair(("a.js", "x"), ("b.mjs", "import a from './a.js'"), "unknown neither exports");
+    pair(("a.js", "x"), ("b.mjs", "import a from './a.js'"), "unknown exports nothing");
     pair(("a.mjs", "x"), ("b.mjs", "import a from './a.mjs'"), "fail default");
     pair(
         ("a.js", "export const 'a b' = 1"),
         ("b.js", "import { x } from './a.js'"),
-        "unknown not well formed",
+        "unknown syntax error",
     );
     pair(
         ("a.js", "const x = 1; export { x as 'a b' }"),
@@ -141,7 +141,7 @@ fn names_are_followed_through_files() {
     check(&[("a.js", "export { x } from 'outside'"), ("b.js", "import { x } from './a.js'")], "pass");
     check(
         &[("a.js", "export * from './gone.js'"), ("b.js", "import { x } from './a.js'")],
-        "unknown not there",
+        "unknown does not exist",
     );
     let two =
         [("a.js", "export * from './c.js'; export * from './d.js'"), inner, ("d.js", "export const x = 2")];
@@ -170,7 +170,7 @@ fn common_js() {
         ("const api = module.exports = {}; api.x = 1", "x, no", "fail no"),
         ("function f() {} f.x = 1; module.exports = f", "x, call, no", "fail no"),
         ("const o = { x: 1 }; o.y = 2; module.exports = o", "x, y, no", "fail no"),
-        ("const o = {}; fill(o); module.exports = o", "x", "unknown handed to a function"),
+        ("const o = {}; fill(o); module.exports = o", "x", "unknown passed to a function"),
         ("class A { static x() {} } module.exports = A", "x, no", "fail no"),
         ("class A extends B {} module.exports = A", "x", "unknown inherits"),
         ("module.exports = { ...require('./c'), x: 1 }", "x, c, no", "fail no"),
@@ -179,10 +179,10 @@ fn common_js() {
         ("Object.assign(exports, { x: 1 }, require('./c'))", "x, c, no", "fail no"),
         ("Object.defineProperty(exports, 'x', { get() {} })", "x, no", "fail no"),
         ("__exportStar(require('./c'), exports)", "c, no", "fail no"),
-        ("fill(exports)", "x", "unknown handed to a function"),
+        ("fill(exports)", "x", "unknown passed to a function"),
         ("if (a) { exports.x = 1 } else { module.exports = { y: 1 } }", "x, y", "pass"),
         ("typeof module !== 'undefined' && (module.exports = { x: 1 })", "x, no", "fail no"),
-        ("(function (root, make) { make(exports) })(this, function (e) { e.x = 1 })", "x", "unknown handed"),
+        ("(function (root, make) { make(exports) })(this, function (e) { e.x = 1 })", "x", "unknown passed"),
         ("module.exports = Object.freeze({ x: 1 })", "x, no", "fail no"),
         ("exports = { x: 1 }", "x", "fail x"),
         ("function g(exports) { exports.x = 1 }", "x", "fail x"),
@@ -319,7 +319,7 @@ fn paths_find_their_files() {
         files.push((importer, &text));
         check(&files, "fail no");
     }
-    pair(("a.ts", "export const x = 1"), ("b.ts", "import { no } from 'a'"), "unknown takes nothing");
+    pair(("a.ts", "export const x = 1"), ("b.ts", "import { no } from 'a'"), "unknown imports nothing");
 }
 
 #[test]
@@ -339,13 +339,13 @@ fn python() {
         ("from p import a\na.f()", "pass"),
         ("import p.a\np.a.x\np.a.nope", "fail nope"),
         ("import p.a as q\nq.nope", "fail nope"),
-        ("import p.a as q\nuse(q)", "unknown handed on"),
+        ("import p.a as q\nuse(q)", "unknown passed on"),
         ("import p.a", "pass"),
         ("from p.a import *", "pass"),
         ("from .a import inner, u, k, g, gone, sys", "fail g gone inner k sys u"),
-        ("from q import x", "unknown takes nothing"),
-        ("from ..a import x", "unknown takes nothing"),
-        ("# from .a import no", "unknown takes nothing"),
+        ("from q import x", "unknown imports nothing"),
+        ("from ..a import x", "unknown imports nothing"),
+        ("# from .a import no", "unknown imports nothing"),
         ("def f():\n    from .a import no", "fail no"),
         ("if x:\n    from p.a import (\n  x,\n  no,\n)", "fail no"),
     ];
@@ -354,11 +354,11 @@ fn python() {
     }
     let importer = ("b.py", "from a import x");
     let open = [
-        ("globals()['x'] = 1", "unknown makes names"),
+        ("globals()['x'] = 1", "unknown at run time"),
         ("def __getattr__(name): pass", "unknown __getattr__"),
-        ("exec(code)", "unknown runs code"),
+        ("exec(code)", "unknown executes generated code"),
         ("from outside import *", "unknown outside"),
-        ("def x(:", "unknown not well formed"),
+        ("def x(:", "unknown syntax error"),
         ("if TYPE_CHECKING:\n    from c import x", "fail x"),
         ("if TYPE_CHECKING:\n    from c import x\nelse:\n    x = 1", "pass"),
     ];
@@ -391,7 +391,7 @@ fn python_packages_and_stars() {
     );
     check(
         &[("utils.py", "x = 1"), ("m/utils.py", "y = 1"), ("m/b.py", "from utils import y")],
-        "unknown takes nothing",
+        "unknown imports nothing",
     );
     check(&[("m/utils.py", "y = 1"), ("utils.py", "x = 1"), ("m/b.py", "from utils import y")], "pass");
     check(

@@ -26,13 +26,13 @@ fn rust() {
         ("use crate::{g, Kind};", "pass"),
         ("use crate::a;\nfn x() { a::f(); a::nope() }", "fail nope"),
         ("use crate::a;\nfn x() { println!(\"{}\", a::nope()) }", "fail nope"),
-        ("use crate::a;", "unknown not seen to use"),
+        ("use crate::a;", "unknown no use of it"),
         ("fn x() -> crate::a::S { crate::a::Kind::A; crate::a::Kind::new() }", "pass"),
         ("fn x() { use crate::a::nope; }", "fail nope"),
         ("mod t { use super::super::a::{f, nope}; }", "fail nope"),
-        ("use crate::c::d::D;", "unknown takes nothing"),
-        ("use other::a::f;", "unknown takes nothing"),
-        ("// use crate::a::nope;", "unknown takes nothing"),
+        ("use crate::c::d::D;", "unknown imports nothing"),
+        ("use other::a::f;", "unknown imports nothing"),
+        ("// use crate::a::nope;", "unknown imports nothing"),
         ("use crate::a::mem;", "fail mem"),
     ];
     for (importer, expected) in cases {
@@ -45,7 +45,7 @@ fn rust() {
     let outside = ("src/a.rs", "pub use other::*; pub fn f() {}");
     check(
         &[outside, ("src/main.rs", "mod a; mod b;"), ("src/b.rs", "use crate::a::{f, X};")],
-        "unknown not read",
+        "unknown not analyzed",
     );
     let glob = [
         ("src/a.rs", "pub use self::k::*; mod k { pub fn f() {} fn h() {} }"),
@@ -143,7 +143,7 @@ fn rust_modules_find_their_files() {
             ("src/lib.rs", "mod a; mod b;"),
             ("src/b.rs", "use crate::a::f;"),
         ],
-        "unknown not well formed",
+        "unknown syntax error",
     );
 }
 

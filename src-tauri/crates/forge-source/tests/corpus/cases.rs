@@ -10,9 +10,9 @@ use serde_json::json;
 const COMMON: &[(&str, &str, &str)] = &[
     // Values have the names of their kind.
     ("module.exports = ['q']", "a.length; a.map(f); a.forEach(f)", "pass"),
-    ("module.exports = ['q']", "a.nope()", "unknown kind of value"),
+    ("module.exports = ['q']", "a.nope()", "unknown exported value may have it"),
     ("module.exports = 'q'", "a.trim(); a.length", "pass"),
-    ("module.exports = `q`", "a.nope", "unknown kind of value"),
+    ("module.exports = `q`", "a.nope", "unknown exported value may have it"),
     ("module.exports = 12", "a.toFixed(2)", "pass"),
     ("module.exports = /q/", "a.test('q'); a.source", "pass"),
     ("module.exports = function () {}", "a.call(null); a.name; a.prototype; a.toString()", "pass"),
@@ -23,7 +23,7 @@ const COMMON: &[(&str, &str, &str)] = &[
     ("exports.b = 1", "a.call; a.toString(); a.hasOwnProperty('b')", "fail call"),
     ("const list = []; module.exports = list", "a.push(1)", "pass"),
     ("module.exports = Object.freeze(['q'])", "a.join()", "pass"),
-    ("module.exports = c ? {} : function () {}", "a.bind", "unknown kind of value"),
+    ("module.exports = c ? {} : function () {}", "a.bind", "unknown exported value may have it"),
     ("module.exports = null", "a.toString", "fail toString"),
     ("module.exports = require('./c.cjs')", "a.call; a.c", "fail call"),
     // The last object counts.
@@ -70,13 +70,13 @@ const COMMON: &[(&str, &str, &str)] = &[
     ("class A { a = this.b } exports.A = A", "a.b; a.A", "fail b"),
     ("var h = (this && this.h) || function () {}; exports.a = h", "a.a; a.no", "fail no"),
     ("this.a = 1; module.exports = { b: 1 }", "a.a; a.b", "fail a"),
-    ("eval('exports.a = 1')", "a.a", "unknown text"),
-    ("arguments[0].a = 1", "a.a", "unknown called with"),
+    ("eval('exports.a = 1')", "a.a", "unknown as code"),
+    ("arguments[0].a = 1", "a.a", "unknown call arguments"),
     ("function f() { return arguments[0] } exports.a = f", "a.a; a.no", "fail no"),
-    ("new Fill(exports); function Fill(e) { e.a = 1 }", "a.a", "unknown handed to a function"),
+    ("new Fill(exports); function Fill(e) { e.a = 1 }", "a.a", "unknown passed to a function"),
     ("Object.setPrototypeOf(exports, { a: 1 })", "a.a; a.no", "fail no"),
     ("module.exports = {}; Object.setPrototypeOf(module.exports, make())", "a.a", "unknown call"),
-    ("exports.__proto__ = { a: 1 }", "a.a", "unknown inherit"),
+    ("exports.__proto__ = { a: 1 }", "a.a", "unknown prototype"),
     ("module.exports = { __proto__: { a: 1 }, b: 1 }", "a.a; a.b; a.no", "fail no"),
     ("module.exports = { __proto__: Math }", "a.min", "unknown global"),
     ("Reflect.defineProperty(exports, 'a', { value: 1 })", "a.a; a.no", "fail no"),
@@ -84,14 +84,14 @@ const COMMON: &[(&str, &str, &str)] = &[
     ("exports.b = 1", "const { zz = 3, b } = a", "pass"),
     ("exports.b = 1", "let zz, b; ({ zz = 3, b } = a)", "pass"),
     ("exports.b = 1", "let x; ({ zz: x = 3 } = a)", "pass"),
-    ("exports.b = 1", "if (a.zz) a.b", "unknown zz is tested"),
-    ("exports.b = 1", "a.zz?.(); a.b ?? 1", "unknown zz is tested"),
-    ("exports.b = 1", "typeof a.zz === 'function' && a.b", "unknown zz is tested"),
+    ("exports.b = 1", "if (a.zz) a.b", "unknown tests for zz"),
+    ("exports.b = 1", "a.zz?.(); a.b ?? 1", "unknown tests for zz"),
+    ("exports.b = 1", "typeof a.zz === 'function' && a.b", "unknown tests for zz"),
     ("exports.b = 1", "if (a.zz) a.no()", "fail no"),
-    ("exports.b = 1", "if (a.zz !== undefined) a.b", "unknown zz is tested"),
+    ("exports.b = 1", "if (a.zz !== undefined) a.b", "unknown tests for zz"),
     ("exports.b = 1", "if (a.zz === 2) a.b", "fail zz"),
     ("exports.b = 1", "a.zz += a.b", "fail zz"),
-    ("exports.b = 1", "a.zz = 1; a.zz + a.b", "unknown set by b.cjs itself"),
+    ("exports.b = 1", "a.zz = 1; a.zz + a.b", "unknown b.cjs sets"),
     ("exports.b = 1", "a.zz = 1; a.b", "pass"),
 ];
 
@@ -108,7 +108,7 @@ const MODULES: &[(&str, &str, &str)] = &[
     ("export default undeclared", "import d from './a.mjs'", "pass"),
     ("export const x = 1", "import * as a from './a.mjs'; a.y = 1", "fail y"),
     ("export const x = 1", "import * as a from './a.mjs'; const { y = 1, x } = a", "pass"),
-    ("export const x = 1", "import * as a from './a.mjs'; a.y ?? a.x", "unknown y is tested"),
+    ("export const x = 1", "import * as a from './a.mjs'; a.y ?? a.x", "unknown tests for y"),
 ];
 
 /// Whether the verdict is the expected one.
@@ -244,17 +244,17 @@ fn conditions_say_which_file_is_meant() {
         (("e.mjs", "export const x = 1"), ("c.cjs", "exports.y = 1"), ("w.mjs", "export const z = 1"));
     let (import, require) = (("b.mjs", "import { x } from 'me'"), ("b.cjs", "require('me').x"));
     judged(&[e, manifest, c, w, import], "pass");
-    judged(&[c, manifest, e, w, import], "unknown takes nothing");
-    judged(&[w, manifest, e, c, import], "unknown another file");
+    judged(&[c, manifest, e, w, import], "unknown imports nothing");
+    judged(&[w, manifest, e, c, import], "unknown different files");
     judged(&[c, manifest, e, w, require], "fail x");
-    judged(&[e, manifest, c, w, require], "unknown takes nothing");
+    judged(&[e, manifest, c, w, require], "unknown imports nothing");
     judged(&[e, manifest, c, w, ("b.mjs", "import { y } from 'me'")], "fail y");
     // TypeScript may make `require` of it.
-    judged(&[c, manifest, e, w, ("b.ts", "import { x } from 'me'")], "unknown another file");
+    judged(&[c, manifest, e, w, ("b.ts", "import { x } from 'me'")], "unknown different files");
     let inner = ("package.json", "{\"imports\":{\"#d\":{\"node\":\"fs\",\"default\":\"./p.mjs\"}}}");
     judged(
         &[("p.mjs", "export const x = 1"), inner, ("b.mjs", "import { y } from '#d'")],
-        "unknown another file",
+        "unknown different files",
     );
 }
 
@@ -267,7 +267,7 @@ fn the_longest_pattern_wins() {
     let (src, lib) = (("src/lib/u.ts", "export const x = 1"), ("lib/u.ts", "export const y = 1"));
     let importer = ("i.ts", "import { x } from '@/lib/u'");
     judged(&[lib, config, src, importer], "fail x");
-    judged(&[src, config, lib, importer], "unknown takes nothing");
+    judged(&[src, config, lib, importer], "unknown imports nothing");
     judged(
         &[("v.ts", "export const v = 1"), config, lib, ("i.ts", "import { no } from '@/lib/v'")],
         "fail no",
