@@ -49,7 +49,7 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     }
     let open = engine.store().read().await?.steps().tasks_with_open().await?;
     for task in open {
-        engine.kick(&task);
+        core::workers::kick(engine, &task);
     }
     for (_, until) in engine.store().read().await?.limits().list().await? {
         if until > engine.now() {
@@ -109,7 +109,7 @@ fn return_withdrawn(engine: &Engine) {
 /// Deletes worktrees that were set aside but not deleted.
 fn sweep_trash(engine: &Engine) {
     let root = engine.inner.config.workspace_root.clone();
-    engine.in_background(async move {
+    core::guarded::in_background(engine, async move {
         for folder in workspace::folders::task_folders(&root) {
             match Trash::left_in(&folder) {
                 Ok(left) => {

@@ -95,12 +95,6 @@ impl Engine {
         &self.inner.config.data_dir
     }
 
-    /// The version of the git program in use.
-    #[must_use]
-    pub fn git_version(&self) -> (u32, u32, u32) {
-        self.inner.git.version()
-    }
-
     /// The engine's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {

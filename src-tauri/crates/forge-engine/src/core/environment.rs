@@ -101,9 +101,9 @@ fn program_environment(
     shell: Vec<String>,
     context: Option<&ProjectContext>,
 ) -> ProgramEnvironment {
-    engine.learn_secrets(inherited.secrets());
+    super::redaction::learn_secrets(engine, inherited.secrets());
     let redactor =
-        context.map_or_else(|| engine.redactor(), |context| super::redaction::redactor_in(engine, context));
+        context.map_or_else(|| super::redaction::general_redactor(engine), |context| super::redaction::redactor_in(engine, context));
     ProgramEnvironment { passed: Arc::new(inherited.passed.clone()), inherited, shell, redactor }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
                 engine.point("execution.recorded");
                 (features(engine).launch)(engine, &task, id);
             }
-            Effect::Kick(task) => engine.kick(&task),
+            Effect::Kick(task) => super::workers::kick(engine, &task),
             Effect::WakeWaiting => wake = true,
             Effect::WakeLines => wake_lines(engine),
         }

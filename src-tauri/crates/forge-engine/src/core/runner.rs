@@ -35,7 +35,7 @@ enum Next {
 
 /// Runs the task's steps until none is left, one waits, or `cancel` fires.
 pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationToken) {
-    let mut pause = Engine::first_pause();
+    let mut pause = super::disk::FIRST_PAUSE;
     while !cancel.is_cancelled() {
         let next = match run_instant_steps(engine, task).await {
             Ok(next) => next,
@@ -76,7 +76,7 @@ pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationTo
                 let finish = || finish_step(engine, &stepping, end.clone());
                 match super::disk::with_patience_until(engine, cancel, finish).await {
                     Ok(true) => {
-                        pause = Engine::first_pause();
+                        pause = super::disk::FIRST_PAUSE;
                         engine.made_progress();
                     }
                     Ok(false) => return engine.made_progress(),

@@ -368,7 +368,7 @@ async fn block_for_cancelled(
         let trouble = prerequisite_cancelled(&prerequisite);
         super::transition::block(engine, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
         tx.commit().await?;
-        engine.kick(&task.id);
+        super::workers::kick(engine, &task.id);
     }
     Ok(())
 }
@@ -409,14 +409,14 @@ async fn start_by_itself(
     }
     tx.commit().await?;
     engine.point("schedule.committed");
-    engine.kick(&task.id);
+    super::workers::kick(engine, &task.id);
     Ok(started)
 }
 
 /// Asks those who wait for an agent's provider again at `until`.
 pub(crate) fn wake_at(engine: &Engine, until: Timestamp) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    super::guarded::in_background(&engine.clone(), async move {
         if super::sleep::sleep_until(&engine, until).await {
             wake_waiting(&engine);
         }
@@ -451,7 +451,7 @@ pub(crate) fn wake_waiting(engine: &Engine) {
     look_for_work(engine);
     wake_lines(engine);
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    super::guarded::in_background(&engine.clone(), async move {
         let waiting = async {
             let mut conn = engine.store().read().await?;
             conn.tasks().waiting().await
@@ -459,7 +459,7 @@ pub(crate) fn wake_waiting(engine: &Engine) {
         match waiting.await {
             Ok(tasks) => {
                 for task in tasks.iter().filter(|task| waits_for_place(task)) {
-                    engine.kick(&task.id);
+                    super::workers::kick(&engine, &task.id);
                 }
             }
             Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),

@@ -105,7 +105,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
     let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
     super::transition::block(engine, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
     tx.commit().await?;
-    engine.kick(id);
+    super::workers::kick(engine, id);
     core::scheduler::wake_waiting(engine);
     Ok(())
 }

@@ -83,7 +83,7 @@ pub(crate) async fn apply_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: &
     let of = Fixing { context: &context, task: &task, workspace: &workspace };
     let fix = land_fix(engine, &of, fix, actor, true).await?;
     review::look_at_changed_work(engine, id).await?;
-    engine.kick(id);
+    core::workers::kick(engine, id);
     Ok(fix)
 }
 

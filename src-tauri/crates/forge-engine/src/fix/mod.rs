@@ -140,7 +140,7 @@ async fn drafter(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> R
 /// Drafts beside the task. Called after the commit that wrote the draft down.
 pub(crate) fn start_draft(engine: &Engine, draft: FixDraft) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let cancel = engine.inner.shutdown.child_token();
         let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
         match draft_fix(&engine, draft, &cancel).await {

@@ -332,7 +332,7 @@ async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<
 /// Settles, at start, what was about to land when Forge ended.
 pub(crate) fn recover_lessons(engine: &Engine) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let settle = async {
             let rows = engine.store().read().await?.lessons().landing().await?;
             for row in rows {

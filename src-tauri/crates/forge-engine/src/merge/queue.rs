@@ -147,7 +147,7 @@ pub(crate) fn wake_merges(engine: &Engine) {
         free.flat_map(|queue| std::mem::take(&mut queue.waiting)).collect()
     };
     for task in waiting {
-        engine.kick(&task);
+        core::workers::kick(engine, &task);
     }
 }
 

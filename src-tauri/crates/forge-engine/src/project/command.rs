@@ -278,15 +278,11 @@ pub(crate) async fn patch_settings(
     Ok((ProjectContext::read(&row)?.settings, row.settings))
 }
 
-/// A project's workflow.
-pub(crate) async fn workflow(engine: &Engine, id: &ProjectId) -> Result<Workflow> {
+/// A project's workflow, and how many tasks are in each state.
+pub(crate) async fn board(engine: &Engine, id: &ProjectId) -> Result<(Workflow, Vec<(String, u32)>)> {
     let mut conn = engine.store().read().await?;
-    Ok(core::context::context(engine, &mut conn, id).await?.workflow.clone())
-}
-
-/// How many tasks of a project are in each state.
-pub(crate) async fn state_counts(engine: &Engine, id: &ProjectId) -> Result<Vec<(String, u32)>> {
-    Ok(engine.store().read().await?.tasks().counts(id).await?)
+    let workflow = core::context::context(engine, &mut conn, id).await?.workflow.clone();
+    Ok((workflow, conn.tasks().counts(id).await?))
 }
 
 async fn require_free_name(tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {

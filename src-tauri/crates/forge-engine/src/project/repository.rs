@@ -84,7 +84,7 @@ pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
     let ended = cancel.clone();
     locked(&engine.part::<RepositoryWatches>().0).insert(id.clone(), cancel.drop_guard());
     let (engine, id) = (engine.clone(), id.clone());
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let changed = Arc::new(Notify::new());
         let watcher = match repository_watcher(&engine, &id, &changed).await {
             Ok(watcher) => Some(watcher),

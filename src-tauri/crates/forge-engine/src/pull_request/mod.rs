@@ -68,7 +68,7 @@ pub(crate) async fn refresh_pull_request(engine: &Engine, id: &TaskId) -> Result
         let mut tx = engine.store().write().await?;
         tx.pull_requests_mut().set_due(id, engine.now()).await?;
         tx.commit().await?;
-        engine.kick(id);
+        core::workers::kick(engine, id);
         run::idle::wait_until_idle(engine, id).await?;
     } else {
         look_aside(engine, id, row).await?;
@@ -176,7 +176,7 @@ pub(crate) async fn put_host_token(engine: &Engine, id: &ProjectId, token: Optio
     })?;
     let host = host_name(&config)
         .map_err(|error| EngineError::conflict(ConflictCode::NoCodeHost, error.to_string()))?;
-    engine.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+    core::redaction::learn_secrets(engine, token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
     let keychain = &engine.inner.config.keychain;
     let kept = match &token {
         Some(token) => keychain.write(config.kind, &host, token).await,
@@ -273,7 +273,7 @@ async fn decided_meanwhile(
 /// Looks at a pull request whose task is elsewhere.
 pub(crate) fn look_aside_later(engine: &Engine, row: PullRequestRow) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let task = row.task_id.clone();
         if let Err(error) = look_aside(&engine, &task, row).await {
             tracing::error!(%task, %error, "failed to look at a pull request");

@@ -105,7 +105,7 @@ pub(crate) async fn start_entries(
         engine.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
         tx.commit().await?;
         engine.point("race.entry_started");
-        engine.kick(&entry.task_id);
+        core::workers::kick(engine, &entry.task_id);
     }
     Ok(())
 }

@@ -117,7 +117,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     )
     .await?;
     tx.commit().await?;
-    engine.kick(&task.id);
+    core::workers::kick(engine, &task.id);
     Ok(())
 }
 

@@ -108,7 +108,7 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
         }
         locked(&engine.part::<Running>().runs).remove(&task);
         sender.send_replace(true);
-        engine.kick(&task);
+        core::workers::kick(&engine, &task);
         core::scheduler::wake_waiting(&engine);
         engine.made_progress();
     });

@@ -222,7 +222,7 @@ pub(crate) async fn assign(
     }
     let view = read::view::view_one(engine, &mut tx, row).await?;
     tx.commit().await?;
-    engine.kick(id);
+    core::workers::kick(engine, id);
     core::scheduler::wake_waiting(engine);
     Ok(view)
 }
@@ -257,9 +257,9 @@ pub(crate) async fn remove_dependency(engine: &Engine, id: &TaskId, prerequisite
     let parent = row.parent_id.clone();
     let view = read::view::view_one(engine, &mut tx, row).await?;
     tx.commit().await?;
-    engine.kick(id);
+    core::workers::kick(engine, id);
     if let Some(parent) = parent {
-        engine.kick(&parent);
+        core::workers::kick(engine, &parent);
     }
     core::scheduler::look_for_work(engine);
     Ok(view)
@@ -305,7 +305,7 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
     touch_parent(engine, &mut tx, &row).await?;
     tx.commit().await?;
     if let Some(parent) = &row.parent_id {
-        engine.kick(parent);
+        core::workers::kick(engine, parent);
     }
     core::scheduler::look_for_work(engine);
     if let Some(folder) = folder {

@@ -57,7 +57,7 @@ pub(crate) async fn measure_workspaces(engine: &Engine) -> Result<()> {
 /// Measures a task's worktree in the background.
 pub(crate) fn measure_later(engine: &Engine, task: &TaskId) {
     let (engine, task) = (engine.clone(), task.clone());
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         if let Err(error) = measure_worktree(&engine, &task).await {
             tracing::warn!(%task, %error, "failed to measure a worktree");
         }
@@ -67,13 +67,13 @@ pub(crate) fn measure_later(engine: &Engine, task: &TaskId) {
 /// Measures a project's finished worktrees in the background.
 pub(crate) fn measure_slots_later(engine: &Engine, project: &ProjectId) {
     let (engine, project) = (engine.clone(), project.clone());
-    engine.clone().in_background(async move { measure_slots(&engine, &project).await });
+    core::guarded::in_background(&engine.clone(), async move { measure_slots(&engine, &project).await });
 }
 
 /// Measures everything in the background.
 pub(crate) fn measure_all_later(engine: &Engine) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let known = async {
             let mut conn = engine.store().read().await?;
             Ok::<_, crate::EngineError>((conn.workspaces().present().await?, conn.projects().list().await?))

@@ -85,7 +85,7 @@ pub(crate) async fn reclaim_orphan(engine: &Engine, path: &str) -> Result<()> {
 /// Says at start what there is.
 pub(crate) fn log_orphans(engine: &Engine) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         match find_orphans(&engine).await {
             Ok(orphans) => {
                 for Orphan { folder, facts, .. } in orphans {

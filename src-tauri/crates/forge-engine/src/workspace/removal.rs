@@ -153,7 +153,7 @@ async fn back_up_and_remove(
     };
     if !pooled {
         let trash = repo.remove_worktree(withdrawn).await?;
-        engine.in_background(async move {
+        core::guarded::in_background(engine, async move {
             if let Err(error) = trash.delete().await {
                 tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
             }
