@@ -7,9 +7,7 @@ use std::{
 };
 
 use forge_api::Api;
-use forge_engine::{
-    Engine, EngineConfig, InstanceError, OpenError, StartError, data_folder, needs_restore,
-};
+use forge_engine::{Engine, EngineConfig, InstanceError, OpenError, StartError, data_folder, needs_restore};
 use forge_model::storage::Backup;
 use forge_server::{Running, ServeError, ServeOptions};
 use tauri::{AppHandle, Manager as _, Runtime};

@@ -88,7 +88,8 @@ async fn quit_with_running_agent_asks_first() -> Result<()> {
             assert_eq!(window.display.windows_titled("Forge").await?.len(), 1);
         }
     }
-    until("the engine's end", async || Ok(data_folder::holder(window.data_dir()).is_none().then_some(()))).await
+    until("the engine's end", async || Ok(data_folder::holder(window.data_dir()).is_none().then_some(())))
+        .await
 }
 
 /// A window with an agent that is at work and stays so.

@@ -49,8 +49,7 @@ pub(crate) async fn open(config: EngineConfig) -> Result<Engine, StartError> {
     if let Err(error) = forge_exec::become_subreaper() {
         tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
     }
-    let engine = Engine { inner: Arc::new(Inner::new(config, store, git, instance)) };
-    core::features::wire(&engine, &registry::FEATURES);
+    let engine = Engine { inner: Arc::new(Inner::new(config, store, git, instance, registry::features())) };
     core::redaction::learn_own_secrets(&engine);
     if let Some(detail) = core::disk::check_content(&engine).await {
         let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());

@@ -88,7 +88,7 @@ pub(crate) fn general_redactor(engine: &Engine) -> Arc<Redactor> {
 /// What takes secrets out of the texts of a project with this id. The patterns of a project that nothing was done for
 /// yet are not known.
 pub(crate) fn redactor_of_project(engine: &Engine, project: &ProjectId) -> Arc<Redactor> {
-    let context = super::context::known_context(engine, project);
+    let context = super::contexts::known_context(engine, project);
     context.map_or_else(|| general_redactor(engine), |context| redactor_in(engine, &context))
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn redacted_in(engine: &Engine, context: &ProjectContext, text: Strin
 pub(crate) async fn redactor_of_task(engine: &Engine, id: &TaskId) -> Result<Arc<Redactor>> {
     let mut conn = engine.store().read().await?;
     let Some(task) = conn.tasks().get(id).await? else { return Ok(general_redactor(engine)) };
-    Ok(redactor_in(engine, &*super::context::context_of(engine, &mut conn, &task).await?))
+    Ok(redactor_in(engine, &*super::contexts::context_of(engine, &mut conn, &task).await?))
 }
 
 /// What a run came to, without the secrets in its words.

@@ -22,12 +22,11 @@ use crate::{
     core::{
         block_reason::BlockReason,
         context::ProjectContext,
-        features::features,
+        engine::step::{End, Stepping},
         guarded::guarded,
         lineage::is_entry,
         moves::Move,
         prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
-        step::{End, Stepping},
         sync::locked,
     },
     error::Result,
@@ -95,7 +94,7 @@ pub(crate) async fn obstacle(
     if let Some(until) = conn.limits().of(&agent.id).await?.filter(|until| *until > engine.now()) {
         return Ok(Some(limited(agent, until)));
     }
-    for look in features(engine).each(|feature| feature.obstacle) {
+    for look in &engine.features().moments.obstacle {
         if let Some(waiting) = look(engine, conn, context, task).await? {
             return Ok(Some(waiting));
         }
@@ -156,7 +155,7 @@ async fn somebody_is_before(
         if other.id == task.id || depends || !waits_for_place(&other) {
             continue;
         }
-        let context = super::context::context_of(engine, conn, &other).await?;
+        let context = super::contexts::context_of(engine, conn, &other).await?;
         let Some(rival) = agent_for(conn, &context, &other).await? else { continue };
         let same_place = rival.id == agent.id || other.project_id == task.project_id;
         if same_place && obstacle(engine, conn, &context, &other, &rival).await?.is_none() {
@@ -218,7 +217,7 @@ async fn run_pass(engine: &Engine) -> Result<()> {
     let mut places = HashMap::new();
     for row in all {
         let mut conn = engine.store().read().await?;
-        let context = super::context::context(engine, &mut conn, &row.project.id).await?;
+        let context = super::contexts::context(engine, &mut conn, &row.project.id).await?;
         let Some(initial) = context.workflow.initial() else { continue };
         // Without auto-start only an explanation that is out of date is looked at.
         let role = context.work_role().filter(|_| context.settings.auto_start);
@@ -443,7 +442,7 @@ fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32)
 }
 
 pub(crate) fn wake_lines(engine: &Engine) {
-    features(engine).each(|feature| feature.wake).for_each(|wake| wake(engine));
+    engine.features().moments.wake.iter().for_each(|wake| wake(engine));
 }
 
 /// Asks every task that waits for a place again, in order of priority, and looks for work to start.

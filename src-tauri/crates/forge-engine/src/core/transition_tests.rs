@@ -49,7 +49,7 @@ pub(crate) async fn bench() -> Bench {
     };
     let mut tx = engine.store().write().await.unwrap();
     tx.projects_mut().insert(&row).await.unwrap();
-    let context = super::context::context(&engine, &mut tx, &row.project.id).await.unwrap();
+    let context = super::contexts::context(&engine, &mut tx, &row.project.id).await.unwrap();
     tx.commit().await.unwrap();
     Bench { engine, context, _dir: dir }
 }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, Work,
-    core::{features::features, guarded::guarded, sync::locked},
+    core::{guarded::guarded, sync::locked},
 };
 
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ pub(crate) fn kick(engine: &Engine, task: &TaskId) {
     tracker.spawn(async move {
         let work = async {
             if works_on(&engine, &task).await {
-                (features(&engine).work)(&engine, &task, &cancel).await;
+                (engine.features().work)(&engine, &task, &cancel).await;
             }
         };
         // Whatever happens, the worker's place is free again.
@@ -104,7 +104,7 @@ pub(crate) fn kick(engine: &Engine, task: &TaskId) {
         } else {
             let look = async {
                 if works_on(&engine, &task).await {
-                    (features(&engine).after_work)(&engine, &task).await;
+                    (engine.features().after_work)(&engine, &task).await;
                 }
             };
             drop(guarded(look).await);

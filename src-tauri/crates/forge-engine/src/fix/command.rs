@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, features::features, worktree_lock::WorkspaceHold},
+    core::{self, context::ProjectContext, worktree_lock::WorkspaceHold},
     error::Result,
     fix::proposal::{FORGE, export_fixes, is_half_applied, write_fix},
     guarded, review,
@@ -46,7 +46,7 @@ pub(crate) async fn fixes(engine: &Engine, id: &TaskId) -> Result<Fixes> {
 /// The proposals of a project, oldest first.
 pub(crate) async fn fixes_of_project(engine: &Engine, id: &ProjectId) -> Result<Vec<FixProposal>> {
     let mut conn = engine.store().read().await?;
-    core::context::context(engine, &mut conn, id).await?;
+    core::contexts::context(engine, &mut conn, id).await?;
     Ok(conn.fixes().of_project(id).await?)
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn apply_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: &
     if let Some(wanted) = want_fix(engine, &actor, id, fix).await? {
         return Ok(wanted);
     }
-    for take in features(engine).each(|feature| feature.takes_fix) {
+    for take in &engine.features().moments.takes_fix {
         if let Some(taken) = take(engine, &actor, id, fix).await? {
             return Ok(taken);
         }

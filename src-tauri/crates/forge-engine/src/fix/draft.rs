@@ -59,7 +59,7 @@ async fn record_draft(
 ) -> Result<Option<FixProposal>> {
     let mut tx = engine.store().write().await?;
     let Some(task) = tx.tasks().get(&draft.task_id).await? else { return Ok(None) };
-    let context = core::context::context_of(engine, &mut tx, &task).await?;
+    let context = core::contexts::context_of(engine, &mut tx, &task).await?;
     let mut proposal = None;
     draft.finished_at = Some(engine.now());
     match drafted {
@@ -85,7 +85,7 @@ async fn record_draft(
     }
     if draft.status == DraftStatus::Dropped {
         let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
-        core::features::given_up(engine, &mut tx, &task, cause, review).await?;
+        core::engine::features::given_up(engine, &mut tx, &task, cause, review).await?;
     }
     let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
     engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;

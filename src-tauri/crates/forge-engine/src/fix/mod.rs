@@ -5,6 +5,7 @@
 //! that the end of Forge cuts short is dropped. Git has accepted the patch before it is proposed.
 
 pub(crate) mod command;
+pub(crate) mod contribution;
 pub(crate) mod draft;
 pub(crate) mod drafter;
 pub(crate) mod of_races;
@@ -26,7 +27,7 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::is_entry, step::Stepping},
+    core::{self, context::ProjectContext, engine::step::Stepping, lineage::is_entry},
     error::Result,
     fix::{
         command::recover_half_applied,

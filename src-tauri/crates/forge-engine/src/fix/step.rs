@@ -12,7 +12,7 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        step::{End, Stepping},
+        engine::step::{End, Stepping},
     },
     error::Result,
     fix::{self, command::Fixing},

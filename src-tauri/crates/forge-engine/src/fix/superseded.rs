@@ -11,7 +11,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
-        features::Moved,
+        engine::features::Moved,
         lineage::{is_entry, is_ordered},
     },
     error::Result,

@@ -6,6 +6,7 @@
 //! those of a `before_work` that is called off do not.
 
 pub(crate) mod command;
+pub(crate) mod contribution;
 pub(crate) mod script;
 pub(crate) mod step;
 
@@ -23,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Engine, EngineError,
-    core::{context::ProjectContext, features::Entering, lineage::is_ordered},
+    core::{context::ProjectContext, engine::features::Entering, lineage::is_ordered},
     error::Result,
 };
 

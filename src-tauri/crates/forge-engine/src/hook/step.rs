@@ -31,8 +31,8 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        features::{Run, features},
-        step::{Effect, End, Finding, Stepping},
+        engine::features::Run,
+        engine::step::{Effect, End, Finding, Stepping},
     },
     error::Result,
     hook::{
@@ -289,7 +289,7 @@ async fn act_as_plugin(
         | Action::ScheduleWorkspaceCleanup
         | Action::KnowledgeInject
         | Action::KnowledgeCapture => {
-            if let Run::Acting(run) = (features(engine).steps.of_action)(action).run {
+            if let Run::Acting(run) = (engine.features().steps.of_action)(action).run {
                 return run(engine, s, cancel).await;
             }
         }
@@ -357,7 +357,7 @@ async fn record_hook(
         let trouble = block_reason_of(step, run)?;
         return core::outcome::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
     }
-    let facts = json!({ "step": core::step::name_of(step), "outcome": step.outcome });
+    let facts = json!({ "step": core::engine::step::name_of(step), "outcome": step.outcome });
     engine.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     Ok(true)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn merges(engine: &Engine, id: &TaskId) -> Result<Vec<Merge>> {
 /// The tasks of a project that are being merged or stand in line, per target in their order.
 pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
     let mut conn = engine.store().read().await?;
-    let context = core::context::context(engine, &mut conn, id).await?;
+    let context = core::contexts::context(engine, &mut conn, id).await?;
     let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
     let states = vec![state.name.clone()];
     let filter = Filter { project: Some(id.clone()), states, text: None, after: None };

@@ -154,7 +154,10 @@ pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) 
         let Ok(host) = host_name(&config) else { return };
         match engine.inner.config.keychain.read(config.kind, &host).await {
             Ok(token) => {
-                core::redaction::learn_secrets(&engine, token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+                core::redaction::learn_secrets(
+                    &engine,
+                    token.as_ref().map(|token| (HOST_TOKEN, token.expose())),
+                );
             }
             Err(error) => did_not_learn(&engine, &key, &error),
         }

@@ -11,8 +11,8 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
+        engine::step::Stepping,
         moves::Move,
-        step::Stepping,
     },
     error::Result,
     race::{SECOND_MS, is_entry_over, put_out},

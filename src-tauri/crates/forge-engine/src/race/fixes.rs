@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{self, context::ProjectContext, step::Stepping},
+    core::{self, context::ProjectContext, engine::step::Stepping},
     error::Result,
     fix::{self, of_races::race_of_fix, proposal::is_waiting, superseded::supersede_race_fixes},
     retry,

@@ -5,6 +5,7 @@
 //! notification, and is moved by its race alone. The race continues whenever its task's step runs (`race/step.rs`),
 //! which the end of each entry asks for.
 
+pub(crate) mod contribution;
 pub(crate) mod entries;
 pub(crate) mod estimate;
 pub(crate) mod fixes;
@@ -30,7 +31,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, features::Asked, lineage::is_entry, moves::Move},
+    core::{self, context::ProjectContext, engine::features::Asked, lineage::is_entry, moves::Move},
     error::Result,
 };
 

@@ -27,11 +27,11 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::task_branch,
-        features::{Entering, Moved},
+        engine::features::{Entering, Moved},
+        engine::step::{Effect, End, Stepping},
         leaving::Leave,
         lineage::is_entry,
         moves::Move,
-        step::{Effect, End, Stepping},
     },
     error::Result,
     fix,
@@ -206,7 +206,7 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         }
     }
     if race.elected.is_none() {
-        core::features::given_up(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
+        core::engine::features::given_up(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
     }
     let facts = json!({
         "winner": race.winner, "elected": race.elected, "decidedBy": race.decided_by,
@@ -355,7 +355,7 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
 /// A race looks again once an entry of its is over.
 pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
     let Some(task) = tx.tasks().get(entry).await?.filter(is_entry) else { return Ok(None) };
-    let context = core::context::context_of(engine, tx, &task).await?;
+    let context = core::contexts::context_of(engine, tx, &task).await?;
     Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
 }
 

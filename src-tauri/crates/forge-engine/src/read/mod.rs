@@ -27,7 +27,7 @@ use forge_store::table::{steps::StepRow, tasks::Filter};
 
 use crate::{
     Engine, EngineError, TaskPage,
-    core::{self, step::name_of},
+    core::{self, engine::step::name_of},
     error::Result,
     hook,
     program::log::{bad_log_id, page_of},
@@ -256,7 +256,7 @@ pub(crate) async fn tasks_in(
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<TaskPage> {
-    let context = core::context::context(engine, conn, project).await?;
+    let context = core::contexts::context(engine, conn, project).await?;
     let states = &filter.states;
     if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
         let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();

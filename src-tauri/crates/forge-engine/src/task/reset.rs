@@ -19,7 +19,6 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{ProjectContext, backup_prefix, task_branch},
-        features::features,
         lineage::is_ordered,
         moves::Move,
         prerequisites::is_done,
@@ -172,7 +171,7 @@ pub(crate) async fn forget_work(
     task: &mut TaskRow,
 ) -> Result<()> {
     task.diff_stat = None;
-    for tell in features(engine).each(|feature| feature.on_work_set_aside) {
+    for tell in &engine.features().moments.on_work_set_aside {
         tell(engine, tx, task).await?;
     }
     let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {

@@ -31,7 +31,7 @@ pub(crate) async fn disk(engine: &Engine) -> Result<Vec<ProjectDisk>> {
     let mut all = Vec::new();
     for row in conn.projects().list().await? {
         let id = row.project.id;
-        let context = core::context::context(engine, &mut conn, &id).await?;
+        let context = core::contexts::context(engine, &mut conn, &id).await?;
         let (tasks_bytes, unmeasured) = conn.workspaces().disk_of(&id).await?;
         let places = conn.projects().places(&id).await?;
         let cap_bytes = cap_of(&context);
@@ -103,7 +103,7 @@ async fn measure_worktree(engine: &Engine, task: &TaskId) -> Result<()> {
     let Some(bytes) = space_of(engine, vec![PathBuf::from(&workspace.path)]).await else { return Ok(()) };
     let mut tx = engine.store().write().await?;
     let Some(row) = tx.tasks().get(task).await? else { return Ok(()) };
-    let context = core::context::context(engine, &mut tx, &row.project_id).await?;
+    let context = core::contexts::context(engine, &mut tx, &row.project_id).await?;
     tx.workspaces_mut().set_disk(&workspace.id, bytes).await?;
     if workspace.disk_bytes != Some(bytes) {
         let facts = json!({ "disk_bytes": bytes });
@@ -124,7 +124,7 @@ pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
             if conn.projects().get(project).await?.is_none() {
                 return Ok(());
             }
-            core::context::context(engine, &mut conn, project).await?
+            core::contexts::context(engine, &mut conn, project).await?
         };
         let pool = workspace::folders::pool_folder(engine, &context);
         let slots = if pool.is_dir() {

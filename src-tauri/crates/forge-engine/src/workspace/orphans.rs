@@ -112,7 +112,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
     let mut contexts = Vec::new();
     for row in rows {
         let mut conn = engine.store().read().await?;
-        contexts.push(core::context::context(engine, &mut conn, &row.project.id).await?);
+        contexts.push(core::contexts::context(engine, &mut conn, &row.project.id).await?);
     }
     let mut orphans = Vec::new();
     for folder in workspace::folders::task_folders(&root) {

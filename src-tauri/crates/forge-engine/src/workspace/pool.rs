@@ -62,7 +62,7 @@ pub(crate) fn trim_pool_later(engine: &Engine, project: &ProjectId) {
         let trimmed = async {
             let context = {
                 let mut conn = engine.store().read().await?;
-                core::context::context(&engine, &mut conn, &project).await?
+                core::contexts::context(&engine, &mut conn, &project).await?
             };
             trim_pool(&engine, &context).await
         };

@@ -281,7 +281,7 @@ async fn clean_up_one(engine: &Engine, found: &Workspace) -> Result<Option<Times
     let (task, context, workspace) = {
         let mut conn = engine.store().read().await?;
         let Some(task) = conn.tasks().get(&found.task_id).await? else { return Ok(None) };
-        let context = core::context::context_of(engine, &mut conn, &task).await?;
+        let context = core::contexts::context_of(engine, &mut conn, &task).await?;
         (task, context, conn.workspaces().last(&found.task_id).await?)
     };
     let still_due = |w: &Workspace| {
