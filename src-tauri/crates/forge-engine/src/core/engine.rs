@@ -1,6 +1,7 @@
 //! The engine handle, [`Engine`], and what all its clones share: configuration, store, git, the features, and the
 //! state that these keep in this process. What a feature is, and a step, is in the parts of this module.
 
+pub(crate) mod cx;
 pub(crate) mod features;
 pub(crate) mod step;
 

@@ -13,7 +13,7 @@ use crate::{
     Engine, EngineError,
     core::{
         context::ProjectContext,
-        engine::features::Entering,
+        engine::{cx::Cx, features::Entering},
         lineage::{is_entry, is_ordered},
         moves::{EntryInput, Move},
     },
@@ -48,7 +48,7 @@ pub(crate) async fn collect_entry(
 /// that was cut short is over.
 pub(crate) async fn skip_open(engine: &Engine, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
     for tell in &engine.features().moments.on_skip {
-        tell(engine, tx, task).await?;
+        tell(&mut Cx::of(engine, tx), task).await?;
     }
     Ok(tx.steps_mut().skip_open(&task.id, reason, engine.now()).await?)
 }

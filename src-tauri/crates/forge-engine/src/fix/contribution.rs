@@ -3,7 +3,10 @@
 
 use super::{proposal, step, superseded};
 use crate::core::{
-    engine::features::{Mending, Moments, StepSpec},
+    engine::{
+        cx::Cx,
+        features::{Mending, Moments, StepSpec},
+    },
     worktree_lock::in_locked_worktree,
 };
 
@@ -27,11 +30,13 @@ pub(crate) const MENDING: Mending = Mending {
 };
 
 pub(crate) fn contribute(moments: &mut Moments) {
-    moments.on_acted.push(|engine, tx, task| Box::pin(superseded::supersede_race_fixes(engine, tx, task)));
+    moments.on_acted.push(|cx, task| Box::pin(superseded::supersede_race_fixes(cx, task)));
     moments
         .on_work_set_aside
-        .push(|engine, tx, task| Box::pin(superseded::supersede_all(engine, tx, task, proposal::SET_ASIDE)));
+        .push(|cx, task| Box::pin(superseded::supersede_all(cx, task, proposal::SET_ASIDE)));
     moments.on_work_changed.push(|engine, task| Box::pin(superseded::supersede_fixes(engine, task)));
     moments.recover.push(|engine| Box::pin(super::recover_fixes(engine)));
-    moments.on_moved.push(|engine, tx, moved| Box::pin(superseded::supersede_of_closed(engine, tx, moved)));
+    moments.on_moved.push(|engine, tx, moved| {
+        Box::pin(async move { superseded::supersede_of_closed(&mut Cx::of(engine, tx), moved).await })
+    });
 }

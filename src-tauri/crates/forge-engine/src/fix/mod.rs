@@ -27,7 +27,12 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, engine::step::Stepping, lineage::is_entry},
+    core::{
+        self,
+        context::ProjectContext,
+        engine::{cx::Cx, step::Stepping},
+        lineage::is_entry,
+    },
     error::Result,
     fix::{
         command::recover_half_applied,
@@ -160,7 +165,7 @@ pub(crate) async fn recover_fixes(engine: &Engine) -> Result<()> {
     let open = engine.store().read().await?.fixes().open_drafts().await?;
     for mut draft in open {
         let mut tx = engine.store().write().await?;
-        lose_drafter(engine, &mut tx, &draft).await?;
+        lose_drafter(&mut Cx::of(engine, &mut tx), &draft).await?;
         draft.status = DraftStatus::Dropped;
         draft.reason = Some("Forge ended while it was drafted".to_owned());
         draft.finished_at = Some(engine.now());

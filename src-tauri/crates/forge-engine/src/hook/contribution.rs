@@ -16,6 +16,6 @@ pub(crate) const HOOK: StepSpec = StepSpec::acting(|engine, s, cancel| {
 pub(crate) const ANNOUNCE: StepSpec = StepSpec::instant(|_, tx, s, _| Box::pin(step::announce_hooks(tx, s)));
 
 pub(crate) fn contribute(moments: &mut Moments) {
-    moments.on_skip.push(|engine, tx, task| Box::pin(super::tell_cut_short(engine, tx, task)));
+    moments.on_skip.push(|cx, task| Box::pin(super::tell_cut_short(cx, task)));
     moments.adds_steps.push(|tx, entering, list| Box::pin(super::add_hooks(tx, entering, list)));
 }

@@ -23,8 +23,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Engine, EngineError,
-    core::{context::ProjectContext, engine::features::Entering, lineage::is_ordered},
+    EngineError,
+    core::{
+        context::ProjectContext,
+        engine::{cx::Cx, features::Entering},
+        lineage::is_ordered,
+    },
     error::Result,
 };
 
@@ -248,10 +252,10 @@ pub(crate) async fn queue_work_stop(
 }
 
 /// Tells of a blocking hook that is cut short, as the open steps of its task are skipped.
-pub(crate) async fn tell_cut_short(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    match tx.steps().next(&task.id).await? {
+pub(crate) async fn tell_cut_short(cx: &mut Cx<'_>, task: &TaskRow) -> Result<()> {
+    match cx.tx.steps().next(&task.id).await? {
         Some(step) if is_blocking(&step) && step.status == StepStatus::Running => {
-            emit_hook_run(engine, tx, task, &step, HookStatus::Interrupted).await
+            emit_hook_run(cx, task, &step, HookStatus::Interrupted).await
         }
         _ => Ok(()),
     }
@@ -259,8 +263,7 @@ pub(crate) async fn tell_cut_short(engine: &Engine, tx: &mut Tx, task: &TaskRow)
 
 /// Tells that a hook ran.
 pub(crate) async fn emit_hook_run(
-    engine: &Engine,
-    tx: &mut Tx,
+    cx: &mut Cx<'_>,
     task: &TaskRow,
     step: &StepRow,
     status: HookStatus,
@@ -269,7 +272,7 @@ pub(crate) async fn emit_hook_run(
     let facts = json!({
         "event": hook.event, "index": hook.index, "type": hook.hook.kind(), "status": status, "log_id": step.log_id,
     });
-    engine.emit(tx, EventType::HookRun, task, task.id.as_str(), &facts).await
+    cx.emit(EventType::HookRun, task, task.id.as_str(), &facts).await
 }
 
 fn stopped_rows(

@@ -31,8 +31,11 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::features::Run,
-        engine::step::{Effect, End, Finding, Stepping},
+        engine::{
+            cx::Cx,
+            features::Run,
+            step::{Effect, End, Finding, Stepping},
+        },
     },
     error::Result,
     hook::{
@@ -351,7 +354,7 @@ async fn record_hook(
     step.finished_at = Some(engine.now());
     tx.steps_mut().update(step).await?;
     if run.status != HookStatus::Skipped {
-        super::emit_hook_run(engine, tx, task, step, run.status).await?;
+        super::emit_hook_run(&mut Cx::of(engine, tx), task, step, run.status).await?;
     }
     if failed && is_blocking(step) {
         let trouble = block_reason_of(step, run)?;

@@ -3,7 +3,10 @@
 
 use super::{fixes, left, step};
 use crate::core::{
-    engine::features::{Acting, Moments, StepSpec},
+    engine::{
+        cx::Cx,
+        features::{Acting, Moments, StepSpec},
+    },
     worktree_lock::in_locked_worktree,
 };
 
@@ -18,10 +21,12 @@ pub(crate) const END_RACE: StepSpec = StepSpec::acting(|engine, s, cancel| {
 
 pub(crate) fn contribute(moments: &mut Moments) {
     moments.takes_over.push(|tx, entering| Box::pin(step::race_steps(tx, entering)));
-    moments.on_moved.push(|engine, tx, moved| Box::pin(step::end_race_with(engine, tx, moved)));
+    moments.on_moved.push(|engine, tx, moved| {
+        Box::pin(async move { step::end_race_with(&mut Cx::of(engine, tx), moved).await })
+    });
     moments.on_idle.push(|engine, tx, task| Box::pin(step::race_goes_on(engine, tx, task)));
-    moments.on_action.push(|engine, tx, task, asked| Box::pin(super::act(engine, tx, task, asked)));
-    moments.on_work_set_aside.push(|_, tx, task| Box::pin(super::forget_winner(tx, task)));
+    moments.on_action.push(|cx, task, asked| Box::pin(super::act(cx, task, asked)));
+    moments.on_work_set_aside.push(|cx, task| Box::pin(super::forget_winner(cx.tx, task)));
     moments.on_delete.push(|engine, context, task| Box::pin(left::remove_races(engine, context, task)));
     moments.resume.push(|engine| Box::pin(left::plan_forgetting(engine)));
     moments

@@ -27,8 +27,11 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::task_branch,
-        engine::features::{Entering, Moved},
-        engine::step::{Effect, End, Stepping},
+        engine::{
+            cx::Cx,
+            features::{Entering, Moved},
+            step::{Effect, End, Stepping},
+        },
         leaving::Leave,
         lineage::is_entry,
         moves::Move,
@@ -117,8 +120,14 @@ async fn begin_race(
     }
     let enabled = s.context.settings.inner_loop.reviewer.enabled;
     let reviewer = reviewer_of(&mut tx, s).await?.filter(|_| enabled);
-    let entries =
-        super::make_entries(engine, &mut tx, &s.context, &s.task, &strategies, reviewer.as_ref()).await?;
+    let entries = super::make_entries(
+        &mut Cx::of(engine, &mut tx),
+        &s.context,
+        &s.task,
+        &strategies,
+        reviewer.as_ref(),
+    )
+    .await?;
     let number = tx.races().last(&s.task.id).await?.map_or(1, |last| last.number + 1);
     let race = Race {
         id: engine.new_id(),
@@ -360,13 +369,13 @@ pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -
 }
 
 /// Queues the end of the task's race, once, for a race whose task goes elsewhere.
-pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
+pub(crate) async fn end_race_with(cx: &mut Cx<'_>, moved: Moved<'_>) -> Result<()> {
     let Moved { task, state, row, taken_over, .. } = moved;
     if taken_over || is_entry(task) {
         return Ok(());
     }
     let blocks = state.kind == StateKind::Blocked;
-    let left = tx.races().uncleared(&task.id).await?;
+    let left = cx.tx.races().uncleared(&task.id).await?;
     let mut over = false;
     for mut race in left {
         let goes_on = match race.status {
@@ -379,8 +388,8 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
         };
         if !goes_on {
             race.status = RaceStatus::Cancelled;
-            race.finished_at = Some(engine.now());
-            tx.races_mut().put(&race).await?;
+            race.finished_at = Some(cx.now);
+            cx.tx.races_mut().put(&race).await?;
             over = true;
         }
     }
@@ -388,7 +397,7 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
         let mut step = StepRow::pending(&task.id, &state.name, StepKind::EndRace, Phase::OnEnter.as_str());
         step.status = StepStatus::Pending;
         step.transition_seq = Some(row.seq);
-        tx.steps_mut().insert(&mut step).await?;
+        cx.tx.steps_mut().insert(&mut step).await?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::features::Asked,
+        engine::{cx::Cx, features::Asked},
         lineage::audits,
         moves::{EntryInput, Move},
         prerequisites::open_prerequisites,
@@ -167,7 +167,7 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
         subtask::go_on_after(&mut tx, turn).await?;
     }
     for tell in &engine.features().moments.on_acted {
-        tell(engine, &mut tx, &task).await?;
+        tell(&mut Cx::of(engine, &mut tx), &task).await?;
     }
     tx.commit().await?;
     engine.point("action.committed");
@@ -177,7 +177,7 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
 
 async fn act_in_features(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
     for act in &engine.features().moments.on_action {
-        act(engine, tx, task, asked).await?;
+        act(&mut Cx::of(engine, tx), task, asked).await?;
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{ProjectContext, backup_prefix, task_branch},
+        engine::cx::Cx,
         lineage::is_ordered,
         moves::Move,
         prerequisites::is_done,
@@ -172,7 +173,7 @@ pub(crate) async fn forget_work(
 ) -> Result<()> {
     task.diff_stat = None;
     for tell in &engine.features().moments.on_work_set_aside {
-        tell(engine, tx, task).await?;
+        tell(&mut Cx::of(engine, tx), task).await?;
     }
     let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
         return Ok(());

@@ -31,7 +31,10 @@ use crate::{
     Engine,
     core::{
         context::ProjectContext,
-        engine::step::{Effect, End, Stepping},
+        engine::{
+            cx::Cx,
+            step::{Effect, End, Stepping},
+        },
         moves::Move,
     },
     error::Result,
@@ -142,7 +145,7 @@ pub(crate) struct Moments {
     /// When a task is about to leave its state.
     pub on_leave: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// When open steps of a task are about to be skipped.
-    pub on_skip: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_skip: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// The steps of an entry instead of those by which the state's agent works. The first answer counts.
     pub takes_over: Vec<for<'a> fn(&'a mut Tx, Entering<'a>) -> BoxFuture<'a, Result<Option<Vec<StepRow>>>>>,
     /// Adds steps to an entry that nobody took over.
@@ -204,12 +207,11 @@ pub(crate) struct Moments {
     /// Exports what was recorded and is not exported yet.
     pub export: Vec<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// What an action that a person took means for the feature, before the task goes on.
-    pub on_action:
-        Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a mut TaskRow, Asked<'a>) -> BoxFuture<'a, Result<()>>>,
+    pub on_action: Vec<for<'a> fn(&'a mut Cx<'a>, &'a mut TaskRow, Asked<'a>) -> BoxFuture<'a, Result<()>>>,
     /// After an action that a person took, in its transaction.
-    pub on_acted: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_acted: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// When the work of a task is set aside, to be begun anew.
-    pub on_work_set_aside: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_work_set_aside: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Before a task is deleted.
     pub on_delete: Vec<for<'a> fn(&'a Engine, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Whether a process with this marker is the feature's own, which no later engine goes on with.
