@@ -203,3 +203,6 @@ pub(crate) async fn append_work_steps(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,6 +38,8 @@ pub(crate) mod runner;
 pub(crate) mod scheduler;
 pub(crate) mod sleep;
 pub(crate) mod sync;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod transition;
 #[cfg(test)]
 pub(crate) mod transition_tests;

@@ -353,3 +353,6 @@ fn entered(list: &[StepRow]) -> usize {
 fn insert(list: &mut Vec<StepRow>, at: usize, steps: Vec<StepRow>) {
     list.splice(at..at, steps);
 }
+
+#[cfg(test)]
+mod tests;

@@ -188,7 +188,8 @@ async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<E
     elect(engine, s, race).await
 }
 
-async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+/// Applies the rules to what is known of the entries: who won, and where the race is with that.
+fn decide(race: &mut Race) {
     race.elect();
     race.winner = race.elected.clone().filter(|_| !race.is_without_evidence());
     race.status = match &race.elected {
@@ -196,6 +197,10 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         Some(_) if race.needs_choice() => RaceStatus::AwaitingCrown,
         Some(_) => RaceStatus::Decided,
     };
+}
+
+async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+    decide(&mut race);
     let (kind, body) = match (&race.elected, race.status) {
         (Some(_), RaceStatus::AwaitingCrown) => (EventType::RaceElected, choice_of(&race)),
         (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
@@ -428,3 +433,6 @@ fn next_deadline(race: &Race) -> Option<Timestamp> {
     let running = race.entries.iter().filter(|entry| entry.status == RaceEntryStatus::Running);
     running.filter_map(|entry| entry.started_at).map(|at| at.plus_ms(limit)).min()
 }
+
+#[cfg(test)]
+mod tests;
