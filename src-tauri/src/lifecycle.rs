@@ -7,7 +7,7 @@ use std::{
 };
 
 use forge_api::Api;
-use forge_engine::{Engine, EngineConfig, InstanceError, OpenError, StartError, needs_restore};
+use forge_engine::{Engine, EngineConfig, InstanceError, OpenError, StartError, data_folder, needs_restore};
 use forge_model::storage::Backup;
 use forge_server::{Running, ServeError, ServeOptions};
 use tauri::{AppHandle, Manager as _, Runtime};
@@ -98,7 +98,7 @@ pub async fn launch<R: Runtime>(app: AppHandle<R>) {
         Err(error) => {
             let folder = error.damaged_folder();
             let backup = match &folder {
-                Some(folder) => Engine::newest_good_backup(folder).await.ok().flatten(),
+                Some(folder) => data_folder::newest_good_backup(folder).await.ok().flatten(),
                 None => None,
             };
             match folder.zip(backup) {
@@ -170,7 +170,7 @@ fn offer_restore<R: Runtime>(app: &AppHandle<R>, error: &LaunchError, data_dir: 
                 return handle.exit(1);
             }
             tauri::async_runtime::spawn(async move {
-                match Engine::restore_folder(&data_dir, &backup.name).await {
+                match data_folder::restore(&data_dir, &backup.name).await {
                     Ok(_) => Box::pin(launch(handle)).await,
                     Err(source) => {
                         let source = Box::new(source);

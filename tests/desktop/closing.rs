@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result};
-use forge_engine::{Engine, EngineConfig};
+use forge_engine::{Engine, EngineConfig, data_folder};
 use forge_tests::{
     display::Display,
     patience::until,
@@ -21,12 +21,12 @@ async fn closed_window_without_agents_ends_the_process() -> Result<()> {
     let data_dir = folder.path().join("forge");
     let mut forge = window::on_data(&display, &data_dir)?.spawn()?;
     let windows = display.wait_for_windows("Forge", 1).await?;
-    until("the engine", async || Ok(Engine::holder_of(&data_dir).and_then(|holder| holder.url))).await?;
+    until("the engine", async || Ok(data_folder::holder(&data_dir).and_then(|holder| holder.url))).await?;
 
     display.focus(&windows[0]).await?;
     display.press("alt+F4").await?;
     assert_eq!(forge.wait().await?.code(), Some(0));
-    assert_eq!(Engine::holder_of(&data_dir), None);
+    assert_eq!(data_folder::holder(&data_dir), None);
     Ok(())
 }
 
@@ -34,7 +34,7 @@ async fn closed_window_without_agents_ends_the_process() -> Result<()> {
 async fn closed_window_with_running_agent_hides_until_next_start() -> Result<()> {
     let window = window_with_running_agent().await?;
     close(&window).await?;
-    assert!(Engine::holder_of(window.data_dir()).is_some(), "the engine goes on");
+    assert!(data_folder::holder(window.data_dir()).is_some(), "the engine goes on");
 
     let second = window.another_start()?.output().await?;
     assert_eq!(second.status.code(), Some(0));
@@ -88,7 +88,8 @@ async fn quit_with_running_agent_asks_first() -> Result<()> {
             assert_eq!(window.display.windows_titled("Forge").await?.len(), 1);
         }
     }
-    until("the engine's end", async || Ok(Engine::holder_of(window.data_dir()).is_none().then_some(()))).await
+    until("the engine's end", async || Ok(data_folder::holder(window.data_dir()).is_none().then_some(())))
+        .await
 }
 
 /// A window with an agent that runs endlessly.
@@ -119,13 +120,13 @@ async fn signal_stops_the_engine_in_order() -> Result<()> {
     let display = Display::start(folder.path()).await?;
     let data_dir = folder.path().join("forge");
     let mut forge = window::on_data(&display, &data_dir)?.spawn()?;
-    until("the engine", async || Ok(Engine::holder_of(&data_dir).and_then(|holder| holder.url))).await?;
+    until("the engine", async || Ok(data_folder::holder(&data_dir).and_then(|holder| holder.url))).await?;
 
     let id = forge.id().context("it has already ended")?.to_string();
     // The shell's own: the program of that name is not on every machine.
     display.program("sh").args(["-c", r#"kill -TERM "$1""#, "sh", &id]).status().await?;
     assert_eq!(forge.wait().await?.code(), Some(0));
-    assert_eq!(Engine::holder_of(&data_dir), None);
+    assert_eq!(data_folder::holder(&data_dir), None);
     Ok(())
 }
 

@@ -68,7 +68,7 @@ impl Stage {
         let new = json!({ "project_id": self.project, "title": title, "roles": { "coder": agent } });
         let task = self.call("task_create", new).await?;
         let claim = json!({ "task_id": task["id"], "agent_id": agent, "version": task["version"] });
-        let mut events = self.api.engine().store().events();
+        let mut events = self.api.engine().events();
         self.call("task_claim", claim).await?;
         let task = id(&task)?;
         loop {
@@ -91,7 +91,7 @@ impl Stage {
 
     /// Waits until a task is done.
     pub async fn done(&self, work: &Work) -> Result<()> {
-        let mut events = self.api.engine().store().events();
+        let mut events = self.api.engine().events();
         loop {
             events.borrow_and_update();
             let now = self.call("task_get", json!({ "task_id": work.task })).await?;

@@ -100,7 +100,7 @@ async fn prepare(api: &Api, repo: &Path, reuse: &str) -> Result<(String, String)
 async fn task(api: &Api, project: &str, agent: &str, round: usize) -> Result<f64> {
     let new = json!({ "project_id": project, "title": format!("task {round}"), "roles": { "coder": agent } });
     let task = api.call(Via::Api, "task_create", new).await?;
-    let mut events = api.engine().store().events();
+    let mut events = api.engine().events();
     let begun = Instant::now();
     api.call(
         Via::Api,

@@ -65,7 +65,7 @@ pub struct Feed {
 
 impl Feed {
     pub(crate) fn new(engine: Engine) -> Self {
-        let events = engine.store().events();
+        let events = engine.events();
         let seen = *events.borrow();
         let logs = engine.log_growth();
         let storage = engine.follow_storage();

@@ -21,7 +21,7 @@ struct State {
 
 /// The notifications made from now on whose event says that they are to be native.
 pub(crate) fn stream(engine: Engine) -> impl Stream<Item = Notification> + Send {
-    let events = engine.store().events();
+    let events = engine.events();
     let seen = *events.borrow();
     futures::stream::unfold(State { engine, events, seen, ready: VecDeque::new() }, |mut state| async move {
         loop {

@@ -118,7 +118,7 @@ impl Api {
         let input = self.named(scope, rule, input).await?;
         self.check(scope, rule, &input).await?;
         // What a run writes is kept, shown to people and told to other runs.
-        let input = self.engine().redactor_of(&scope.project_id).json(input);
+        let input = self.engine().redactor(Some(&scope.project_id)).json(input);
         self.call(Actor::Agent { id: scope.agent_id.clone() }, op, input).await
     }
 

@@ -23,7 +23,7 @@ enum Source {
 
 impl Changes {
     pub(crate) fn own(engine: Engine) -> Self {
-        let committed = engine.store().events();
+        let committed = engine.events();
         let seen = *committed.borrow();
         Self { source: Source::Own { engine, committed, seen }, ready: VecDeque::new() }
     }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use forge_api::{Api, Client};
-use forge_engine::{Engine, Observer, StartError, Work};
+use forge_engine::{Engine, Observer, StartError, Work, data_folder};
 use forge_model::{actor::Via, ids::TaskId};
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl Connection {
     ) -> Result<Self, CliError> {
         let patience = tokio::time::Instant::now() + HOLDER_PATIENCE;
         loop {
-            let holder = match Engine::holder_of(&data_dir) {
+            let holder = match data_folder::holder(&data_dir) {
                 Some(holder) => holder,
                 None => match start_engine(data_dir.clone(), observer.clone(), work).await {
                     Ok(api) => return Ok(Self::Own(api)),

@@ -100,6 +100,10 @@ pub use run::{
     programs::{KnownProgram, Trial},
 };
 pub use start::needs_restore;
+pub use storage::{
+    data_folder,
+    status::{BackupStanding, StorageStatus, StorageUsage},
+};
 #[cfg(feature = "validate")]
 pub use validate::WhichProject;
 pub use workspace::diff_scope::DiffRequest;

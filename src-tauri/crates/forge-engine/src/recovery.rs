@@ -8,12 +8,7 @@ use std::time::Duration;
 use forge_exec::{Marker, sweep};
 use forge_git::Trash;
 
-use crate::{
-    Engine, Work,
-    core::{self, features::features},
-    error::Result,
-    export, project, pull_request, run, storage, workspace,
-};
+use crate::{Engine, Work, core, error::Result, export, project, pull_request, run, storage, workspace};
 
 /// From the gentle signal to the kill of what a dead engine left running.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
@@ -22,8 +17,7 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     if engine.inner.config.work == Work::Nothing {
         // What is left of runs is settled by an engine that goes on with them. Of checks nothing goes on.
-        let is_owned =
-            |marker: &str| features(engine).each(|feature| feature.owns_process).any(|owns| owns(marker));
+        let is_owned = |marker: &str| engine.features().moments.owns_process.iter().any(|owns| owns(marker));
         return end_orphans(engine, is_owned).await;
     }
     end_orphans(engine, |_| true).await?;
@@ -38,7 +32,7 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
         run::lost::lose_run(engine, &mut tx, &task, row.execution).await?;
     }
     tx.commit().await?;
-    for recover in features(engine).each(|feature| feature.recover) {
+    for recover in &engine.features().moments.recover {
         recover(engine).await?;
     }
     core::observed_time::observe_time(engine).await?;
@@ -49,7 +43,7 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     }
     let open = engine.store().read().await?.steps().tasks_with_open().await?;
     for task in open {
-        engine.kick(&task);
+        core::workers::kick(engine, &task);
     }
     for (_, until) in engine.store().read().await?.limits().list().await? {
         if until > engine.now() {
@@ -62,7 +56,7 @@ pub(crate) async fn recover(engine: &Engine) -> Result<()> {
     workspace::removal::plan_cleanup(engine, engine.now());
     sweep_trash(engine);
     project::repository::watch_repositories(engine).await?;
-    for resume in features(engine).each(|feature| feature.resume) {
+    for resume in &engine.features().moments.resume {
         resume(engine).await?;
     }
     workspace::pool::trim_all_pools(engine).await?;
@@ -109,7 +103,7 @@ fn return_withdrawn(engine: &Engine) {
 /// Deletes worktrees that were set aside but not deleted.
 fn sweep_trash(engine: &Engine) {
     let root = engine.inner.config.workspace_root.clone();
-    engine.in_background(async move {
+    core::guarded::in_background(engine, async move {
         for folder in workspace::folders::task_folders(&root) {
             match Trash::left_in(&folder) {
                 Ok(left) => {

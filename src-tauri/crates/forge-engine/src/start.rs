@@ -15,105 +15,84 @@ use crate::{
         sync::locked,
     },
     error::{Result, StartError},
-    instance::{EngineAddress, Instance},
+    instance::Instance,
     recovery, registry,
 };
 
 /// How long an engine that stops waits for a shell's profile, which takes less than a second as a rule.
 const PROFILE_PATIENCE: Duration = Duration::from_secs(5);
 
-impl Engine {
-    /// Opens the data folder, settles what an earlier process left, and goes on with what is pending.
-    ///
-    /// # Errors
-    /// When another engine has the folder, the database cannot be opened, or git is missing or too old.
-    pub async fn start(config: EngineConfig) -> Result<Self, StartError> {
-        // Boxed, since whoever starts an engine would otherwise carry all of this on its own stack.
-        Box::pin(Self::open(config)).await
+/// Opens the data folder, recovers, and begins to work.
+pub(crate) async fn open(config: EngineConfig) -> Result<Engine, StartError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| InstanceError::Io { path, source }
+    };
+    private_data::make(&config.data_dir).map_err(io(&config.data_dir))?;
+    let instance = Instance::take(&config.data_dir)?;
+    private_data::tighten(&config.data_dir);
+    private_data::make(&config.workspace_root).map_err(io(&config.workspace_root))?;
+    let mut git =
+        Git::discover(config.git.clone(), Arc::clone(&config.environment), &config.data_dir).await?;
+    for (name, value) in &config.git_env {
+        git = git.with_env(name, value);
     }
-
-    async fn open(config: EngineConfig) -> Result<Self, StartError> {
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| InstanceError::Io { path, source }
-        };
-        private_data::make(&config.data_dir).map_err(io(&config.data_dir))?;
-        let instance = Instance::take(&config.data_dir)?;
-        private_data::tighten(&config.data_dir);
-        private_data::make(&config.workspace_root).map_err(io(&config.workspace_root))?;
-        let mut git =
-            Git::discover(config.git.clone(), Arc::clone(&config.environment), &config.data_dir).await?;
-        for (name, value) in &config.git_env {
-            git = git.with_env(name, value);
-        }
-        let statements = config.observer.clone().map(|observer| Arc::new(Statements(observer)) as Arc<_>);
-        let store = Store::open_observed(&config.data_dir, statements).await?;
-        if let Err(error) = forge_exec::survive_file_limit() {
-            tracing::warn!(%error, "a limit on the size of files would end this process instead of a write");
-        }
-        match forge_exec::raise_open_file_limit() {
-            Ok(limit) => tracing::debug!(limit, "files that may be open at once"),
-            Err(error) => tracing::warn!(%error, "the limit on open files stays as it is"),
-        }
-        if let Err(error) = forge_exec::become_subreaper() {
-            tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
-        }
-        let engine = Self { inner: Arc::new(Inner::new(config, store, git, instance)) };
-        core::features::wire(&engine, &registry::FEATURES);
-        core::redaction::learn_own_secrets(&engine);
-        if let Some(detail) = core::disk::check_content(&engine).await {
-            let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
-            engine.stop().await;
-            return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
-        }
-        core::sleep::follow_clock(&engine);
-        recovery::recover(&engine).await?;
-        core::disk::watch_space(&engine);
-        engine.ask_login_shell();
-        Ok(engine)
+    let statements = config.observer.clone().map(|observer| Arc::new(Statements(observer)) as Arc<_>);
+    let store = Store::open_observed(&config.data_dir, statements).await?;
+    if let Err(error) = forge_exec::survive_file_limit() {
+        tracing::warn!(%error, "a limit on the size of files would end this process instead of a write");
     }
-
-    /// Runs the profile of the user's shell once, ahead of the first agent.
-    fn ask_login_shell(&self) {
-        if self.inner.config.work != Work::Nothing {
-            let engine = self.clone();
-            tokio::spawn(async move {
-                if engine.inner.shutdown.is_cancelled() {
-                    return;
-                }
-                if let Err(error) = engine.inner.logins.get(&engine.inner.login_shell).await {
-                    tracing::warn!(%error, "programs are looked for on this process's own path");
-                }
-            });
-        }
+    match forge_exec::raise_open_file_limit() {
+        Ok(limit) => tracing::debug!(limit, "files that may be open at once"),
+        Err(error) => tracing::warn!(%error, "the limit on open files stays as it is"),
     }
-
-    /// Ends agents, checks and set-up (they stay pending for the next start), lets short steps finish,
-    /// and closes the database.
-    pub async fn stop(&self) {
-        self.inner.shutdown.cancel();
-        self.inner.tracker.close();
-        self.inner.tracker.wait().await;
-        self.inner.logins.settle(PROFILE_PATIENCE).await;
-        self.inner.store.close().await;
-        locked(&self.inner.instance).take();
+    if let Err(error) = forge_exec::become_subreaper() {
+        tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
     }
-
-    /// Who has a data folder open, if somebody does.
-    #[must_use]
-    pub fn holder_of(data_dir: &Path) -> Option<EngineAddress> {
-        Instance::holder(data_dir)
+    let engine = Engine { inner: Arc::new(Inner::new(config, store, git, instance, registry::features())) };
+    core::redaction::learn_own_secrets(&engine);
+    if let Some(detail) = core::disk::check_content(&engine).await {
+        let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
+        stop(&engine).await;
+        return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
     }
+    core::sleep::follow_clock(&engine);
+    recovery::recover(&engine).await?;
+    core::disk::watch_space(&engine);
+    ask_login_shell(&engine);
+    Ok(engine)
+}
 
-    /// Tells other programs where this engine can be reached.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn announce(&self, url: &str) -> std::io::Result<()> {
-        match &*locked(&self.inner.instance) {
-            Some(instance) => instance.announce(Some(url.to_owned())),
-            None => Ok(()),
-        }
+/// Runs the profile of the user's shell once, ahead of the first agent.
+fn ask_login_shell(engine: &Engine) {
+    if engine.inner.config.work != Work::Nothing {
+        let engine = engine.clone();
+        tokio::spawn(async move {
+            if engine.inner.shutdown.is_cancelled() {
+                return;
+            }
+            if let Err(error) = engine.inner.logins.get(&engine.inner.login_shell).await {
+                tracing::warn!(%error, "programs are looked for on this process's own path");
+            }
+        });
+    }
+}
+
+/// Ends agents, checks and set-up, lets short steps finish, and closes the database.
+pub(crate) async fn stop(engine: &Engine) {
+    engine.inner.shutdown.cancel();
+    engine.inner.tracker.close();
+    engine.inner.tracker.wait().await;
+    engine.inner.logins.settle(PROFILE_PATIENCE).await;
+    engine.inner.store.close().await;
+    locked(&engine.inner.instance).take();
+}
+
+/// Tells other programs where this engine can be reached.
+pub(crate) fn announce(engine: &Engine, url: &str) -> std::io::Result<()> {
+    match &*locked(&engine.inner.instance) {
+        Some(instance) => instance.announce(Some(url.to_owned())),
+        None => Ok(()),
     }
 }
 

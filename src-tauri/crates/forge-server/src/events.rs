@@ -80,7 +80,7 @@ impl Reader {
         stopping: CancellationToken,
         place: OwnedSemaphorePermit,
     ) -> Self {
-        let committed = engine.store().events();
+        let committed = engine.events();
         let last = *committed.borrow();
         let mut reader = Self {
             logs: engine.log_growth(),

@@ -89,9 +89,8 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken, limits: 
 
 /// Whether the engine can do its work: it writes a probe. Needs no token, so it says nothing of the data.
 async fn health(State(shared): State<Shared>) -> (StatusCode, Json<Value>) {
-    let engine = shared.api.engine();
-    let writable = engine.probe_storage().await.failure.is_none();
-    let free = engine.disk_space().map(|space| space.free);
+    let (health, space) = shared.api.engine().probe_storage().await;
+    let (writable, free) = (health.failure.is_none(), space.map(|space| space.free));
     let (status, word) =
         if writable { (StatusCode::OK, "ok") } else { (StatusCode::SERVICE_UNAVAILABLE, "degraded") };
     (status, Json(json!({ "status": word, "storage": { "writable": writable, "free_bytes": free } })))

@@ -139,7 +139,7 @@ impl Sandbox {
     /// # Errors
     /// When it does not become so.
     pub async fn wait(&self, task: &Value, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-        let mut events = self.api.engine().store().events();
+        let mut events = self.api.engine().events();
         let deadline = tokio::time::Instant::now() + PATIENCE;
         loop {
             events.borrow_and_update();

@@ -3,6 +3,7 @@
 //! Each check is a function from what it looks at to findings, so that its tests read as data; only this
 //! file reads the disk. Looked at is what git tracks or would track, as it is in the work tree.
 
+mod face;
 pub mod modules;
 mod packages;
 mod starts;
@@ -62,8 +63,9 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let sources = read(workspace, &paths)?;
     let mut findings = packages::check(&workspace.root, &workspace.packages);
     findings.extend(tree::check(&paths));
-    findings
-        .extend(modules::check(sources.iter().map(|source| (source.path.as_str(), source.text.as_str()))));
+    let texts = || sources.iter().map(|source| (source.path.as_str(), source.text.as_str()));
+    findings.extend(modules::check(texts()));
+    findings.extend(face::check(texts()));
     findings.extend(
         sources
             .iter()

@@ -154,7 +154,7 @@ impl AgentCheck {
 
 pub(crate) async fn known(api: Api, _: Actor, _: Empty) -> Result<Page<KnownAgent>, ApiError> {
     let found = api.engine().known_programs().await?;
-    let redactor = api.engine().redactor();
+    let redactor = api.engine().redactor(None);
     let found = found.into_iter().map(|known| KnownAgent {
         name: known.name.to_owned(),
         adapter: known.adapter,
@@ -168,7 +168,7 @@ pub(crate) async fn known(api: Api, _: Actor, _: Empty) -> Result<Page<KnownAgen
 pub(crate) async fn probe(api: Api, _: Actor, probe: ProbeAgent) -> Result<AgentCheck, ApiError> {
     let config = with_stored_secrets(&api, probe.config).await?;
     let found = api.engine().probe_program(probe.adapter, &config).await?;
-    Ok(AgentCheck::of(found, &api.engine().redactor()))
+    Ok(AgentCheck::of(found, &api.engine().redactor(None)))
 }
 
 pub(crate) async fn models(api: Api, _: Actor, probe: ProbeAgent) -> Result<AgentModels, ApiError> {
@@ -178,7 +178,7 @@ pub(crate) async fn models(api: Api, _: Actor, probe: ProbeAgent) -> Result<Agen
         Ok(models) => AgentModels { models, problem: None, remedy: None },
         Err(error) => AgentModels {
             models: Vec::new(),
-            problem: Some(api.engine().redactor().string(error.to_string())),
+            problem: Some(api.engine().redactor(None).string(error.to_string())),
             remedy: Some(error.remedy().to_owned()),
         },
     })
@@ -190,7 +190,7 @@ pub(crate) async fn trial(api: Api, _: Actor, path: AgentPath) -> Result<AgentTr
     Ok(AgentTrial {
         ok: error.is_none(),
         text: trial.text,
-        problem: error.as_ref().map(|error| api.engine().redactor().string(error.to_string())),
+        problem: error.as_ref().map(|error| api.engine().redactor(None).string(error.to_string())),
         remedy: error.map(|error| error.remedy().to_owned()),
         duration_ms: u64::try_from(trial.took.as_millis()).unwrap_or(u64::MAX),
         cost_micro_usd: trial.cost_micro_usd,
@@ -264,5 +264,5 @@ pub(crate) async fn resume(api: Api, _: Actor, path: AgentPath) -> Result<Agent,
 
 pub(crate) async fn check(api: Api, _: Actor, path: AgentPath) -> Result<AgentCheck, ApiError> {
     let found = api.engine().detect_agent(&path.agent_id).await?;
-    Ok(AgentCheck::of(found, &api.engine().redactor()))
+    Ok(AgentCheck::of(found, &api.engine().redactor(None)))
 }

@@ -69,11 +69,7 @@ pub(crate) async fn queue(api: Api, _: Actor, path: ProjectPath) -> Result<Page<
 }
 
 pub(crate) async fn conflict(api: Api, _: Actor, path: TaskPath) -> Result<ConflictAnswer, ApiError> {
-    let conflict = api.engine().conflict(&path.task_id).await?;
-    let standing = match &conflict {
-        Some(conflict) => Some(api.engine().conflict_standing(&path.task_id, conflict).await?),
-        None => None,
-    };
+    let (conflict, standing) = api.engine().conflict(&path.task_id).await?.unzip();
     Ok(ConflictAnswer { conflict, standing })
 }
 

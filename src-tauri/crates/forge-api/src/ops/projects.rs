@@ -208,8 +208,7 @@ pub(crate) async fn patch_settings(
 }
 
 pub(crate) async fn board(api: Api, _: Actor, path: ProjectPath) -> Result<Board, ApiError> {
-    let workflow = api.engine().workflow(&path.project_id).await?;
-    let counts = api.engine().state_counts(&path.project_id).await?;
+    let (workflow, counts) = api.engine().board(&path.project_id).await?;
     let mut columns: Vec<Column> = Vec::new();
     for state in &workflow.states {
         let count = counts.iter().find(|(name, _)| *name == state.name).map_or(0, |(_, count)| *count);

@@ -104,29 +104,27 @@ impl From<StorageFailure> for StorageProblem {
 }
 
 pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<StorageStatus, ApiError> {
-    let engine = api.engine();
-    let (health, space) = (engine.storage_health(), engine.disk_space());
+    let found = api.engine().storage_status().await?;
     Ok(StorageStatus {
-        writable: health.failure.is_none(),
-        problem: health.failure.map(StorageProblem::from),
-        free_bytes: space.map(|space: DiskSpace| space.free),
-        total_bytes: space.map(|space| space.total),
-        low: health.low,
-        restore_pending: engine.pending_restore(),
-        restore_failed: engine.failed_restore().map(|(reason, _)| reason),
-        retention: engine.retention().await?,
-        questions: engine.retention_questions().await?,
+        writable: found.health.failure.is_none(),
+        problem: found.health.failure.map(StorageProblem::from),
+        free_bytes: found.space.map(|space: DiskSpace| space.free),
+        total_bytes: found.space.map(|space| space.total),
+        low: found.health.low,
+        restore_pending: found.pending_restore,
+        restore_failed: found.failed_restore.map(|(reason, _)| reason),
+        retention: found.retention,
+        questions: found.questions,
     })
 }
 
 pub(crate) async fn usage(api: Api, _: Actor, _: Empty) -> Result<StorageUsage, ApiError> {
-    let engine = api.engine();
-    let backups = engine.database_backups().await?;
+    let found = api.engine().storage_usage().await?;
     Ok(StorageUsage {
-        database_bytes: engine.database_bytes(),
-        backups_bytes: backups.iter().map(|backup| backup.bytes).sum(),
-        logs_bytes: engine.logs_bytes().await,
-        events: engine.count_events().await?,
+        database_bytes: found.database_bytes,
+        backups_bytes: found.backups_bytes,
+        logs_bytes: found.logs_bytes,
+        events: found.events,
     })
 }
 

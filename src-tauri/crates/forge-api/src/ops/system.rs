@@ -1,6 +1,6 @@
 //! What this Forge is, whether it is well, and the demo project.
 
-use forge_engine::{NewAgent, NewProject, NewTask};
+use forge_engine::{DiskSpace, NewAgent, NewProject, NewTask, StorageStatus};
 use forge_model::actor::Actor;
 use forge_model::agent::AdapterKind;
 use forge_model::ids::AgentId;
@@ -58,22 +58,21 @@ pub(crate) async fn meta(api: Api, _: Actor, _: Empty) -> Result<Meta, ApiError>
     })
 }
 
-fn database(api: &Api) -> DoctorFinding {
-    let failure = api.engine().storage_health().failure;
+fn database(storage: &StorageStatus) -> DoctorFinding {
+    let failure = storage.health.failure.as_ref();
     DoctorFinding {
         subject: "database".to_owned(),
         ok: failure.is_none(),
-        detail: match &failure {
+        detail: match failure {
             Some(failure) => failure.detail.clone(),
-            None => api.engine().store().path().to_string_lossy().into_owned(),
+            None => storage.database.to_string_lossy().into_owned(),
         },
         remedy: failure.map(|failure| failure.trouble.remedy().to_owned()),
     }
 }
 
-fn disk(api: &Api) -> DoctorFinding {
+fn disk(space: Option<DiskSpace>) -> DoctorFinding {
     const MIB: u64 = 1024 * 1024;
-    let space = api.engine().disk_space();
     let low = space.is_some_and(|space| is_low(space.free, space.total));
     let detail = space.map_or_else(
         || "free space unknown".to_owned(),
@@ -89,10 +88,11 @@ async fn backups(api: &Api) -> Result<DoctorFinding, ApiError> {
         || "none yet; Forge makes one each day while it runs".to_owned(),
         |backup| format!("newest: {}, from {}", backup.name, backup.created_at),
     );
-    if let Some(failure) = api.engine().backup_failure() {
+    let standing = api.engine().backup_standing().await?;
+    if let Some(failure) = standing.failure {
         detail = format!("{detail}; the last daily copy failed: {failure}");
     }
-    let behind = api.engine().backups_are_behind().await?;
+    let behind = standing.behind;
     let remedy = behind.then(|| {
         "The daily copies of the database are missing: free some space on the disk of the data folder, then run \
          `forge backup create` to see whether a copy succeeds."
@@ -102,8 +102,8 @@ async fn backups(api: &Api) -> Result<DoctorFinding, ApiError> {
 }
 
 /// The restore that the last start could not do, if there was one.
-fn restore(api: &Api) -> Option<DoctorFinding> {
-    let (detail, file) = api.engine().failed_restore()?;
+fn restore(storage: &StorageStatus) -> Option<DoctorFinding> {
+    let (detail, file) = storage.failed_restore.clone()?;
     let remedy = format!(
         "The database from before the restore is in use. Choose another copy with `forge backup restore NAME`, or \
          remove {} to keep this database.",
@@ -120,14 +120,15 @@ pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiEr
         detail,
         remedy: None,
     };
+    let storage = engine.storage_status().await?;
     let mut findings = vec![
         good("git", git_version(&api)),
         good("data folder", engine.data_dir().to_string_lossy().into_owned()),
-        database(&api),
-        disk(&api),
+        database(&storage),
+        disk(storage.space),
         backups(&api).await?,
     ];
-    findings.extend(restore(&api));
+    findings.extend(restore(&storage));
     for project in engine.projects().await? {
         let there = engine.has_repository(&project.id).await?;
         findings.push(DoctorFinding {

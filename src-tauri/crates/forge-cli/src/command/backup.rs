@@ -7,7 +7,7 @@ use forge_api::{
     operations::{DatabaseBackupCreate, DatabaseBackupRestore, DatabaseBackups},
     ops::{Empty, storage::BackupPath},
 };
-use forge_engine::{Engine, Observer, StartError, Work, needs_restore};
+use forge_engine::{Observer, StartError, Work, data_folder, needs_restore};
 use forge_model::storage::Backup;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     observer: Option<Arc<dyn Observer>>,
 ) -> Result<Option<Answer>, CliError> {
     let data_dir = place::data_dir(common.data_dir.clone())?;
-    if Engine::holder_of(&data_dir).is_some() {
+    if data_folder::holder(&data_dir).is_some() {
         return through(common, observer, Work::Nothing, async |at| match what {
             args::Backup::Create => Ok(made(at.call(DatabaseBackupCreate, Empty {}).await?)),
             args::Backup::List => {
@@ -46,16 +46,16 @@ pub(crate) async fn run(
     let failed = |source| failed(&data_dir, source);
     match what {
         args::Backup::Create => {
-            let backup = Engine::back_up_folder(&data_dir).await.map_err(failed)?;
+            let backup = data_folder::back_up(&data_dir).await.map_err(failed)?;
             Ok(made(Reply { json: value(&backup)?, value: backup }))
         }
         args::Backup::List => {
-            let all = Engine::backups_of_folder(&data_dir).map_err(failed)?;
+            let all = data_folder::backups(&data_dir).map_err(failed)?;
             let page = json!({ "items": value(&all)?, "next_cursor": null });
             Ok(listed(page, &all))
         }
         args::Backup::Restore { name } => {
-            let restored = Engine::restore_folder(&data_dir, &name).await.map_err(failed)?;
+            let restored = data_folder::restore(&data_dir, &name).await.map_err(failed)?;
             let text =
                 format!("Restored {}. The replaced files are in the folder `set-aside`.", restored.name);
             Ok(Answer::new(json!({ "backup": value(&restored)?, "restart_required": false }), text))
@@ -104,7 +104,7 @@ pub(crate) async fn diagnose(data_dir: &Path, error: &CliError) -> Option<Answer
     if !needs_restore(source) {
         return None;
     }
-    let newest: Option<Backup> = Engine::newest_good_backup(data_dir).await.ok().flatten();
+    let newest: Option<Backup> = data_folder::newest_good_backup(data_dir).await.ok().flatten();
     let remedy = newest.map_or_else(
         || "No usable copy exists. Keep this data folder, and start with a new one.".to_owned(),
         |backup| {

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use forge_engine::{Engine, Observer, Work};
+use forge_engine::{Observer, Work, data_folder};
 use forge_server::ServeOptions;
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub(crate) async fn run(
 ) -> Result<(), CliError> {
     let mut signals = Signals::listen()?;
     // Nothing is begun where it could not be served; another engine on the folder says more than a port that it has.
-    let listener = match Engine::holder_of(&data_dir) {
+    let listener = match data_folder::holder(&data_dir) {
         Some(_) => None,
         None => Some(forge_server::listen(options.port).await?),
     };

@@ -9,9 +9,9 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
+        engine::step::{Effect, End, Stepping},
         moves::EntryInput,
         retry_budget,
-        step::{Effect, End, Stepping},
     },
     error::Result,
 };

@@ -1,32 +1,22 @@
 //! A project with its workflow and settings read, and the names that follow from a task: branch, backup refs,
 //! folder.
 
-use forge_model::event::EventType;
-use forge_model::workspace::Workspace;
-use forge_store::{ReadConnection, Tx};
-use serde_json::json;
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::Mutex;
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
 use forge_model::hook::LifecycleHook;
-use forge_model::ids::{ProjectId, TaskId};
+use forge_model::ids::TaskId;
 use forge_model::inner_loop;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::{MergeConfig, ProjectSettings, parse_stored_settings};
 use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, Workflow, parse_stored};
+use forge_model::workspace::Workspace;
 use forge_store::table::{projects::ProjectRow, tasks::TaskRow};
 
-use crate::{
-    Engine, EngineError,
-    core::{lineage::is_entry, sync::locked},
-    error::Result,
-};
+use crate::{EngineError, error::Result};
 
 /// A project as the machine needs it. Rebuilt when the project's version rises.
 #[derive(Debug)]
@@ -198,49 +188,6 @@ pub(crate) fn slug(text: &str, max: usize) -> String {
     if slug.is_empty() { "task".to_owned() } else { slug }
 }
 
-/// Contexts that were read, by project.
-#[derive(Default)]
-struct Contexts(Mutex<HashMap<ProjectId, Arc<ProjectContext>>>);
-
-/// The context of a project as it was read last; none when nothing was done for it yet.
-pub(crate) fn known_context(engine: &Engine, id: &ProjectId) -> Option<Arc<ProjectContext>> {
-    locked(&engine.part::<Contexts>().0).get(id).map(Arc::clone)
-}
-
-/// Has a project's context read again.
-pub(crate) fn forget_context(engine: &Engine, id: &ProjectId) {
-    locked(&engine.part::<Contexts>().0).remove(id);
-}
-
-/// The project's context, from the cache when nothing changed.
-pub(crate) async fn context(
-    engine: &Engine,
-    conn: &mut ReadConnection,
-    id: &ProjectId,
-) -> Result<Arc<ProjectContext>> {
-    let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let contexts = engine.part::<Contexts>();
-    let mut cache = locked(&contexts.0);
-    if let Some(context) = cache.get(id)
-        && context.project.version == row.project.version
-    {
-        return Ok(Arc::clone(context));
-    }
-    let context = Arc::new(ProjectContext::read(&row)?);
-    cache.insert(id.clone(), Arc::clone(&context));
-    Ok(context)
-}
-
-/// The project of a task, as that task sees it.
-pub(crate) async fn context_of(
-    engine: &Engine,
-    conn: &mut ReadConnection,
-    task: &TaskRow,
-) -> Result<Arc<ProjectContext>> {
-    let context = context(engine, conn, &task.project_id).await?;
-    if is_entry(task) { context.for_entries() } else { Ok(context) }
-}
-
 /// The task's folder: what holds the worktree, the lock and the prompts.
 pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
     let tree = Path::new(&workspace.path);
@@ -249,24 +196,6 @@ pub(crate) fn task_folder(workspace: &Workspace) -> PathBuf {
 
 pub(crate) fn is_closed(context: &ProjectContext, task: &TaskRow) -> bool {
     context.workflow.state(&task.status).is_some_and(State::is_terminal)
-}
-
-pub(crate) async fn project_changed(
-    engine: &Engine,
-    tx: &mut Tx,
-    project: &Project,
-    what: &str,
-) -> Result<()> {
-    tx.emit(
-        EventType::ProjectChanged,
-        engine.now(),
-        Some(&project.id),
-        None,
-        project.id.as_str(),
-        &json!({ "change": what }),
-    )
-    .await?;
-    Ok(())
 }
 
 #[cfg(test)]

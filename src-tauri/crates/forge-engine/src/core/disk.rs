@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The first pause before a refused write is tried again, and the longest.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long an answer of a probe holds.
 const PROBE_HOLDS: Duration = Duration::from_millis(500);
@@ -79,13 +79,6 @@ impl Storage {
     /// Has everybody who follows look again.
     pub(crate) fn touch(&self) {
         self.health.send_modify(|_| {});
-    }
-}
-
-impl Engine {
-    /// The pause before a task's work is tried again for the first time.
-    pub(crate) const fn first_pause() -> Duration {
-        FIRST_PAUSE
     }
 }
 
@@ -199,10 +192,10 @@ pub(crate) fn resume_work(engine: &Engine) {
         return;
     }
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    super::guarded::in_background(&engine.clone(), async move {
         let open = async { engine.store().read().await?.steps().tasks_with_open().await };
         match open.await {
-            Ok(open) => open.iter().for_each(|task| engine.kick(task)),
+            Ok(open) => open.iter().for_each(|task| super::workers::kick(&engine, task)),
             Err(error) => tracing::error!(%error, "failed to look for pending work"),
         }
         core::scheduler::wake_waiting(&engine);

@@ -1,5 +1,9 @@
-//! The engine handle, [`Engine`], and what all its clones share: configuration, store, git, and the state that
-//! features keep in this process.
+//! The engine handle, [`Engine`], and what all its clones share: configuration, store, git, the features, and the
+//! state that these keep in this process. What a feature is, and a step, is in the parts of this module.
+
+pub(crate) mod cx;
+pub(crate) mod features;
+pub(crate) mod step;
 
 use std::{
     any::{Any, TypeId},
@@ -19,6 +23,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::features::Features;
 use crate::{config::EngineConfig, core::sync::locked, error::Result, instance::Instance};
 
 /// The engine of one data folder. Cheap to clone; all clones are the same engine.
@@ -33,6 +38,7 @@ pub(crate) struct Inner {
     pub(crate) git: Git,
     /// None once stopped: the folder is free for another engine.
     pub(crate) instance: Mutex<Option<Instance>>,
+    features: Features,
     parts: Parts,
     /// The environments of login shells.
     pub(crate) logins: LoginEnvironments,
@@ -63,12 +69,19 @@ impl Parts {
 
 impl Inner {
     /// The state that all clones of an engine share, before anything is done.
-    pub(crate) fn new(config: EngineConfig, store: Store, git: Git, instance: Instance) -> Self {
+    pub(crate) fn new(
+        config: EngineConfig,
+        store: Store,
+        git: Git,
+        instance: Instance,
+        features: Features,
+    ) -> Self {
         let shell = config.login_shell.clone().unwrap_or_else(|| "bash".into());
         Self {
             store,
             git,
             instance: Mutex::new(Some(instance)),
+            features,
             parts: Parts::default(),
             logins: LoginEnvironments::new(Arc::clone(&config.environment), config.login_patience),
             login_shell: LoginShell::of_user(&shell),
@@ -95,12 +108,6 @@ impl Engine {
         &self.inner.config.data_dir
     }
 
-    /// The version of the git program in use.
-    #[must_use]
-    pub fn git_version(&self) -> (u32, u32, u32) {
-        self.inner.git.version()
-    }
-
     /// The engine's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
@@ -109,6 +116,11 @@ impl Engine {
 
     pub(crate) fn new_id<T: From<String>>(&self) -> T {
         T::from(self.inner.config.ids.new_id())
+    }
+
+    /// What the features are to the core.
+    pub(crate) fn features(&self) -> &Features {
+        &self.inner.features
     }
 
     /// What a feature keeps in this process.

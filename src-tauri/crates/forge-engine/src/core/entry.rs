@@ -13,7 +13,7 @@ use crate::{
     Engine, EngineError,
     core::{
         context::ProjectContext,
-        features::{Entering, features},
+        engine::{cx::Cx, features::Entering},
         lineage::{is_entry, is_ordered},
         moves::{EntryInput, Move},
     },
@@ -28,7 +28,7 @@ pub(crate) async fn collect_entry(
     mv: &Move,
 ) -> Result<(Vec<StepRow>, bool)> {
     let mut instead = None;
-    for take_over in features(engine).each(|feature| feature.takes_over) {
+    for take_over in &engine.features().moments.takes_over {
         instead = take_over(tx, entering).await?;
         if instead.is_some() {
             break;
@@ -37,7 +37,7 @@ pub(crate) async fn collect_entry(
     let taken_over = instead.is_some();
     let mut list = entry_steps(entering, mv, instead)?;
     if !taken_over {
-        for add in features(engine).each(|feature| feature.adds_steps) {
+        for add in &engine.features().moments.adds_steps {
             add(tx, entering, &mut list).await?;
         }
     }
@@ -47,8 +47,8 @@ pub(crate) async fn collect_entry(
 /// Ends the open steps of a task that goes elsewhere. Hooks of what has happened stay; a blocking one
 /// that was cut short is over.
 pub(crate) async fn skip_open(engine: &Engine, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
-    for tell in features(engine).each(|feature| feature.on_skip) {
-        tell(engine, tx, task).await?;
+    for tell in &engine.features().moments.on_skip {
+        tell(&mut Cx::of(engine, tx), task).await?;
     }
     Ok(tx.steps_mut().skip_open(&task.id, reason, engine.now()).await?)
 }
@@ -203,3 +203,6 @@ pub(crate) async fn append_work_steps(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

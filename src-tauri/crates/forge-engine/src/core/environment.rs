@@ -19,11 +19,7 @@ use forge_model::redact::Redactor;
 use forge_model::settings::ProjectSettings;
 use serde_json::{Value, json};
 
-use crate::{
-    ConflictCode, Engine, EngineError, Work,
-    core::{context::ProjectContext, features::features},
-    error::Result,
-};
+use crate::{ConflictCode, Engine, EngineError, Work, core::context::ProjectContext, error::Result};
 
 /// The folder below the data folder in which programs are tried and asked about themselves.
 pub(crate) const TRIALS: &str = "trials";
@@ -90,7 +86,7 @@ pub(crate) async fn command_environment(
 
 /// Learns what must not be printed by the programs of a project.
 async fn learn_of_project(engine: &Engine, context: &ProjectContext) {
-    for learn in features(engine).each(|feature| feature.learn_secrets) {
+    for learn in &engine.features().moments.learn_secrets {
         learn(engine, context).await;
     }
 }
@@ -101,9 +97,11 @@ fn program_environment(
     shell: Vec<String>,
     context: Option<&ProjectContext>,
 ) -> ProgramEnvironment {
-    engine.learn_secrets(inherited.secrets());
-    let redactor =
-        context.map_or_else(|| engine.redactor(), |context| super::redaction::redactor_in(engine, context));
+    super::redaction::learn_secrets(engine, inherited.secrets());
+    let redactor = context.map_or_else(
+        || super::redaction::general_redactor(engine),
+        |context| super::redaction::redactor_in(engine, context),
+    );
     ProgramEnvironment { passed: Arc::new(inherited.passed.clone()), inherited, shell, redactor }
 }
 

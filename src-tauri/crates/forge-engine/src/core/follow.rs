@@ -3,9 +3,8 @@
 use crate::{
     Engine,
     core::{
-        features::features,
+        engine::step::Effect,
         scheduler::{wake_lines, wake_waiting},
-        step::Effect,
     },
 };
 
@@ -16,9 +15,9 @@ pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
         match effect {
             Effect::Launch(task, id) => {
                 engine.point("execution.recorded");
-                (features(engine).launch)(engine, &task, id);
+                (engine.features().launch)(engine, &task, id);
             }
-            Effect::Kick(task) => engine.kick(&task),
+            Effect::Kick(task) => super::workers::kick(engine, &task),
             Effect::WakeWaiting => wake = true,
             Effect::WakeLines => wake_lines(engine),
         }

@@ -79,11 +79,9 @@ where
     });
 }
 
-impl Engine {
-    /// Does something once, beside everything else.
-    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.inner.tracker.spawn(async move { drop(guarded(work).await) });
-    }
+/// Does something once, beside everything else.
+pub(crate) fn in_background(engine: &Engine, work: impl Future<Output = ()> + Send + 'static) {
+    engine.inner.tracker.spawn(async move { drop(guarded(work).await) });
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{
     Engine, EngineError,
     core::{
         context::ProjectContext,
-        features::{Objection, features},
+        engine::features::Objection,
         moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
     },
@@ -77,7 +77,7 @@ async fn objection(
     action: Action,
 ) -> Result<Option<Objection>> {
     // The definition's validation keeps actions that are no guards out of this phase.
-    match (features(engine).guard)(action) {
+    match (engine.features().guard)(action) {
         Some(guard) => guard(engine, context, task).await,
         None => Ok(None),
     }

@@ -7,7 +7,7 @@ use forge_store::Tx;
 use forge_store::table::steps::StepRow;
 
 use crate::{
-    core::step::{Effect, End},
+    core::engine::step::{Effect, End},
     error::Result,
 };
 

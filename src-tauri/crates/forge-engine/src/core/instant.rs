@@ -6,10 +6,7 @@ use forge_store::Tx;
 
 use crate::{
     Engine,
-    core::{
-        features::features,
-        step::{Effect, End, Stepping},
-    },
+    core::engine::step::{Effect, End, Stepping},
     error::Result,
 };
 
@@ -38,7 +35,7 @@ pub(crate) async fn run_instant_action(
     if let Some(end) = skip_with_needed(tx, s, Some(action)).await? {
         return Ok(end);
     }
-    match features(engine).steps.instant_of(action) {
+    match engine.features().steps.instant_of(action) {
         Some(run) => run(engine, tx, s, effects).await,
         None => Ok(End::skipped(format!("{action} runs as a step of its own"))),
     }

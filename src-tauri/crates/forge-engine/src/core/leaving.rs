@@ -16,10 +16,10 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
+        engine::step::{AtGate, Effect, End, HeldBack, Stepping},
         guards::{GuardRedirect, is_asked},
         moves::{EntryInput, Move},
         retry_budget,
-        step::{AtGate, Effect, End, HeldBack, Stepping},
     },
     error::Result,
 };

@@ -25,7 +25,7 @@ pub(crate) async fn load(
     {
         return Err(EngineError::VersionConflict { expected, actual: task.version });
     }
-    let context = super::context::context_of(engine, conn, &task).await?;
+    let context = super::contexts::context_of(engine, conn, &task).await?;
     Ok((task, context))
 }
 

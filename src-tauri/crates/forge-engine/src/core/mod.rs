@@ -1,19 +1,19 @@
 //! What every feature builds on: transitions, the steps that they queue, the runner and workers of steps, guards,
 //! retry budgets, the scheduler, the watchdog, timers, environment and redaction.
 //!
-//! Absent: the name of any feature. Features come in through `core/features.rs`.
+//! Absent: the name of any feature. Features come in through `core/engine/features.rs`.
 
 pub(crate) mod again;
 pub(crate) mod app_settings;
 pub(crate) mod block_reason;
 pub(crate) mod context;
+pub(crate) mod contexts;
 pub(crate) mod deletion;
 pub(crate) mod disk;
 pub(crate) mod effects;
 pub(crate) mod engine;
 pub(crate) mod entry;
 pub(crate) mod environment;
-pub(crate) mod features;
 pub(crate) mod follow;
 pub(crate) mod guarded;
 pub(crate) mod guards;
@@ -27,6 +27,7 @@ pub(crate) mod new_task;
 pub(crate) mod notices;
 pub(crate) mod observed_time;
 pub(crate) mod outcome;
+pub(crate) mod own_steps;
 pub(crate) mod panics;
 pub(crate) mod prerequisites;
 pub(crate) mod private_data;
@@ -36,8 +37,9 @@ pub(crate) mod retry_budget;
 pub(crate) mod runner;
 pub(crate) mod scheduler;
 pub(crate) mod sleep;
-pub(crate) mod step;
 pub(crate) mod sync;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod transition;
 #[cfg(test)]
 pub(crate) mod transition_tests;

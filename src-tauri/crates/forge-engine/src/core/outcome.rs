@@ -17,10 +17,10 @@ use crate::{
     core::{
         block_reason::BlockReason,
         context::ProjectContext,
+        engine::step::{BEHIND_BARRIER, Effect, End, Stepping, name_of},
         entry::failure_policy,
         follow::act,
         moves::Move,
-        step::{BEHIND_BARRIER, Effect, End, Stepping, name_of},
     },
     error::Result,
 };
@@ -32,7 +32,7 @@ pub(crate) async fn finish_step(engine: &Engine, s: &Stepping, end: End) -> Resu
     let Some(mut task) = tx.tasks().get(&s.task.id).await? else { return Ok(false) };
     let current = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
     let Some(mut step) = current else { return Ok(true) };
-    let context = super::context::context_of(engine, &mut tx, &task).await?;
+    let context = super::contexts::context_of(engine, &mut tx, &task).await?;
     let end = match end {
         End::Found(found) => {
             let transition = s.transition.clone();

@@ -21,10 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{
-        block_reason::BlockReason, context::ProjectContext, features::features, guarded::guarded,
-        step::name_of,
-    },
+    core::{block_reason::BlockReason, context::ProjectContext, engine::step::name_of, guarded::guarded},
     error::{Panic, Result},
 };
 
@@ -97,11 +94,11 @@ async fn step_panicked(
         }
         tx.steps_mut().update(&step).await?;
     }
-    for settle in features(engine).each(|feature| feature.on_panic) {
+    for settle in &engine.features().moments.on_panic {
         settle(engine, &mut tx, &task, &panic.error()).await?;
     }
     if gives_up {
-        let context = super::context::context_of(engine, &mut tx, &task).await?;
+        let context = super::contexts::context_of(engine, &mut tx, &task).await?;
         give_to_person(engine, &mut tx, &context, &mut task, panic.trouble(&unit)).await?;
     }
     tx.commit().await?;

@@ -73,26 +73,23 @@ impl Secrets {
     }
 }
 
-impl Engine {
-    /// Learns secrets by the names that stand in their places from now on.
-    pub fn learn_secrets<'s>(&self, secrets: impl IntoIterator<Item = (&'s str, &'s str)>) {
-        if self.part::<Secrets>().learn(secrets) {
-            self.inner.store.redact_by(self.redactor());
-        }
+/// Learns secrets by the names that stand in their places from now on.
+pub(crate) fn learn_secrets<'s>(engine: &Engine, secrets: impl IntoIterator<Item = (&'s str, &'s str)>) {
+    if engine.part::<Secrets>().learn(secrets) {
+        engine.inner.store.redact_by(general_redactor(engine));
     }
+}
 
-    /// What takes known secrets and well-known formats out of texts that belong to no project.
-    #[must_use]
-    pub fn redactor(&self) -> Arc<Redactor> {
-        self.part::<Secrets>().redactor(&[])
-    }
+/// What takes known secrets and well-known formats out of texts that belong to no project.
+pub(crate) fn general_redactor(engine: &Engine) -> Arc<Redactor> {
+    engine.part::<Secrets>().redactor(&[])
+}
 
-    /// What takes secrets out of the texts of a project with this id. The patterns of a project that nothing was done for yet are not known.
-    #[must_use]
-    pub fn redactor_of(&self, project: &ProjectId) -> Arc<Redactor> {
-        let context = super::context::known_context(self, project);
-        context.map_or_else(|| self.redactor(), |context| redactor_in(self, &context))
-    }
+/// What takes secrets out of the texts of a project with this id. The patterns of a project that nothing was done for
+/// yet are not known.
+pub(crate) fn redactor_of_project(engine: &Engine, project: &ProjectId) -> Arc<Redactor> {
+    let context = super::contexts::known_context(engine, project);
+    context.map_or_else(|| general_redactor(engine), |context| redactor_in(engine, &context))
 }
 
 /// Learns the secrets of this process's own environment.
@@ -101,22 +98,22 @@ pub(crate) fn learn_own_secrets(engine: &Engine) {
     let text = |name: &str| config.environment.get(std::ffi::OsStr::new(name))?.to_str().map(str::to_owned);
     locked(&engine.part::<Secrets>().0).names = NAMES.iter().filter_map(|name| text(name)).collect();
     learn_variables(engine, &config.environment);
-    engine.learn_secrets(config.token_variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    learn_secrets(engine, config.token_variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     // The store finds the well-known formats in any case.
-    engine.inner.store.redact_by(engine.redactor());
+    engine.inner.store.redact_by(general_redactor(engine));
 }
 
 /// Learns what looks like a secret among variables.
 pub(crate) fn learn_variables(engine: &Engine, variables: &Variables) {
     let secrets = variables.iter().filter(|(name, _)| looks_secret(name));
-    engine.learn_secrets(secrets.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))));
+    learn_secrets(engine, secrets.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))));
 }
 
 /// Learns what looks like a secret among the variables that an agent's profile sets.
 pub(crate) fn learn_profile(engine: &Engine, config: &Value) {
     let env = config.get("env").and_then(Value::as_object).into_iter().flatten();
     let secrets = env.filter(|(name, _)| looks_secret(std::ffi::OsStr::new(name)));
-    engine.learn_secrets(secrets.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))));
+    learn_secrets(engine, secrets.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))));
 }
 
 /// What takes secrets out of a project's texts.
@@ -133,8 +130,8 @@ pub(crate) fn redacted_in(engine: &Engine, context: &ProjectContext, text: Strin
 /// What takes secrets out of a task's texts.
 pub(crate) async fn redactor_of_task(engine: &Engine, id: &TaskId) -> Result<Arc<Redactor>> {
     let mut conn = engine.store().read().await?;
-    let Some(task) = conn.tasks().get(id).await? else { return Ok(engine.redactor()) };
-    Ok(redactor_in(engine, &*super::context::context_of(engine, &mut conn, &task).await?))
+    let Some(task) = conn.tasks().get(id).await? else { return Ok(general_redactor(engine)) };
+    Ok(redactor_in(engine, &*super::contexts::context_of(engine, &mut conn, &task).await?))
 }
 
 /// What a run came to, without the secrets in its words.

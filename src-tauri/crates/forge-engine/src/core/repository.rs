@@ -9,7 +9,7 @@ use forge_git::Repo;
 
 use crate::{
     Engine, EngineError,
-    core::{context::ProjectContext, features::features, sync::locked},
+    core::{context::ProjectContext, sync::locked},
     error::Result,
 };
 
@@ -31,7 +31,7 @@ pub(crate) async fn repo(engine: &Engine, context: &ProjectContext) -> Result<Re
         return Ok(repo.passing(policy));
     }
     let repo = Repo::open(&engine.git().passing(policy), &path).await?;
-    for prepare in features(engine).each(|feature| feature.on_repository) {
+    for prepare in &engine.features().moments.on_repository {
         prepare(engine, context, &repo).await?;
     }
     locked(&repos.0).insert(path, repo.clone());

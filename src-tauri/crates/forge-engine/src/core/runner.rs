@@ -18,11 +18,13 @@ use crate::{
     Engine, EngineError,
     core::{
         block_reason::{BlockReason, block_reason_of},
-        features::{Run, features},
+        engine::{
+            features::Run,
+            step::{End, Stepping, name_of},
+        },
         follow::act,
         instant::skip_with_needed,
         outcome::{finish_step, record},
-        step::{End, Stepping, name_of},
     },
     error::Result,
 };
@@ -35,7 +37,7 @@ enum Next {
 
 /// Runs the task's steps until none is left, one waits, or `cancel` fires.
 pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationToken) {
-    let mut pause = Engine::first_pause();
+    let mut pause = super::disk::FIRST_PAUSE;
     while !cancel.is_cancelled() {
         let next = match run_instant_steps(engine, task).await {
             Ok(next) => next,
@@ -76,7 +78,7 @@ pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationTo
                 let finish = || finish_step(engine, &stepping, end.clone());
                 match super::disk::with_patience_until(engine, cancel, finish).await {
                     Ok(true) => {
-                        pause = Engine::first_pause();
+                        pause = super::disk::FIRST_PAUSE;
                         engine.made_progress();
                     }
                     Ok(false) => return engine.made_progress(),
@@ -109,7 +111,7 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
     let mut tx = engine.store().write().await?;
     let next = loop {
         let Some(mut step) = tx.steps().next(task_id).await? else {
-            for go_on in features(engine).each(|feature| feature.on_idle) {
+            for go_on in &engine.features().moments.on_idle {
                 effects.extend(go_on(engine, &mut tx, task_id).await?);
             }
             break Next::Nothing;
@@ -118,7 +120,7 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
             break Next::Later(at);
         }
         let Some(mut task) = tx.tasks().get(task_id).await? else { break Next::Nothing };
-        let context = super::context::context_of(engine, &mut tx, &task).await?;
+        let context = super::contexts::context_of(engine, &mut tx, &task).await?;
         if task.held
             && let Some(end) = super::held::hold_back(&mut tx, &step, &mut effects).await?
         {
@@ -133,7 +135,7 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
         step.runs += 1;
         step.started_at.get_or_insert(engine.now());
         let mut stepping = Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
-        let spec = (features(engine).steps.of_step)(&stepping.step);
+        let spec = (engine.features().steps.of_step)(&stepping.step);
         let instant = match spec.run {
             Run::Instant(run) if !leaving::must_be_asked(&stepping) => Some(run),
             Run::Instant(_) | Run::Acting(_) => None,
@@ -177,7 +179,7 @@ async fn ask_and_run(engine: &Engine, s: &Stepping, cancel: &CancellationToken) 
 }
 
 async fn run_step(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    match (features(engine).steps.of_step)(&s.step).run {
+    match (engine.features().steps.of_step)(&s.step).run {
         Run::Acting(run) => run(engine, s, cancel).await,
         // Only those are begun here that their task's guards are asked about first.
         Run::Instant(_) => Ok(End::Interrupted),

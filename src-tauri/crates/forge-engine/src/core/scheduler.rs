@@ -22,12 +22,11 @@ use crate::{
     core::{
         block_reason::BlockReason,
         context::ProjectContext,
-        features::features,
+        engine::step::{End, Stepping},
         guarded::guarded,
         lineage::is_entry,
         moves::Move,
         prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
-        step::{End, Stepping},
         sync::locked,
     },
     error::Result,
@@ -95,7 +94,7 @@ pub(crate) async fn obstacle(
     if let Some(until) = conn.limits().of(&agent.id).await?.filter(|until| *until > engine.now()) {
         return Ok(Some(limited(agent, until)));
     }
-    for look in features(engine).each(|feature| feature.obstacle) {
+    for look in &engine.features().moments.obstacle {
         if let Some(waiting) = look(engine, conn, context, task).await? {
             return Ok(Some(waiting));
         }
@@ -156,7 +155,7 @@ async fn somebody_is_before(
         if other.id == task.id || depends || !waits_for_place(&other) {
             continue;
         }
-        let context = super::context::context_of(engine, conn, &other).await?;
+        let context = super::contexts::context_of(engine, conn, &other).await?;
         let Some(rival) = agent_for(conn, &context, &other).await? else { continue };
         let same_place = rival.id == agent.id || other.project_id == task.project_id;
         if same_place && obstacle(engine, conn, &context, &other, &rival).await?.is_none() {
@@ -218,7 +217,7 @@ async fn run_pass(engine: &Engine) -> Result<()> {
     let mut places = HashMap::new();
     for row in all {
         let mut conn = engine.store().read().await?;
-        let context = super::context::context(engine, &mut conn, &row.project.id).await?;
+        let context = super::contexts::context(engine, &mut conn, &row.project.id).await?;
         let Some(initial) = context.workflow.initial() else { continue };
         // Without auto-start only an explanation that is out of date is looked at.
         let role = context.work_role().filter(|_| context.settings.auto_start);
@@ -368,7 +367,7 @@ async fn block_for_cancelled(
         let trouble = prerequisite_cancelled(&prerequisite);
         super::transition::block(engine, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
         tx.commit().await?;
-        engine.kick(&task.id);
+        super::workers::kick(engine, &task.id);
     }
     Ok(())
 }
@@ -409,14 +408,14 @@ async fn start_by_itself(
     }
     tx.commit().await?;
     engine.point("schedule.committed");
-    engine.kick(&task.id);
+    super::workers::kick(engine, &task.id);
     Ok(started)
 }
 
 /// Asks those who wait for an agent's provider again at `until`.
 pub(crate) fn wake_at(engine: &Engine, until: Timestamp) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    super::guarded::in_background(&engine.clone(), async move {
         if super::sleep::sleep_until(&engine, until).await {
             wake_waiting(&engine);
         }
@@ -443,7 +442,7 @@ fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32)
 }
 
 pub(crate) fn wake_lines(engine: &Engine) {
-    features(engine).each(|feature| feature.wake).for_each(|wake| wake(engine));
+    engine.features().moments.wake.iter().for_each(|wake| wake(engine));
 }
 
 /// Asks every task that waits for a place again, in order of priority, and looks for work to start.
@@ -451,7 +450,7 @@ pub(crate) fn wake_waiting(engine: &Engine) {
     look_for_work(engine);
     wake_lines(engine);
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    super::guarded::in_background(&engine.clone(), async move {
         let waiting = async {
             let mut conn = engine.store().read().await?;
             conn.tasks().waiting().await
@@ -459,7 +458,7 @@ pub(crate) fn wake_waiting(engine: &Engine) {
         match waiting.await {
             Ok(tasks) => {
                 for task in tasks.iter().filter(|task| waits_for_place(task)) {
-                    engine.kick(&task.id);
+                    super::workers::kick(&engine, &task.id);
                 }
             }
             Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),

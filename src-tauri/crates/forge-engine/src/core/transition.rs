@@ -19,8 +19,8 @@ use crate::{
     core::{
         block_reason::BlockReason,
         context::ProjectContext,
+        engine::features::{Entering, Moved},
         entry::{collect_entry, skip_open},
-        features::{Entering, Moved, features},
         lineage::{is_entry, is_ordered},
         moves::Move,
         retry_budget,
@@ -41,7 +41,7 @@ pub(crate) async fn apply(
 ) -> Result<TransitionRow> {
     let now = engine.now();
     let mut mv = mv;
-    for change in features(engine).each(|feature| feature.before_move) {
+    for change in &engine.features().moments.before_move {
         mv = change(tx, context, task, mv).await?;
     }
     let from = task.status.clone();
@@ -126,7 +126,7 @@ pub(crate) async fn apply(
         engine.emit(tx, EventType::TaskUnblocked, task, task.id.as_str(), &Value::Null).await?;
     }
     let moved = Moved { context, task, state: &state, row: &row, taken_over };
-    for follow in features(engine).each(|feature| feature.on_moved) {
+    for follow in &engine.features().moments.on_moved {
         follow(engine, tx, moved).await?;
     }
     Ok(row)
@@ -145,7 +145,7 @@ async fn clear_what_ends_with_the_state(
     let now = engine.now();
     skip_open(engine, tx, task, &format!("the task left {}", task.status)).await?;
     // No restart of a run that failed follows any more.
-    for leave in features(engine).each(|feature| feature.on_leave) {
+    for leave in &engine.features().moments.on_leave {
         leave(engine, tx, task).await?;
     }
     tx.slots_mut().release(&task.id).await?;

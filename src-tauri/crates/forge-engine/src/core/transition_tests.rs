@@ -4,17 +4,18 @@
 use std::sync::Arc;
 
 use forge_model::actor::{Actor, Cause, Via};
-use forge_model::ids::{ProjectId, TaskId};
-use forge_model::task::{AnnotationType, ExecutionMode};
+use forge_model::task::AnnotationType;
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, Edge, StateKind, default_workflow};
 use forge_store::Tx;
-use forge_store::table::{projects::ProjectRow, steps::StepRow, tasks::TaskRow};
+use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
     Engine, EngineConfig,
-    core::{block_reason::BlockReason, context::ProjectContext, moves::Move, transition::MAX_CASCADES},
+    core::{
+        block_reason::BlockReason, context::ProjectContext, moves::Move, testing, transition::MAX_CASCADES,
+    },
 };
 
 pub(crate) struct Bench {
@@ -30,26 +31,10 @@ pub(crate) async fn bench() -> Bench {
     config.login_shell = Some("true".into());
     let engine = Engine::start(config).await.unwrap();
     let now = engine.now();
-    let row = ProjectRow {
-        project: forge_model::project::Project {
-            id: ProjectId::from("p"),
-            name: "p".into(),
-            repo_path: "/nowhere".into(),
-            default_branch: "main".into(),
-            work_mode: forge_model::project::WorkMode::DirectCommit,
-            paused: false,
-            version: 1,
-            created_at: now,
-            updated_at: now,
-        },
-        settings: json!({}),
-        workflow: serde_json::to_string(default_workflow()).unwrap(),
-        workflow_origin: None,
-        repository_config: None,
-    };
+    let row = testing::project_row(json!({}), now);
     let mut tx = engine.store().write().await.unwrap();
     tx.projects_mut().insert(&row).await.unwrap();
-    let context = super::context::context(&engine, &mut tx, &row.project.id).await.unwrap();
+    let context = super::contexts::context(&engine, &mut tx, &row.project.id).await.unwrap();
     tx.commit().await.unwrap();
     Bench { engine, context, _dir: dir }
 }
@@ -58,40 +43,9 @@ impl Bench {
     /// A task in a state, as if it had been moved there.
     pub(crate) async fn task_in(&self, tx: &mut Tx, state: &str) -> TaskRow {
         let now = self.engine.now();
-        let project = self.context.project.id.clone();
-        let row = TaskRow {
-            id: self.engine.new_id::<TaskId>(),
-            number: tx.projects_mut().take_task_number(&project).await.unwrap(),
-            project_id: project,
-            title: "t".into(),
-            description: String::new(),
-            status: state.into(),
-            priority: 0,
-            position: 1.0,
-            version: 1,
-            parent_id: None,
-            execution_mode: ExecutionMode::Independent,
-            subtask_order: None,
-            commit_result: None,
-            review_config: None,
-            merge_config: None,
-            task_state_config: None,
-            race: None,
-            review_passed_at: None,
-            entry_barrier: None,
-            error_annotation: None,
-            waiting: None,
-            held: false,
-            budget_boundary: 0,
-            session_boundary: 0,
-            diff_stat: None,
-            unmerged_commits: 0,
-            closed_unmerged: false,
-            work_changed: None,
-            status_since: now,
-            created_at: now,
-            updated_at: now,
-        };
+        let project = &self.context.project.id;
+        let number = tx.projects_mut().take_task_number(project).await.unwrap();
+        let row = testing::task_row(self.engine.new_id(), number, state, now);
         tx.tasks_mut().insert(&row).await.unwrap();
         row
     }

@@ -20,7 +20,7 @@ use forge_store::table::tasks::TaskRow;
 use crate::{
     Engine, Work,
     core::{
-        self, block_reason::BlockReason, context::ProjectContext, features::features, lineage::is_ordered,
+        self, block_reason::BlockReason, context::ProjectContext, lineage::is_ordered,
         transition::is_reviewed,
     },
     error::Result,
@@ -58,7 +58,7 @@ async fn look_after_all(engine: &Engine) -> Result<()> {
     for row in all {
         let idle = {
             let mut conn = engine.store().read().await?;
-            let context = super::context::context(engine, &mut conn, &row.project.id).await?;
+            let context = super::contexts::context(engine, &mut conn, &row.project.id).await?;
             let entries = context.for_entries()?;
             let states = context.workflow.states.iter().chain(&entries.workflow.states);
             let states = states.filter(|state| is_watched(state));
@@ -77,7 +77,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
         let mut conn = engine.store().read().await?;
         match conn.tasks().get(id).await? {
             Some(task) => {
-                let context = super::context::context_of(engine, &mut conn, &task).await?;
+                let context = super::contexts::context_of(engine, &mut conn, &task).await?;
                 is_adrift(engine, &mut conn, &context, &task).await?
             }
             None => false,
@@ -89,7 +89,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
     // The second look, while nobody can write.
     let mut tx = engine.store().write().await?;
     let Some(mut task) = tx.tasks().get(id).await? else { return Ok(()) };
-    let context = super::context::context_of(engine, &mut tx, &task).await?;
+    let context = super::contexts::context_of(engine, &mut tx, &task).await?;
     if !is_adrift(engine, &mut tx, &context, &task).await? {
         return Ok(());
     }
@@ -105,7 +105,7 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
     let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
     super::transition::block(engine, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
     tx.commit().await?;
-    engine.kick(id);
+    super::workers::kick(engine, id);
     core::scheduler::wake_waiting(engine);
     Ok(())
 }
@@ -125,7 +125,7 @@ async fn is_adrift(
         return Ok(false);
     }
     if super::workers::is_attended(engine, &task.id)
-        || features(engine).each(|feature| feature.attends).any(|attends| attends(engine, &task.id))
+        || engine.features().moments.attends.iter().any(|attends| attends(engine, &task.id))
         || conn.steps().any_open(&task.id).await?
     {
         return Ok(false);

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, Work,
-    core::{features::features, guarded::guarded, sync::locked},
+    core::{guarded::guarded, sync::locked},
 };
 
 #[derive(Debug, Default)]
@@ -54,70 +54,69 @@ impl Drop for Hold {
             entry.holds == 0
         };
         if last {
-            self.engine.kick(&self.task);
+            kick(&self.engine, &self.task);
         }
     }
 }
 
-impl Engine {
-    /// Asks for the task's pending steps to be run. Cheap; does nothing when there are none.
-    pub(crate) fn kick(&self, task: &TaskId) {
-        let workers = self.part::<Workers>();
-        let mut tasks = locked(&workers.tasks);
-        let entry = tasks.entry(task.clone()).or_default();
-        if entry.running.is_some() || entry.holds > 0 {
-            entry.again = true;
-            return;
-        }
-        if self.inner.shutdown.is_cancelled() || self.inner.config.work == Work::Nothing {
-            return;
-        }
-        let cancel = self.inner.shutdown.child_token();
-        let (sender, receiver) = watch::channel(false);
-        entry.running = Some(cancel.clone());
-        entry.gone = Some(receiver);
-        entry.again = false;
-        let (engine, task) = (self.clone(), task.clone());
-        self.inner.tracker.spawn(async move {
-            let work = async {
-                if works_on(&engine, &task).await {
-                    (features(&engine).work)(&engine, &task, &cancel).await;
-                }
-            };
-            // Whatever happens, the worker's place is free again.
-            drop(guarded(work).await);
-            let again = {
-                let workers = engine.part::<Workers>();
-                let mut tasks = locked(&workers.tasks);
-                let entry = tasks.entry(task.clone()).or_default();
-                entry.running = None;
-                let again = std::mem::take(&mut entry.again) && entry.holds == 0;
-                if !again && entry.holds == 0 {
-                    tasks.remove(&task);
-                }
-                again
-            };
-            sender.send_replace(true);
-            engine.made_progress();
-            if again {
-                engine.kick(&task);
-            } else {
-                let look = async {
-                    if works_on(&engine, &task).await {
-                        (features(&engine).after_work)(&engine, &task).await;
-                    }
-                };
-                drop(guarded(look).await);
+/// Asks for the task's pending steps to be run. Cheap; does nothing when there are none.
+pub(crate) fn kick(engine: &Engine, task: &TaskId) {
+    let workers = engine.part::<Workers>();
+    let mut tasks = locked(&workers.tasks);
+    let entry = tasks.entry(task.clone()).or_default();
+    if entry.running.is_some() || entry.holds > 0 {
+        entry.again = true;
+        return;
+    }
+    if engine.inner.shutdown.is_cancelled() || engine.inner.config.work == Work::Nothing {
+        return;
+    }
+    let cancel = engine.inner.shutdown.child_token();
+    let (sender, receiver) = watch::channel(false);
+    entry.running = Some(cancel.clone());
+    entry.gone = Some(receiver);
+    entry.again = false;
+    let tracker = &engine.inner.tracker;
+    let (engine, task) = (engine.clone(), task.clone());
+    tracker.spawn(async move {
+        let work = async {
+            if works_on(&engine, &task).await {
+                (engine.features().work)(&engine, &task, &cancel).await;
             }
-        });
-    }
+        };
+        // Whatever happens, the worker's place is free again.
+        drop(guarded(work).await);
+        let again = {
+            let workers = engine.part::<Workers>();
+            let mut tasks = locked(&workers.tasks);
+            let entry = tasks.entry(task.clone()).or_default();
+            entry.running = None;
+            let again = std::mem::take(&mut entry.again) && entry.holds == 0;
+            if !again && entry.holds == 0 {
+                tasks.remove(&task);
+            }
+            again
+        };
+        sender.send_replace(true);
+        engine.made_progress();
+        if again {
+            kick(&engine, &task);
+        } else {
+            let look = async {
+                if works_on(&engine, &task).await {
+                    (engine.features().after_work)(&engine, &task).await;
+                }
+            };
+            drop(guarded(look).await);
+        }
+    });
+}
 
-    /// Has pending work of a task and its parts done, in an engine that does only what it is told of
-    /// ([`crate::Work::Named`]).
-    pub fn work_on(&self, task: &TaskId) {
-        locked(&self.part::<Workers>().named).insert(task.clone());
-        self.kick(task);
-    }
+/// Has pending work of a task and its parts done, in an engine that does only what it is told of
+/// ([`crate::Work::Named`]).
+pub(crate) fn work_on(engine: &Engine, task: &TaskId) {
+    locked(&engine.part::<Workers>().named).insert(task.clone());
+    kick(engine, task);
 }
 
 /// Whether work of a task that a command is about is done here.
@@ -154,9 +153,9 @@ async fn works_on(engine: &Engine, task: &TaskId) -> bool {
 /// Asks for them once their time has come.
 pub(crate) fn kick_at(engine: &Engine, task: &TaskId, at: Timestamp) {
     let (engine, task) = (engine.clone(), task.clone());
-    engine.clone().in_background(async move {
+    super::guarded::in_background(&engine.clone(), async move {
         if super::sleep::sleep_until(&engine, at).await {
-            engine.kick(&task);
+            kick(&engine, &task);
         }
     });
 }

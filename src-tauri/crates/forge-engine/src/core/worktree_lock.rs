@@ -19,6 +19,7 @@ use forge_model::event::EventType;
 use forge_model::ids::TaskId;
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::workspace::{Workspace, WorkspaceLock, WorkspaceStatus};
+use futures::future::BoxFuture;
 use notify::{RecursiveMode, Watcher as _};
 use serde_json::json;
 use tokio::sync::{Mutex as Queue, Notify, OwnedMutexGuard};
@@ -28,8 +29,10 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         context::task_folder,
-        features::Acting,
-        step::{End, Stepping, name_of},
+        engine::{
+            features::Acting,
+            step::{End, Stepping, name_of},
+        },
         sync::locked,
     },
     error::Result,
@@ -98,13 +101,18 @@ fn lives(lock: &WorkspaceLock) -> bool {
             .is_some_and(|identity| identity.start_time == lock.start_time && identity.is_alive())
 }
 
-/// Runs a step with the right to change its task's worktree, which it waits for; at once where there is none.
-pub(crate) async fn run_locked(
-    engine: &Engine,
-    s: &Stepping,
-    cancel: &CancellationToken,
+/// A step that changes files of the worktree, so that nobody else may meanwhile.
+pub(crate) fn in_locked_worktree<'a>(
+    engine: &'a Engine,
+    s: &'a Stepping,
+    cancel: &'a CancellationToken,
     run: Acting,
-) -> Result<End> {
+) -> BoxFuture<'a, Result<End>> {
+    Box::pin(run_locked(engine, s, cancel, run))
+}
+
+/// Runs a step with the right to change its task's worktree, which it waits for; at once where there is none.
+async fn run_locked(engine: &Engine, s: &Stepping, cancel: &CancellationToken, run: Acting) -> Result<End> {
     let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
     let present = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Active);
     let Some(workspace) = present.filter(|workspace| Path::new(&workspace.path).is_dir()) else {

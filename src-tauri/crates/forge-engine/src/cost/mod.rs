@@ -7,6 +7,7 @@
 //!
 //! `.forge/cost-anomalies.jsonl` is written from the rows after the commit, and at the next start where that failed.
 
+pub(crate) mod contribution;
 pub(crate) mod meter;
 pub(crate) mod prices;
 
@@ -82,7 +83,7 @@ pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) 
     {
         return Ok(());
     }
-    let context = core::context::context_of(engine, tx, task).await?;
+    let context = core::contexts::context_of(engine, tx, task).await?;
     let Some(mut agent) = tx.agents().get(&last.agent_id).await? else { return Ok(()) };
     let strategy = core::lineage::as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
     let model = main_model(&chain.used).unwrap_or_default().to_owned();
@@ -173,7 +174,7 @@ pub(crate) async fn export_new_anomalies(engine: &Engine) -> Result<()> {
 async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()> {
     let (context, records) = {
         let mut conn = engine.store().read().await?;
-        (core::context::context(engine, &mut conn, project).await?, conn.costs().records(project).await?)
+        (core::contexts::context(engine, &mut conn, project).await?, conn.costs().records(project).await?)
     };
     let mut lines = String::new();
     for record in &records {

@@ -17,7 +17,7 @@ use forge_model::ids::ProjectId;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, features::features, sync::locked},
+    core::{self, context::ProjectContext, sync::locked},
     error::Result,
     trust,
 };
@@ -65,7 +65,7 @@ pub(crate) fn keep_exporting(engine: &Engine) {
 async fn export_what_is_new(engine: &Engine) -> Result<()> {
     // Writers take turns: what made this necessary is committed once a turn is had.
     drop(engine.store().write().await?);
-    for export in features(engine).each(|feature| feature.export) {
+    for export in &engine.features().moments.export {
         export(engine).await?;
     }
     Ok(())

@@ -28,20 +28,12 @@ impl Engine {
         merge::delivery::merge_queue(self, id).await
     }
 
-    /// What a task's last merge conflicts in; `None` when none did.
+    /// What a task's last merge conflicts in, and what became of that; `None` when none did.
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn conflict(&self, id: &TaskId) -> Result<Option<Conflict>> {
-        merge::delivery::conflict(self, id).await
-    }
-
-    /// What became of a task's last conflict.
-    ///
-    /// # Errors
-    /// `NotFound`.
-    pub async fn conflict_standing(&self, id: &TaskId, conflict: &Conflict) -> Result<ConflictStanding> {
-        merge::delivery::conflict_standing(self, id, conflict).await
+    pub async fn conflict(&self, id: &TaskId) -> Result<Option<(Conflict, ConflictStanding)>> {
+        merge::delivery::conflict_with_standing(self, id).await
     }
 
     /// One file in conflict with its three sides.

@@ -84,20 +84,12 @@ impl Engine {
         project::command::patch_settings(self, id, patch).await
     }
 
-    /// A project's workflow.
+    /// A project's workflow, and how many tasks are in each state.
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn workflow(&self, id: &ProjectId) -> Result<Workflow> {
-        project::command::workflow(self, id).await
-    }
-
-    /// How many tasks of a project are in each state.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    pub async fn state_counts(&self, id: &ProjectId) -> Result<Vec<(String, u32)>> {
-        project::command::state_counts(self, id).await
+    pub async fn board(&self, id: &ProjectId) -> Result<(Workflow, Vec<(String, u32)>)> {
+        project::command::board(self, id).await
     }
 
     /// A project's inner loop with where each value comes from.

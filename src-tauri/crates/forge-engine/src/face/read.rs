@@ -17,7 +17,6 @@ use forge_model::notification::Notification;
 use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::Transition;
-use forge_model::workspace::Workspace;
 
 use crate::{
     Engine, TaskPage,
@@ -203,14 +202,6 @@ impl Engine {
     /// When they cannot be read.
     pub async fn events_after(&self, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
         read::events_after(self, after, limit).await
-    }
-
-    /// Worktrees that exist, with the task each belongs to.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn workspaces(&self) -> Result<Vec<Workspace>> {
-        read::workspaces(self).await
     }
 
     /// One side of a changed file as a picture. No more than [`MAX_PREVIEW_BYTES`] are ever read.

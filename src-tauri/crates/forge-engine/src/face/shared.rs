@@ -1,19 +1,71 @@
-//! Public methods of [`Engine`] for settings of Forge as a whole, the health of its storage, and observed time.
+//! Public methods of [`Engine`] for its life, and for Forge as a whole: settings, events, redaction.
 
-use forge_model::time::Timestamp;
+use std::sync::Arc;
+
+use forge_model::ids::ProjectId;
+use forge_model::ids::TaskId;
+use forge_model::redact::Redactor;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::{
-    Engine,
-    core::{
-        self,
-        disk::{DiskSpace, StorageHealth},
-    },
-    error::Result,
+    Engine, EngineConfig, core,
+    error::{Result, StartError},
+    start,
 };
 
 impl Engine {
+    /// Opens the data folder, settles what an earlier process left, and goes on with what is pending.
+    ///
+    /// # Errors
+    /// When another engine has the folder, the database cannot be opened, or git is missing or too old.
+    pub async fn start(config: EngineConfig) -> Result<Self, StartError> {
+        // Boxed, since whoever starts an engine would otherwise carry all of this on its own stack.
+        Box::pin(start::open(config)).await
+    }
+
+    /// Ends agents, checks and set-up (they stay pending for the next start), lets short steps finish,
+    /// and closes the database.
+    pub async fn stop(&self) {
+        start::stop(self).await;
+    }
+
+    /// Tells other programs where this engine can be reached.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn announce(&self, url: &str) -> std::io::Result<()> {
+        start::announce(self, url)
+    }
+
+    /// Has pending work of a task and its parts done, in an engine that does only what it is told of
+    /// ([`crate::Work::Named`]).
+    pub fn work_on(&self, task: &TaskId) {
+        core::workers::work_on(self, task);
+    }
+
+    /// The version of the git program in use.
+    #[must_use]
+    pub fn git_version(&self) -> (u32, u32, u32) {
+        self.git().version()
+    }
+
+    /// Follows the number of the last event that is committed.
+    #[must_use]
+    pub fn events(&self) -> watch::Receiver<i64> {
+        self.store().events()
+    }
+
+    /// What takes known secrets and well-known formats out of texts, and for a project also what its patterns match. The
+    /// patterns of a project that nothing was done for yet are not known.
+    #[must_use]
+    pub fn redactor(&self, project: Option<&ProjectId>) -> Arc<Redactor> {
+        match project {
+            Some(project) => core::redaction::redactor_of_project(self, project),
+            None => core::redaction::general_redactor(self),
+        }
+    }
+
     /// A setting of Forge as a whole; none when nobody made it.
     ///
     /// # Errors
@@ -28,50 +80,5 @@ impl Engine {
     /// When it cannot be written.
     pub async fn set_app_setting(&self, key: &str, value: &Value) -> Result<()> {
         core::app_settings::set_app_setting(self, key, value).await
-    }
-
-    /// How the database and its disk are, as last seen.
-    #[must_use]
-    pub fn storage_health(&self) -> StorageHealth {
-        core::disk::storage_health(self)
-    }
-
-    /// Follows how the database and its disk are.
-    #[must_use]
-    pub fn follow_storage(&self) -> watch::Receiver<StorageHealth> {
-        core::disk::follow_storage(self)
-    }
-
-    /// The space of the disk of the data folder; none where the system does not say.
-    #[must_use]
-    pub fn disk_space(&self) -> Option<DiskSpace> {
-        core::disk::disk_space(self)
-    }
-
-    /// Writes a probe, unless one was written a moment ago, and says how the database is.
-    pub async fn probe_storage(&self) -> StorageHealth {
-        core::disk::probe_storage(self).await
-    }
-
-    /// Refuses while the database takes no writes, after a look whether it does by now.
-    ///
-    /// # Errors
-    /// The reason for which writes fail.
-    pub async fn ensure_writable(&self) -> Result<()> {
-        core::disk::ensure_writable(self).await
-    }
-
-    /// Somebody's write was refused: finds out whether all are, and waits for the end of it.
-    pub fn suspect_storage(&self) {
-        core::disk::suspect_storage(self);
-    }
-
-    /// How much observed time has surely passed, in milliseconds, since the wall clock showed this time; none before
-    /// anything was observed.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn observed_age(&self, made: Timestamp) -> Result<Option<i64>> {
-        core::observed_time::observed_age(self, made).await
     }
 }

@@ -1,35 +1,79 @@
-//! Public methods of [`Engine`] for copies of the database and retention.
+//! Public methods of [`Engine`] for the database and its disk, copies of the database, and retention.
 
 use forge_model::storage::Backup;
 use forge_model::storage::Retention;
 use forge_model::storage::RetentionAnswer;
-use forge_model::storage::RetentionQuestion;
-use std::path::PathBuf;
+use tokio::sync::watch;
 
-use crate::{Engine, error::Result, storage};
+use crate::{
+    Engine,
+    core::{
+        self,
+        disk::{DiskSpace, StorageHealth},
+    },
+    error::Result,
+    storage::{
+        self,
+        status::{BackupStanding, StorageStatus, StorageUsage},
+    },
+};
 
 impl Engine {
+    /// The state of the storage: disk, database, pending restore, retention.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn storage_status(&self) -> Result<StorageStatus> {
+        storage::status::storage_status(self).await
+    }
+
+    /// How much space the storage takes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn storage_usage(&self) -> Result<StorageUsage> {
+        storage::status::storage_usage(self).await
+    }
+
+    /// How the daily copies of the database are.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn backup_standing(&self) -> Result<BackupStanding> {
+        storage::status::backup_standing(self).await
+    }
+
+    /// Writes a probe, unless one was written a moment ago, and says how the database is and how much space its disk
+    /// has.
+    pub async fn probe_storage(&self) -> (StorageHealth, Option<DiskSpace>) {
+        (core::disk::probe_storage(self).await, core::disk::disk_space(self))
+    }
+
+    /// Follows how the database and its disk are.
+    #[must_use]
+    pub fn follow_storage(&self) -> watch::Receiver<StorageHealth> {
+        core::disk::follow_storage(self)
+    }
+
+    /// Refuses while the database takes no writes, after a look whether it does by now.
+    ///
+    /// # Errors
+    /// The reason for which writes fail.
+    pub async fn ensure_writable(&self) -> Result<()> {
+        core::disk::ensure_writable(self).await
+    }
+
+    /// Somebody's write was refused: finds out whether all are, and waits for the end of it.
+    pub fn suspect_storage(&self) {
+        core::disk::suspect_storage(self);
+    }
+
     /// The copies of the database, newest first.
     ///
     /// # Errors
     /// When they cannot be listed.
     pub async fn database_backups(&self) -> Result<Vec<Backup>> {
         storage::database_backups::database_backups(self).await
-    }
-
-    /// Whether the daily copies are behind: by observed time the newest one is older than 2 days, or there is none for
-    /// so long.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn backups_are_behind(&self) -> Result<bool> {
-        storage::database_backups::backups_are_behind(self).await
-    }
-
-    /// Why the last daily copy could not be made; none when it was, or none was due.
-    #[must_use]
-    pub fn backup_failure(&self) -> Option<String> {
-        storage::database_backups::backup_failure(self)
     }
 
     /// Copies the database now, while work goes on.
@@ -49,47 +93,12 @@ impl Engine {
         storage::database_backups::restore_database(self, name).await
     }
 
-    /// The copy that the next start restores, if one is to be.
-    #[must_use]
-    pub fn pending_restore(&self) -> Option<String> {
-        storage::database_backups::pending_restore(self)
-    }
-
-    /// Why the last start did not restore the copy that was chosen, and the file that says so; none when it did, or
-    /// another one was chosen since.
-    #[must_use]
-    pub fn failed_restore(&self) -> Option<(String, PathBuf)> {
-        storage::database_backups::failed_restore(self)
-    }
-
-    /// The size of the database with its log.
-    #[must_use]
-    pub fn database_bytes(&self) -> u64 {
-        storage::database_backups::database_bytes(self)
-    }
-
-    /// How long old data is kept.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn retention(&self) -> Result<Retention> {
-        storage::retention::retention(self).await
-    }
-
     /// Sets how long old data is kept.
     ///
     /// # Errors
     /// `Invalid` for more days than can be counted; when it cannot be written.
     pub async fn set_retention(&self, wanted: &Retention) -> Result<()> {
         storage::retention::set_retention(self, wanted).await
-    }
-
-    /// The deletions that wait for a person, or that a person decided on.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn retention_questions(&self) -> Result<Vec<RetentionQuestion>> {
-        storage::retention::retention_questions(self).await
     }
 
     /// Says whether what is old is to be deleted, though it is more than half.
@@ -106,18 +115,5 @@ impl Engine {
     /// When something cannot be looked at; the rest was.
     pub async fn sweep(&self) -> Result<()> {
         storage::retention::sweep(self).await
-    }
-
-    /// How many events are kept.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    pub async fn count_events(&self) -> Result<u32> {
-        storage::retention::count_events(self).await
-    }
-
-    /// The size of all logs; none when the engine stops meanwhile.
-    pub async fn logs_bytes(&self) -> Option<u64> {
-        storage::retention::logs_bytes(self).await
     }
 }

@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, features::features, worktree_lock::WorkspaceHold},
+    core::{self, context::ProjectContext, engine::cx::Cx, worktree_lock::WorkspaceHold},
     error::Result,
     fix::proposal::{FORGE, export_fixes, is_half_applied, write_fix},
     guarded, review,
@@ -46,7 +46,7 @@ pub(crate) async fn fixes(engine: &Engine, id: &TaskId) -> Result<Fixes> {
 /// The proposals of a project, oldest first.
 pub(crate) async fn fixes_of_project(engine: &Engine, id: &ProjectId) -> Result<Vec<FixProposal>> {
     let mut conn = engine.store().read().await?;
-    core::context::context(engine, &mut conn, id).await?;
+    core::contexts::context(engine, &mut conn, id).await?;
     Ok(conn.fixes().of_project(id).await?)
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn apply_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: &
     if let Some(wanted) = want_fix(engine, &actor, id, fix).await? {
         return Ok(wanted);
     }
-    for take in features(engine).each(|feature| feature.takes_fix) {
+    for take in &engine.features().moments.takes_fix {
         if let Some(taken) = take(engine, &actor, id, fix).await? {
             return Ok(taken);
         }
@@ -83,7 +83,7 @@ pub(crate) async fn apply_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: &
     let of = Fixing { context: &context, task: &task, workspace: &workspace };
     let fix = land_fix(engine, &of, fix, actor, true).await?;
     review::look_at_changed_work(engine, id).await?;
-    engine.kick(id);
+    core::workers::kick(engine, id);
     Ok(fix)
 }
 
@@ -109,7 +109,7 @@ pub(crate) async fn reject_fix(engine: &Engine, actor: Actor, id: &TaskId, fix: 
     let mut fix = tx.fixes().get(id, fix).await?.ok_or_else(|| EngineError::not_found("fix", fix))?;
     require(&fix, &[FixStatus::Drafted])?;
     fix.decided_by = Some(actor);
-    write_fix(engine, &mut tx, &task, &mut fix, FixStatus::Rejected).await?;
+    write_fix(&mut Cx::of(engine, &mut tx), &task, &mut fix, FixStatus::Rejected).await?;
     tx.commit().await?;
     export_fixes(engine, &context, None).await;
     Ok(fix)
@@ -232,7 +232,7 @@ async fn intend_and_land(
     engine.point("fix.landed");
     let mut tx = engine.store().write().await?;
     fix.decided_by = Some(actor);
-    write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::Applied).await?;
+    write_fix(&mut Cx::of(engine, &mut tx), of.task, &mut fix, FixStatus::Applied).await?;
     if verify {
         queue_verification(&mut tx, of.task, &fix).await?;
     }
@@ -268,7 +268,7 @@ pub(crate) async fn take_back_fix(
     let mut tx = engine.store().write().await?;
     fix.decided_by = actor.or(fix.decided_by);
     fix.reason = Some(reason.to_owned());
-    write_fix(engine, &mut tx, of.task, &mut fix, FixStatus::RolledBack).await?;
+    write_fix(&mut Cx::of(engine, &mut tx), of.task, &mut fix, FixStatus::RolledBack).await?;
     tx.commit().await?;
     export_fixes(engine, of.context, None).await;
     Ok(fix)
@@ -360,7 +360,7 @@ pub(crate) async fn recover_half_applied(engine: &Engine, fix: &FixProposal) -> 
         if !reviewing && fix.wanted_by.is_none() {
             queue_verification(&mut tx, &task, &fix).await?;
         }
-        write_fix(engine, &mut tx, &task, &mut fix, FixStatus::Applied).await?;
+        write_fix(&mut Cx::of(engine, &mut tx), &task, &mut fix, FixStatus::Applied).await?;
     } else {
         fix.applied_commit = None;
         tx.fixes_mut().update(&fix).await?;

@@ -9,14 +9,13 @@ use forge_model::log::EntryKind;
 use forge_model::postmortem::PostmortemCause;
 use forge_prompt::fix::SHOWN_BYTES;
 use forge_reading::patch::{MAX_ANSWER_BYTES, Patch, PatchRefusal, read_patch};
-use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError, core,
-    core::context::is_closed,
+    Engine, EngineError,
+    core::{self, context::is_closed, engine::cx::Cx},
     error::Result,
     fix::{
         drafter,
@@ -59,7 +58,7 @@ async fn record_draft(
 ) -> Result<Option<FixProposal>> {
     let mut tx = engine.store().write().await?;
     let Some(task) = tx.tasks().get(&draft.task_id).await? else { return Ok(None) };
-    let context = core::context::context_of(engine, &mut tx, &task).await?;
+    let context = core::contexts::context_of(engine, &mut tx, &task).await?;
     let mut proposal = None;
     draft.finished_at = Some(engine.now());
     match drafted {
@@ -74,18 +73,18 @@ async fn record_draft(
             draft.reason = Some("the same patch was proposed before".to_owned());
         }
         Err(why) => {
-            lose_drafter(engine, &mut tx, &draft).await?;
+            lose_drafter(&mut Cx::of(engine, &mut tx), &draft).await?;
             draft.status = DraftStatus::Dropped;
             draft.reason = Some(why);
         }
     }
     tx.fixes_mut().update_draft(&draft).await?;
     if is_closed(&context, &task) {
-        supersede_all(engine, &mut tx, &task, "the task is closed").await?;
+        supersede_all(&mut Cx::of(engine, &mut tx), &task, "the task is closed").await?;
     }
     if draft.status == DraftStatus::Dropped {
         let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
-        core::features::given_up(engine, &mut tx, &task, cause, review).await?;
+        core::engine::features::given_up(engine, &mut tx, &task, cause, review).await?;
     }
     let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
     engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
@@ -208,13 +207,13 @@ async fn read_answer(
 }
 
 /// Ends the run of a draft, if it is still open: what it did is lost.
-pub(crate) async fn lose_drafter(engine: &Engine, tx: &mut Tx, draft: &FixDraft) -> Result<()> {
+pub(crate) async fn lose_drafter(cx: &mut Cx<'_>, draft: &FixDraft) -> Result<()> {
     let Some(id) = &draft.execution_id else { return Ok(()) };
-    let open = tx.executions().get(id).await?.filter(|row| !row.execution.status.is_over());
+    let open = cx.tx.executions().get(id).await?.filter(|row| !row.execution.status.is_over());
     let Some(mut execution) = open.map(|row| row.execution) else { return Ok(()) };
     execution.status = ExecutionStatus::Lost;
-    execution.finished_at = Some(engine.now());
-    tx.executions_mut().update(&execution).await?;
-    tx.processes_mut().delete(&marker_of(execution.id.as_str()).0).await?;
+    execution.finished_at = Some(cx.now);
+    cx.tx.executions_mut().update(&execution).await?;
+    cx.tx.processes_mut().delete(&marker_of(execution.id.as_str()).0).await?;
     Ok(())
 }

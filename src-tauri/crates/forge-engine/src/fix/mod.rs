@@ -5,6 +5,7 @@
 //! that the end of Forge cuts short is dropped. Git has accepted the patch before it is proposed.
 
 pub(crate) mod command;
+pub(crate) mod contribution;
 pub(crate) mod draft;
 pub(crate) mod drafter;
 pub(crate) mod of_races;
@@ -26,7 +27,12 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    core::{self, context::ProjectContext, lineage::is_entry, step::Stepping},
+    core::{
+        self,
+        context::ProjectContext,
+        engine::{cx::Cx, step::Stepping},
+        lineage::is_entry,
+    },
     error::Result,
     fix::{
         command::recover_half_applied,
@@ -140,7 +146,7 @@ async fn drafter(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> R
 /// Drafts beside the task. Called after the commit that wrote the draft down.
 pub(crate) fn start_draft(engine: &Engine, draft: FixDraft) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let cancel = engine.inner.shutdown.child_token();
         let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
         match draft_fix(&engine, draft, &cancel).await {
@@ -159,7 +165,7 @@ pub(crate) async fn recover_fixes(engine: &Engine) -> Result<()> {
     let open = engine.store().read().await?.fixes().open_drafts().await?;
     for mut draft in open {
         let mut tx = engine.store().write().await?;
-        lose_drafter(engine, &mut tx, &draft).await?;
+        lose_drafter(&mut Cx::of(engine, &mut tx), &draft).await?;
         draft.status = DraftStatus::Dropped;
         draft.reason = Some("Forge ended while it was drafted".to_owned());
         draft.finished_at = Some(engine.now());

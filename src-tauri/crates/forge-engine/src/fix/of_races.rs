@@ -24,13 +24,22 @@ pub(crate) async fn is_of_present_work(conn: &mut ReadConnection, fix: &FixPropo
     if last.is_none_or(|last| last.id != race.id) {
         return Ok(Standing::Gone);
     }
-    let wins = race.winner.is_some() && race.winner == fix.strategy;
-    Ok(match race.status {
+    Ok(standing_in(&race, fix.strategy.as_deref()))
+}
+
+/// What the work of an entry is to the raced task, by where the race is.
+fn standing_in(race: &Race, entry: Option<&str>) -> Standing {
+    let wins = race.winner.is_some() && race.winner.as_deref() == entry;
+    match race.status {
         RaceStatus::NoWinner => Standing::Possible,
         RaceStatus::Decided if wins => Standing::Possible,
         RaceStatus::Promoted if wins => Standing::Own,
-        _ => Standing::Gone,
-    })
+        RaceStatus::Running
+        | RaceStatus::AwaitingCrown
+        | RaceStatus::Decided
+        | RaceStatus::Promoted
+        | RaceStatus::Cancelled => Standing::Gone,
+    }
 }
 
 /// What the work that a fix was drafted on is to its task.
@@ -42,4 +51,29 @@ pub(crate) enum Standing {
     Possible,
     /// None of the task's, for good.
     Gone,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::testing;
+
+    #[test]
+    fn fix_of_an_entry_stands_by_where_its_race_is() {
+        for (status, winner, expected) in [
+            (RaceStatus::Running, None, Standing::Gone),
+            (RaceStatus::AwaitingCrown, None, Standing::Gone),
+            (RaceStatus::NoWinner, None, Standing::Possible),
+            (RaceStatus::Decided, Some("a"), Standing::Possible),
+            (RaceStatus::Decided, Some("b"), Standing::Gone),
+            (RaceStatus::Promoted, Some("a"), Standing::Own),
+            (RaceStatus::Promoted, Some("b"), Standing::Gone),
+            (RaceStatus::Promoted, None, Standing::Gone),
+            (RaceStatus::Cancelled, Some("a"), Standing::Gone),
+        ] {
+            let mut race = testing::race(&["a", "b"]);
+            (race.status, race.winner) = (status, winner.map(str::to_owned));
+            assert_eq!(standing_in(&race, Some("a")), expected, "{status:?}, won by {winner:?}");
+        }
+    }
 }

@@ -6,11 +6,15 @@ use forge_model::fix::{FixProposal, FixStatus};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::log::EntryKind;
 use forge_reading::patch::PatchRefusal;
-use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
-use crate::{Engine, EngineError, core::context::ProjectContext, error::Result, export};
+use crate::{
+    Engine, EngineError,
+    core::{context::ProjectContext, engine::cx::Cx},
+    error::Result,
+    export,
+};
 
 /// Who commits a fix.
 pub(crate) const FORGE: (&str, &str) = ("Forge", "forge@localhost");
@@ -68,15 +72,14 @@ pub(crate) async fn output_of(
 
 /// Writes where a proposal is now.
 pub(crate) async fn write_fix(
-    engine: &Engine,
-    tx: &mut Tx,
+    cx: &mut Cx<'_>,
     task: &TaskRow,
     fix: &mut FixProposal,
     status: FixStatus,
 ) -> Result<()> {
     fix.status = status;
-    fix.updated_at = engine.now();
-    tx.fixes_mut().update(fix).await?;
+    fix.updated_at = cx.now;
+    cx.tx.fixes_mut().update(fix).await?;
     let facts = json!({ "fix_id": fix.fix_id, "status": status });
     let event = match status {
         FixStatus::Drafted => EventType::FixDrafted,
@@ -86,7 +89,7 @@ pub(crate) async fn write_fix(
         FixStatus::Rejected => EventType::FixRejected,
         FixStatus::Superseded => EventType::FixSuperseded,
     };
-    engine.emit(tx, event, task, &fix.fix_id, &facts).await
+    cx.emit(event, task, &fix.fix_id, &facts).await
 }
 
 /// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be

@@ -12,7 +12,10 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        step::{End, Stepping},
+        engine::{
+            cx::Cx,
+            step::{End, Stepping},
+        },
     },
     error::Result,
     fix::{self, command::Fixing},
@@ -147,7 +150,8 @@ pub(crate) async fn settle_fix(
     });
     if check.has_passed() {
         let mut tx = engine.store().write().await?;
-        fix::proposal::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Verified).await?;
+        fix::proposal::write_fix(&mut Cx::of(engine, &mut tx), &s.task, &mut fix, FixStatus::Verified)
+            .await?;
         tx.commit().await?;
         fix::proposal::export_fixes(engine, &s.context, None).await;
         return Ok(fix);
@@ -159,7 +163,8 @@ pub(crate) async fn settle_fix(
             // It stands as it is: a person sees why.
             fix.reason = Some(format!("{reason}; it could not be taken back: {message}"));
             let mut tx = engine.store().write().await?;
-            fix::proposal::write_fix(engine, &mut tx, &s.task, &mut fix, FixStatus::Applied).await?;
+            fix::proposal::write_fix(&mut Cx::of(engine, &mut tx), &s.task, &mut fix, FixStatus::Applied)
+                .await?;
             tx.commit().await?;
             Ok(fix)
         }

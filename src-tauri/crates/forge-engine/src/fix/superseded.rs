@@ -3,7 +3,6 @@
 use forge_model::fix::{FixProposal, FixStatus};
 use forge_model::ids::TaskId;
 use forge_model::workspace::WorkspaceStatus;
-use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
@@ -11,7 +10,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
-        features::Moved,
+        engine::{cx::Cx, features::Moved},
         lineage::{is_entry, is_ordered},
     },
     error::Result,
@@ -55,7 +54,7 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
             Standing::Possible => continue,
             Standing::Gone => {
                 let mut tx = engine.store().write().await?;
-                supersede_race_fixes(engine, &mut tx, &task).await?;
+                supersede_race_fixes(&mut Cx::of(engine, &mut tx), &task).await?;
                 tx.commit().await?;
                 export_fixes(engine, &context, None).await;
                 continue;
@@ -91,47 +90,46 @@ pub(crate) async fn supersede(
     };
     let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
     let why = why.map_or_else(changed, str::to_owned);
-    mark_superseded(engine, &mut tx, task, fix, &why).await?;
+    mark_superseded(&mut Cx::of(engine, &mut tx), task, fix, &why).await?;
     tx.commit().await?;
     export_fixes(engine, context, None).await;
     Ok(())
 }
 
 /// Every open proposal of a task that is closed by a move.
-pub(crate) async fn supersede_of_closed(engine: &Engine, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
+pub(crate) async fn supersede_of_closed(cx: &mut Cx<'_>, moved: Moved<'_>) -> Result<()> {
     let Moved { task, state, .. } = moved;
     if state.is_terminal() && !is_ordered(task) && !is_entry(task) {
-        supersede_all(engine, tx, task, "the task is closed").await?;
+        supersede_all(cx, task, "the task is closed").await?;
     }
     Ok(())
 }
 
 /// Marks every open proposal of a task: what they were drafted on is not worked on any more.
-pub(crate) async fn supersede_all(engine: &Engine, tx: &mut Tx, task: &TaskRow, why: &str) -> Result<()> {
-    for fix in tx.fixes().of_task(&task.id).await?.into_iter().filter(is_waiting) {
-        mark_superseded(engine, tx, task, fix, why).await?;
+pub(crate) async fn supersede_all(cx: &mut Cx<'_>, task: &TaskRow, why: &str) -> Result<()> {
+    for fix in cx.tx.fixes().of_task(&task.id).await?.into_iter().filter(is_waiting) {
+        mark_superseded(cx, task, fix, why).await?;
     }
     Ok(())
 }
 
 /// Writes that a proposal no longer applies, and why.
 pub(crate) async fn mark_superseded(
-    engine: &Engine,
-    tx: &mut Tx,
+    cx: &mut Cx<'_>,
     task: &TaskRow,
     mut fix: FixProposal,
     why: &str,
 ) -> Result<()> {
     fix.reason = Some(why.to_owned());
     fix.wanted_by = None;
-    write_fix(engine, tx, task, &mut fix, FixStatus::Superseded).await
+    write_fix(cx, task, &mut fix, FixStatus::Superseded).await
 }
 
 /// Marks the open fixes of entries whose work cannot become the task's any more.
-pub(crate) async fn supersede_race_fixes(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    for fix in tx.fixes().of_task(&task.id).await?.into_iter().filter(is_waiting) {
-        if is_of_present_work(tx, &fix).await? == Standing::Gone {
-            mark_superseded(engine, tx, task, fix, "its entry is not the winner").await?;
+pub(crate) async fn supersede_race_fixes(cx: &mut Cx<'_>, task: &TaskRow) -> Result<()> {
+    for fix in cx.tx.fixes().of_task(&task.id).await?.into_iter().filter(is_waiting) {
+        if is_of_present_work(cx.tx, &fix).await? == Standing::Gone {
+            mark_superseded(cx, task, fix, "its entry is not the winner").await?;
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, environment::ProgramEnvironment, step::BEHIND_BARRIER},
+    core::{self, context::ProjectContext, engine::step::BEHIND_BARRIER, environment::ProgramEnvironment},
     error::Result,
     hook::{
         HookStep, SkippedOnce, is_blocking,
@@ -136,7 +136,7 @@ pub(crate) async fn hook_test_log(
     limit: usize,
 ) -> Result<LogPage> {
     let log_id = checked_log_id(log_id)?;
-    core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
     page_of(hook_test_dir(engine, project), log_id, after, before, limit).await
 }
 
@@ -170,7 +170,7 @@ async fn try_script(
 async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRequest) -> Result<Trial> {
     let HookTestRequest { task_id, event, index, hook, log_id } = request;
     let mut conn = engine.store().read().await?;
-    let context = core::context::context(engine, &mut conn, project).await?;
+    let context = core::contexts::context(engine, &mut conn, project).await?;
     let hook = match hook {
         Some(hook) => hook,
         None => {

@@ -6,6 +6,7 @@
 //! those of a `before_work` that is called off do not.
 
 pub(crate) mod command;
+pub(crate) mod contribution;
 pub(crate) mod script;
 pub(crate) mod step;
 
@@ -22,8 +23,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    Engine, EngineError,
-    core::{context::ProjectContext, features::Entering, lineage::is_ordered},
+    EngineError,
+    core::{
+        context::ProjectContext,
+        engine::{cx::Cx, features::Entering},
+        lineage::is_ordered,
+    },
     error::Result,
 };
 
@@ -247,10 +252,10 @@ pub(crate) async fn queue_work_stop(
 }
 
 /// Tells of a blocking hook that is cut short, as the open steps of its task are skipped.
-pub(crate) async fn tell_cut_short(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    match tx.steps().next(&task.id).await? {
+pub(crate) async fn tell_cut_short(cx: &mut Cx<'_>, task: &TaskRow) -> Result<()> {
+    match cx.tx.steps().next(&task.id).await? {
         Some(step) if is_blocking(&step) && step.status == StepStatus::Running => {
-            emit_hook_run(engine, tx, task, &step, HookStatus::Interrupted).await
+            emit_hook_run(cx, task, &step, HookStatus::Interrupted).await
         }
         _ => Ok(()),
     }
@@ -258,8 +263,7 @@ pub(crate) async fn tell_cut_short(engine: &Engine, tx: &mut Tx, task: &TaskRow)
 
 /// Tells that a hook ran.
 pub(crate) async fn emit_hook_run(
-    engine: &Engine,
-    tx: &mut Tx,
+    cx: &mut Cx<'_>,
     task: &TaskRow,
     step: &StepRow,
     status: HookStatus,
@@ -268,7 +272,7 @@ pub(crate) async fn emit_hook_run(
     let facts = json!({
         "event": hook.event, "index": hook.index, "type": hook.hook.kind(), "status": status, "log_id": step.log_id,
     });
-    engine.emit(tx, EventType::HookRun, task, task.id.as_str(), &facts).await
+    cx.emit(EventType::HookRun, task, task.id.as_str(), &facts).await
 }
 
 fn stopped_rows(
@@ -349,3 +353,6 @@ fn entered(list: &[StepRow]) -> usize {
 fn insert(list: &mut Vec<StepRow>, at: usize, steps: Vec<StepRow>) {
     list.splice(at..at, steps);
 }
+
+#[cfg(test)]
+mod tests;

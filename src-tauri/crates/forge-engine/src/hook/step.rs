@@ -31,8 +31,11 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        features::{Run, features},
-        step::{Effect, End, Finding, Stepping},
+        engine::{
+            cx::Cx,
+            features::Run,
+            step::{Effect, End, Finding, Stepping},
+        },
     },
     error::Result,
     hook::{
@@ -289,7 +292,7 @@ async fn act_as_plugin(
         | Action::ScheduleWorkspaceCleanup
         | Action::KnowledgeInject
         | Action::KnowledgeCapture => {
-            if let Run::Acting(run) = (features(engine).steps.of_action)(action).run {
+            if let Run::Acting(run) = (engine.features().steps.of_action)(action).run {
                 return run(engine, s, cancel).await;
             }
         }
@@ -351,13 +354,13 @@ async fn record_hook(
     step.finished_at = Some(engine.now());
     tx.steps_mut().update(step).await?;
     if run.status != HookStatus::Skipped {
-        super::emit_hook_run(engine, tx, task, step, run.status).await?;
+        super::emit_hook_run(&mut Cx::of(engine, tx), task, step, run.status).await?;
     }
     if failed && is_blocking(step) {
         let trouble = block_reason_of(step, run)?;
         return core::outcome::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
     }
-    let facts = json!({ "step": core::step::name_of(step), "outcome": step.outcome });
+    let facts = json!({ "step": core::engine::step::name_of(step), "outcome": step.outcome });
     engine.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     Ok(true)
 }

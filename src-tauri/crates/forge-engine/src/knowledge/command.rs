@@ -68,7 +68,7 @@ pub(crate) async fn lessons(
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<LessonPage> {
-    let context = core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
     let mut from = match (cursor.map(parse_cursor).transpose()?, status) {
         (Some(from), _) => from,
         (None, Some(LessonStatus::Accepted)) => Begin::File(None),
@@ -107,7 +107,7 @@ pub(crate) async fn propose_lesson(
 ) -> Result<LessonView> {
     let draft = checked(draft)?;
     let mut tx = engine.store().write().await?;
-    let context = core::context::context(engine, &mut tx, project).await?;
+    let context = core::contexts::context(engine, &mut tx, project).await?;
     let row = LessonRow {
         id: engine.new_id(),
         project_id: project.clone(),
@@ -332,11 +332,13 @@ async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<
 /// Settles, at start, what was about to land when Forge ended.
 pub(crate) fn recover_lessons(engine: &Engine) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let settle = async {
             let rows = engine.store().read().await?.lessons().landing().await?;
             for row in rows {
-                let context = core::context::context(&engine, &mut *engine.store().read().await?, &row.project_id).await?;
+                let context =
+                    core::contexts::context(&engine, &mut *engine.store().read().await?, &row.project_id)
+                        .await?;
                 let repo = core::repository::repo(&engine, &context).await?;
                 let _turn = turn_at(&repo, &context.usual_target()).await;
                 settled_lesson(&engine, &repo, &row.project_id, &row.id).await?;
@@ -356,7 +358,7 @@ async fn lesson(
     id: &LessonId,
 ) -> Result<(LessonRow, std::sync::Arc<ProjectContext>)> {
     let mut conn = engine.store().read().await?;
-    let context = core::context::context(engine, &mut conn, project).await?;
+    let context = core::contexts::context(engine, &mut conn, project).await?;
     let row = conn.lessons().get(id).await?.filter(|row| row.project_id == *project);
     Ok((row.ok_or_else(|| EngineError::not_found("lesson", id))?, context))
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{
     Engine, EngineError,
-    core::step::{End, Stepping},
+    core::engine::step::{End, Stepping},
     error::Result,
     export,
 };

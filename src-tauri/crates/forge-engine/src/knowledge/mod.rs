@@ -1,6 +1,7 @@
 //! What a project learns from its tasks: lessons, notes of how tasks went, and postmortems.
 
 pub(crate) mod command;
+pub(crate) mod contribution;
 pub(crate) mod debrief;
 pub(crate) mod policy;
 pub(crate) mod postmortem;

@@ -40,7 +40,7 @@ pub(crate) async fn record_postmortem(
     review: Option<&ReviewId>,
 ) -> Result<Option<Postmortem>> {
     if is_entry(task)
-        || !core::context::context_of(engine, tx, task).await?.settings.inner_loop.postmortem.enabled
+        || !core::contexts::context_of(engine, tx, task).await?.settings.inner_loop.postmortem.enabled
     {
         return Ok(None);
     }

@@ -28,7 +28,7 @@ pub(crate) async fn search_lessons(
     if query(text).is_none() {
         return Err(EngineError::invalid("q", "must contain a word of at least three letters"));
     }
-    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
     find_lessons(engine, &context, &context.usual_target(), text, limit).await
 }
 

@@ -21,9 +21,9 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
+        engine::step::{Effect, End, Finding, Stepping},
         entry::corrupt_step,
         moves::EntryInput,
-        step::{Effect, End, Finding, Stepping},
     },
     error::Result,
     knowledge::search::kept_lessons,

@@ -86,7 +86,7 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
         let (task, context, agent) = {
             let mut conn = engine.store().read().await?;
             let Some(task) = conn.tasks().get(&id).await? else { continue };
-            let context = core::context::context_of(engine, &mut conn, &task).await?;
+            let context = core::contexts::context_of(engine, &mut conn, &task).await?;
             (task, context, conn.agents().get(&note.agent_id).await?)
         };
         let agent = agent.map_or_else(|| note.agent_id.0.clone(), |agent| agent.name);
@@ -101,7 +101,7 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
         let context = {
             let mut conn = engine.store().read().await?;
             let Some(task) = conn.tasks().get(&record.task_id).await? else { continue };
-            core::context::context_of(engine, &mut conn, &task).await?
+            core::contexts::context_of(engine, &mut conn, &task).await?
         };
         let text = serde_json::to_string_pretty(&record)
             .map_err(|error| EngineError::io("write a postmortem")(error.into()))?;

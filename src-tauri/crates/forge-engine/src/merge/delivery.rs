@@ -33,7 +33,7 @@ pub(crate) async fn merges(engine: &Engine, id: &TaskId) -> Result<Vec<Merge>> {
 /// The tasks of a project that are being merged or stand in line, per target in their order.
 pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
     let mut conn = engine.store().read().await?;
-    let context = core::context::context(engine, &mut conn, id).await?;
+    let context = core::contexts::context(engine, &mut conn, id).await?;
     let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
     let states = vec![state.name.clone()];
     let filter = Filter { project: Some(id.clone()), states, text: None, after: None };
@@ -62,19 +62,24 @@ pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<M
 }
 
 /// What a task's last merge conflicts in; `None` when none did.
-pub(crate) async fn conflict(engine: &Engine, id: &TaskId) -> Result<Option<Conflict>> {
+async fn conflict(engine: &Engine, id: &TaskId) -> Result<Option<Conflict>> {
     let mut conn = engine.store().read().await?;
     core::load::load(engine, &mut conn, id, None).await?;
     let runs = conn.executions().list(id).await?;
     Ok(runs.into_iter().rev().find_map(|row| row.execution.conflict))
 }
 
-/// What became of a task's last conflict.
-pub(crate) async fn conflict_standing(
+/// What a task's last merge conflicts in, and what became of that; `None` when none did.
+pub(crate) async fn conflict_with_standing(
     engine: &Engine,
     id: &TaskId,
-    conflict: &Conflict,
-) -> Result<ConflictStanding> {
+) -> Result<Option<(Conflict, ConflictStanding)>> {
+    let Some(conflict) = conflict(engine, id).await? else { return Ok(None) };
+    let standing = standing_of(engine, id, &conflict).await?;
+    Ok(Some((conflict, standing)))
+}
+
+async fn standing_of(engine: &Engine, id: &TaskId, conflict: &Conflict) -> Result<ConflictStanding> {
     let mut conn = engine.store().read().await?;
     let (_, context) = core::load::load(engine, &mut conn, id, None).await?;
     let last = conn.merges().last(id).await?;

@@ -7,7 +7,7 @@ use crate::{
     Engine,
     core::{
         context::{backup_prefix, task_branch},
-        step::Stepping,
+        engine::step::Stepping,
     },
     error::Result,
 };

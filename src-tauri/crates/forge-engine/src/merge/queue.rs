@@ -20,7 +20,7 @@ use crate::{
     Engine,
     core::{
         self,
-        step::{End, Stepping},
+        engine::step::{End, Stepping},
         sync::locked,
     },
     error::Result,
@@ -109,7 +109,7 @@ async fn ahead(engine: &Engine, s: &Stepping, (common_dir, target): &Target) -> 
         if task.held || !stands {
             continue;
         }
-        let context = core::context::context_of(engine, &mut conn, &task).await?;
+        let context = core::contexts::context_of(engine, &mut conn, &task).await?;
         // By way of a code host nothing is merged here, and nobody is told when a look there ends.
         let merges_here = context.project.work_mode == WorkMode::DirectCommit;
         if merges_here
@@ -147,7 +147,7 @@ pub(crate) fn wake_merges(engine: &Engine) {
         free.flat_map(|queue| std::mem::take(&mut queue.waiting)).collect()
     };
     for task in waiting {
-        engine.kick(&task);
+        core::workers::kick(engine, &task);
     }
 }
 

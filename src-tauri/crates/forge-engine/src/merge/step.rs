@@ -27,7 +27,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::task_branch,
-        step::{End, Stepping},
+        engine::step::{End, Stepping},
         sync::locked,
     },
     error::Result,

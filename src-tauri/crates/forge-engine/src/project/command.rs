@@ -18,7 +18,8 @@ use crate::{
     ConflictCode, Engine, EngineError,
     core::{
         self,
-        context::{ProjectContext, project_changed, task_folder},
+        context::{ProjectContext, task_folder},
+        contexts::project_changed,
         sync::locked,
     },
     error::Result,
@@ -132,7 +133,7 @@ pub(crate) async fn projects(engine: &Engine) -> Result<Vec<Project>> {
 
 /// Whether a project's repository is where the project says.
 pub(crate) async fn has_repository(engine: &Engine, id: &ProjectId) -> Result<bool> {
-    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
     Ok(core::repository::present_repo(engine, &context).await?.is_some())
 }
 
@@ -230,7 +231,7 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
     tx.projects_mut().delete(id).await?;
     project_changed(engine, &mut tx, &row.project, "deleted").await?;
     tx.commit().await?;
-    core::context::forget_context(engine, id);
+    core::contexts::forget_context(engine, id);
     locked(&engine.part::<RepositoryWatches>().0).remove(id);
     folders.iter().for_each(|folder| clear_own_files(folder));
     remove_folder(&engine.data_dir().join("attachments").join(id.as_str())).await?;
@@ -241,7 +242,7 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
 pub(crate) async fn settings(engine: &Engine, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
     let mut conn = engine.store().read().await?;
     let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let context = core::context::context(engine, &mut conn, id).await?;
+    let context = core::contexts::context(engine, &mut conn, id).await?;
     Ok((context.settings.clone(), row.settings))
 }
 
@@ -257,7 +258,7 @@ pub(crate) async fn patch_settings(
     }
     let mut tx = engine.store().write().await?;
     let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let source_before = core::context::context(engine, &mut tx, id).await?.settings.workflow_source;
+    let source_before = core::contexts::context(engine, &mut tx, id).await?.settings.workflow_source;
     merge_patch(&mut row.settings, patch);
     tidy_settings(&mut row.settings);
     // What is written now is refused where what was written once is mended.
@@ -278,15 +279,11 @@ pub(crate) async fn patch_settings(
     Ok((ProjectContext::read(&row)?.settings, row.settings))
 }
 
-/// A project's workflow.
-pub(crate) async fn workflow(engine: &Engine, id: &ProjectId) -> Result<Workflow> {
+/// A project's workflow, and how many tasks are in each state.
+pub(crate) async fn board(engine: &Engine, id: &ProjectId) -> Result<(Workflow, Vec<(String, u32)>)> {
     let mut conn = engine.store().read().await?;
-    Ok(core::context::context(engine, &mut conn, id).await?.workflow.clone())
-}
-
-/// How many tasks of a project are in each state.
-pub(crate) async fn state_counts(engine: &Engine, id: &ProjectId) -> Result<Vec<(String, u32)>> {
-    Ok(engine.store().read().await?.tasks().counts(id).await?)
+    let workflow = core::contexts::context(engine, &mut conn, id).await?.workflow.clone();
+    Ok((workflow, conn.tasks().counts(id).await?))
 }
 
 async fn require_free_name(tx: &mut Tx, name: &str, own: Option<&ProjectId>) -> Result<()> {

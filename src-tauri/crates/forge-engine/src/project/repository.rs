@@ -36,7 +36,7 @@ const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
 pub(crate) async fn inner_loop(engine: &Engine, id: &ProjectId) -> Result<InnerLoopState> {
     let mut conn = engine.store().read().await?;
     let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let config = core::context::context(engine, &mut conn, id).await?.settings.inner_loop.clone();
+    let config = core::contexts::context(engine, &mut conn, id).await?.settings.inner_loop.clone();
     let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
     let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
     Ok(InnerLoopState { config, sources, repository: row.repository_config })
@@ -55,7 +55,7 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
     let (row, context) = {
         let mut conn = engine.store().read().await?;
         let Some(row) = conn.projects().get(id).await? else { return Ok(()) };
-        (row, core::context::context(engine, &mut conn, id).await?)
+        (row, core::contexts::context(engine, &mut conn, id).await?)
     };
     let repo = core::repository::repo(engine, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
@@ -67,7 +67,7 @@ async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()
     let Some(mut row) = tx.projects().get(id).await? else { return Ok(()) };
     row.repository_config = Some(found);
     tx.projects_mut().update(&mut row, engine.now()).await?;
-    core::context::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
+    core::contexts::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
     Ok(())
@@ -84,7 +84,7 @@ pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
     let ended = cancel.clone();
     locked(&engine.part::<RepositoryWatches>().0).insert(id.clone(), cancel.drop_guard());
     let (engine, id) = (engine.clone(), id.clone());
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let changed = Arc::new(Notify::new());
         let watcher = match repository_watcher(&engine, &id, &changed).await {
             Ok(watcher) => Some(watcher),
@@ -119,7 +119,7 @@ async fn repository_watcher(
 ) -> Result<notify::RecommendedWatcher> {
     let context = {
         let mut conn = engine.store().read().await?;
-        core::context::context(engine, &mut conn, id).await?
+        core::contexts::context(engine, &mut conn, id).await?
     };
     let repo = core::repository::repo(engine, &context).await?;
     let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);

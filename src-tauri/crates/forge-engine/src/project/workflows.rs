@@ -69,7 +69,7 @@ pub struct WorkflowState {
 pub(crate) async fn workflow_state(engine: &Engine, id: &ProjectId) -> Result<WorkflowState> {
     let mut conn = engine.store().read().await?;
     let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let context = core::context::context(engine, &mut conn, id).await?;
+    let context = core::contexts::context(engine, &mut conn, id).await?;
     Ok(WorkflowState {
         workflow: context.workflow.clone(),
         source: context.settings.workflow_source,
@@ -104,7 +104,7 @@ pub(crate) async fn put_workflow(
     {
         return Err(EngineError::VersionConflict { expected, actual: row.project.version });
     }
-    let context = core::context::context(engine, &mut tx, id).await?;
+    let context = core::contexts::context(engine, &mut tx, id).await?;
     if context.settings.workflow_source == WorkflowSource::Repository {
         return Err(EngineError::conflict(
             ConflictCode::WorkflowInRepository,
@@ -116,7 +116,7 @@ pub(crate) async fn put_workflow(
     }
     replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
     tx.projects_mut().update(&mut row, engine.now()).await?;
-    core::context::project_changed(engine, &mut tx, &row.project, "workflow").await?;
+    core::contexts::project_changed(engine, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
     workflow_state(engine, id).await
@@ -164,7 +164,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     let (row, context) = {
         let mut conn = engine.store().read().await?;
         let Some(row) = conn.projects().get(id).await? else { return Ok(()) };
-        (row, core::context::context(engine, &mut conn, id).await?)
+        (row, core::contexts::context(engine, &mut conn, id).await?)
     };
     if context.settings.workflow_source != WorkflowSource::Repository {
         return Ok(());
@@ -177,7 +177,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
     let found = kept_in(&repo, &commit).await?;
     let mut tx = engine.store().write().await?;
     let Some(mut row) = tx.projects().get(id).await? else { return Ok(()) };
-    let context = core::context::context(engine, &mut tx, id).await?;
+    let context = core::contexts::context(engine, &mut tx, id).await?;
     let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
     let replaced = match found {
         Ok(parsed) => match replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await {
@@ -194,7 +194,7 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
         }
     });
     tx.projects_mut().update(&mut row, engine.now()).await?;
-    core::context::project_changed(engine, &mut tx, &row.project, "workflow").await?;
+    core::contexts::project_changed(engine, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(engine);
     Ok(())

@@ -130,7 +130,7 @@ pub(crate) async fn host_token(
     let found =
         find_token(config, named_by, &given.keychain, &given.token_variables, |words| said_by(engine, words))
             .await?;
-    engine.learn_secrets([(HOST_TOKEN, found.token.expose())]);
+    core::redaction::learn_secrets(engine, [(HOST_TOKEN, found.token.expose())]);
     Ok(found)
 }
 
@@ -154,7 +154,10 @@ pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) 
         let Ok(host) = host_name(&config) else { return };
         match engine.inner.config.keychain.read(config.kind, &host).await {
             Ok(token) => {
-                engine.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+                core::redaction::learn_secrets(
+                    &engine,
+                    token.as_ref().map(|token| (HOST_TOKEN, token.expose())),
+                );
             }
             Err(error) => did_not_learn(&engine, &key, &error),
         }

@@ -3,6 +3,7 @@
 //! This file has what people do about them. What the engine does is a step (`pull_request/step.rs`) and a watch
 //! (`pull_request/watch.rs`). Absent: closing or deleting a pull request.
 
+pub(crate) mod contribution;
 pub(crate) mod ends;
 pub(crate) mod hosts;
 pub(crate) mod notes;
@@ -68,7 +69,7 @@ pub(crate) async fn refresh_pull_request(engine: &Engine, id: &TaskId) -> Result
         let mut tx = engine.store().write().await?;
         tx.pull_requests_mut().set_due(id, engine.now()).await?;
         tx.commit().await?;
-        engine.kick(id);
+        core::workers::kick(engine, id);
         run::idle::wait_until_idle(engine, id).await?;
     } else {
         look_aside(engine, id, row).await?;
@@ -126,7 +127,7 @@ pub(crate) async fn send_pull_request_news(
 
 /// Whether a project's code host can be used: one request finds out.
 pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<HostStanding> {
-    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
     let mut standing = HostStanding {
         host: None,
         configured: context.settings.code_host.is_some(),
@@ -169,14 +170,14 @@ pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<Hos
 pub(crate) async fn put_host_token(engine: &Engine, id: &ProjectId, token: Option<&str>) -> Result<()> {
     let token = token.map(|text| Token::new(text).ok_or(text)).transpose();
     let token = token.map_err(|_| EngineError::invalid("token", "must not be empty"))?;
-    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
     let repo = core::repository::repo(engine, &context).await?;
     let config = hosts::code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
         EngineError::conflict(ConflictCode::NoCodeHost, format!("{problem}: {remedy}"))
     })?;
     let host = host_name(&config)
         .map_err(|error| EngineError::conflict(ConflictCode::NoCodeHost, error.to_string()))?;
-    engine.learn_secrets(token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+    core::redaction::learn_secrets(engine, token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
     let keychain = &engine.inner.config.keychain;
     let kept = match &token {
         Some(token) => keychain.write(config.kind, &host, token).await,
@@ -189,7 +190,7 @@ pub(crate) async fn put_host_token(engine: &Engine, id: &ProjectId, token: Optio
     })?;
     hosts::forget_host(engine, &config);
     let mut tx = engine.store().write().await?;
-    core::context::project_changed(engine, &mut tx, &context.project, "host_token").await?;
+    core::contexts::project_changed(engine, &mut tx, &context.project, "host_token").await?;
     tx.commit().await?;
     Ok(())
 }
@@ -250,7 +251,7 @@ async fn decided_meanwhile(
 ) -> Result<()> {
     row.next_check_at = None;
     let Some(pull) = &row.pull_request else { return Ok(()) };
-    let context = core::context::context_of(engine, tx, task).await?;
+    let context = core::contexts::context_of(engine, tx, task).await?;
     if !is_at_work(&context, &task.status) {
         return Ok(());
     }
@@ -273,7 +274,7 @@ async fn decided_meanwhile(
 /// Looks at a pull request whose task is elsewhere.
 pub(crate) fn look_aside_later(engine: &Engine, row: PullRequestRow) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let task = row.task_id.clone();
         if let Err(error) = look_aside(&engine, &task, row).await {
             tracing::error!(%task, %error, "failed to look at a pull request");

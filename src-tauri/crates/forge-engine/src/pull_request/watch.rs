@@ -64,7 +64,7 @@ async fn ask_for_looks(
         let wake = if again <= now {
             asked.insert(row.task_id.clone(), (due, now));
             if waits_for_host(engine, &row.task_id).await? {
-                engine.kick(&row.task_id);
+                core::workers::kick(engine, &row.task_id);
             } else {
                 super::look_aside_later(engine, row.clone());
             }

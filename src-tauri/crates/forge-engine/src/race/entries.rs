@@ -11,8 +11,8 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch},
+        engine::step::Stepping,
         moves::Move,
-        step::Stepping,
     },
     error::Result,
     race::{SECOND_MS, is_entry_over, put_out},
@@ -105,7 +105,7 @@ pub(crate) async fn start_entries(
         engine.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
         tx.commit().await?;
         engine.point("race.entry_started");
-        engine.kick(&entry.task_id);
+        core::workers::kick(engine, &entry.task_id);
     }
     Ok(())
 }

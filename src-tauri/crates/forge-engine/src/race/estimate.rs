@@ -38,7 +38,7 @@ pub(crate) async fn project_race_estimate(
     strategies: Option<Vec<Strategy>>,
 ) -> Result<RaceEstimate> {
     let mut conn = engine.store().read().await?;
-    let context = core::context::context(engine, &mut conn, id).await?;
+    let context = core::contexts::context(engine, &mut conn, id).await?;
     let settings = &context.settings.inner_loop;
     let mut race = settings.competitive.clone();
     if let Some(own) = strategies {

@@ -10,7 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{self, context::ProjectContext, step::Stepping},
+    core::{
+        self,
+        context::ProjectContext,
+        engine::{cx::Cx, step::Stepping},
+    },
     error::Result,
     fix::{self, of_races::race_of_fix, proposal::is_waiting, superseded::supersede_race_fixes},
     retry,
@@ -76,11 +80,11 @@ pub(crate) async fn apply_to_entry(
     let waits = race.status == RaceStatus::NoWinner
         && annotation.as_ref().is_some_and(|why| why.kind == AnnotationType::RaceNoWinner);
     let Some(name) = fix.strategy.clone().filter(|_| waits) else { return Ok(None) };
-    super::select_winner(engine, &mut tx, &task, actor.clone(), &name).await?;
+    super::select_winner(&mut Cx::of(engine, &mut tx), &task, actor.clone(), &name).await?;
     (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
     tx.fixes_mut().update(&fix).await?;
     retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
-    supersede_race_fixes(engine, &mut tx, &task).await?;
+    supersede_race_fixes(&mut Cx::of(engine, &mut tx), &task).await?;
     tx.commit().await?;
     fix::proposal::export_fixes(engine, &context, None).await;
     core::scheduler::wake_waiting(engine);

@@ -5,6 +5,7 @@
 //! notification, and is moved by its race alone. The race continues whenever its task's step runs (`race/step.rs`),
 //! which the end of each entry asks for.
 
+pub(crate) mod contribution;
 pub(crate) mod entries;
 pub(crate) mod estimate;
 pub(crate) mod fixes;
@@ -30,7 +31,13 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, features::Asked, lineage::is_entry, moves::Move},
+    core::{
+        self,
+        context::ProjectContext,
+        engine::{cx::Cx, features::Asked},
+        lineage::is_entry,
+        moves::Move,
+    },
     error::Result,
 };
 
@@ -97,8 +104,7 @@ pub(crate) async fn strategies_of(conn: &mut ReadConnection, race: &Competitive)
 
 /// The tasks that the entries of a new race are worked on as.
 pub(crate) async fn make_entries(
-    engine: &Engine,
-    tx: &mut Tx,
+    cx: &mut Cx<'_>,
     context: &ProjectContext,
     task: &TaskRow,
     strategies: &[Strategy],
@@ -107,14 +113,14 @@ pub(crate) async fn make_entries(
     let workflow = &context.for_entries()?.workflow;
     let initial =
         workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?.name.clone();
-    let made = tx.tasks().race_entries(&task.id).await?;
+    let made = cx.tx.tasks().race_entries(&task.id).await?;
     let mut place = made.iter().filter_map(|entry| entry.subtask_order).max().unwrap_or(0);
     let mut entries = Vec::with_capacity(strategies.len());
     for strategy in strategies {
         place += 1;
-        let now = engine.now();
+        let now = cx.now;
         let row = TaskRow {
-            id: engine.new_id(),
+            id: cx.new_id(),
             status: initial.clone(),
             version: 1,
             parent_id: Some(task.id.clone()),
@@ -137,10 +143,10 @@ pub(crate) async fn make_entries(
             updated_at: now,
             ..task.clone()
         };
-        tx.tasks_mut().insert(&row).await?;
+        cx.tx.tasks_mut().insert(&row).await?;
         let coder = RoleHolder { kind: HolderKind::Agent, id: Some(strategy.agent_id.clone()) };
-        tx.roles_mut().put(&row.id, "coder", Some(&coder)).await?;
-        tx.roles_mut().put(&row.id, "reviewer", reviewer).await?;
+        cx.tx.roles_mut().put(&row.id, "coder", Some(&coder)).await?;
+        cx.tx.roles_mut().put(&row.id, "reviewer", reviewer).await?;
         entries.push(RaceEntry::queued(strategy.clone(), row.id));
     }
     Ok(entries)
@@ -188,14 +194,8 @@ pub(crate) async fn look_at_entry(
 }
 
 /// Makes an entry the winner by a person's word, whatever the rules say.
-pub(crate) async fn select_winner(
-    engine: &Engine,
-    tx: &mut Tx,
-    task: &TaskRow,
-    actor: Actor,
-    name: &str,
-) -> Result<()> {
-    let race = tx.races().last(&task.id).await?;
+pub(crate) async fn select_winner(cx: &mut Cx<'_>, task: &TaskRow, actor: Actor, name: &str) -> Result<()> {
+    let race = cx.tx.races().last(&task.id).await?;
     let mut race = race
         .filter(|race| matches!(race.status, RaceStatus::AwaitingCrown | RaceStatus::NoWinner))
         .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "no race waits for a winner"))?;
@@ -213,18 +213,18 @@ pub(crate) async fn select_winner(
     race.choose(name, actor);
     race.status = RaceStatus::Decided;
     race.finished_at = None;
-    tx.races_mut().put(&race).await?;
-    engine.emit(tx, EventType::RaceCrowned, task, race.id.as_str(), &facts).await
+    cx.tx.races_mut().put(&race).await?;
+    cx.emit(EventType::RaceCrowned, task, race.id.as_str(), &facts).await
 }
 
 /// Gives up a race that was decided but whose winner's work could not become the task's.
-pub(crate) async fn give_race_up(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    let Some(mut race) = tx.races().last(&task.id).await?.filter(|race| !race.status.is_over()) else {
+pub(crate) async fn give_race_up(cx: &mut Cx<'_>, task: &TaskRow) -> Result<()> {
+    let Some(mut race) = cx.tx.races().last(&task.id).await?.filter(|race| !race.status.is_over()) else {
         return Ok(());
     };
     race.status = RaceStatus::Cancelled;
-    race.finished_at = Some(engine.now());
-    Ok(tx.races_mut().put(&race).await?)
+    race.finished_at = Some(cx.now);
+    Ok(cx.tx.races_mut().put(&race).await?)
 }
 
 /// How an entry's checks ended, from its last review.
@@ -294,14 +294,12 @@ pub(crate) async fn put_out(
 }
 
 /// What an action that a person took means for the task's race.
-pub(crate) async fn act(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
+pub(crate) async fn act(cx: &mut Cx<'_>, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
     match asked.verb {
-        Verb::Crown => {
-            select_winner(engine, tx, task, asked.actor.clone(), asked.text.unwrap_or_default()).await
-        }
-        Verb::RaceAgain => give_race_up(engine, tx, task).await,
+        Verb::Crown => select_winner(cx, task, asked.actor.clone(), asked.text.unwrap_or_default()).await,
+        Verb::RaceAgain => give_race_up(cx, task).await,
         Verb::SingleAgent => {
-            give_race_up(engine, tx, task).await?;
+            give_race_up(cx, task).await?;
             if let Some(race) = &mut task.race {
                 race.enabled = false;
             }

@@ -27,11 +27,14 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::task_branch,
-        features::{Entering, Moved},
+        engine::{
+            cx::Cx,
+            features::{Entering, Moved},
+            step::{Effect, End, Stepping},
+        },
         leaving::Leave,
         lineage::is_entry,
         moves::Move,
-        step::{Effect, End, Stepping},
     },
     error::Result,
     fix,
@@ -117,8 +120,14 @@ async fn begin_race(
     }
     let enabled = s.context.settings.inner_loop.reviewer.enabled;
     let reviewer = reviewer_of(&mut tx, s).await?.filter(|_| enabled);
-    let entries =
-        super::make_entries(engine, &mut tx, &s.context, &s.task, &strategies, reviewer.as_ref()).await?;
+    let entries = super::make_entries(
+        &mut Cx::of(engine, &mut tx),
+        &s.context,
+        &s.task,
+        &strategies,
+        reviewer.as_ref(),
+    )
+    .await?;
     let number = tx.races().last(&s.task.id).await?.map_or(1, |last| last.number + 1);
     let race = Race {
         id: engine.new_id(),
@@ -179,7 +188,8 @@ async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<E
     elect(engine, s, race).await
 }
 
-async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+/// Applies the rules to what is known of the entries: who won, and where the race is with that.
+fn decide(race: &mut Race) {
     race.elect();
     race.winner = race.elected.clone().filter(|_| !race.is_without_evidence());
     race.status = match &race.elected {
@@ -187,6 +197,10 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         Some(_) if race.needs_choice() => RaceStatus::AwaitingCrown,
         Some(_) => RaceStatus::Decided,
     };
+}
+
+async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+    decide(&mut race);
     let (kind, body) = match (&race.elected, race.status) {
         (Some(_), RaceStatus::AwaitingCrown) => (EventType::RaceElected, choice_of(&race)),
         (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
@@ -206,7 +220,7 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         }
     }
     if race.elected.is_none() {
-        core::features::given_up(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
+        core::engine::features::given_up(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
     }
     let facts = json!({
         "winner": race.winner, "elected": race.elected, "decidedBy": race.decided_by,
@@ -355,18 +369,18 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
 /// A race looks again once an entry of its is over.
 pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
     let Some(task) = tx.tasks().get(entry).await?.filter(is_entry) else { return Ok(None) };
-    let context = core::context::context_of(engine, tx, &task).await?;
+    let context = core::contexts::context_of(engine, tx, &task).await?;
     Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
 }
 
 /// Queues the end of the task's race, once, for a race whose task goes elsewhere.
-pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
+pub(crate) async fn end_race_with(cx: &mut Cx<'_>, moved: Moved<'_>) -> Result<()> {
     let Moved { task, state, row, taken_over, .. } = moved;
     if taken_over || is_entry(task) {
         return Ok(());
     }
     let blocks = state.kind == StateKind::Blocked;
-    let left = tx.races().uncleared(&task.id).await?;
+    let left = cx.tx.races().uncleared(&task.id).await?;
     let mut over = false;
     for mut race in left {
         let goes_on = match race.status {
@@ -379,8 +393,8 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
         };
         if !goes_on {
             race.status = RaceStatus::Cancelled;
-            race.finished_at = Some(engine.now());
-            tx.races_mut().put(&race).await?;
+            race.finished_at = Some(cx.now);
+            cx.tx.races_mut().put(&race).await?;
             over = true;
         }
     }
@@ -388,7 +402,7 @@ pub(crate) async fn end_race_with(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
         let mut step = StepRow::pending(&task.id, &state.name, StepKind::EndRace, Phase::OnEnter.as_str());
         step.status = StepStatus::Pending;
         step.transition_seq = Some(row.seq);
-        tx.steps_mut().insert(&mut step).await?;
+        cx.tx.steps_mut().insert(&mut step).await?;
     }
     Ok(())
 }
@@ -419,3 +433,6 @@ fn next_deadline(race: &Race) -> Option<Timestamp> {
     let running = race.entries.iter().filter(|entry| entry.status == RaceEntryStatus::Running);
     running.filter_map(|entry| entry.started_at).map(|at| at.plus_ms(limit)).min()
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,13 +22,12 @@ use forge_model::review::Review;
 use forge_model::task::Task;
 use forge_model::transition::{StepKind, StepStatus, Transition, TransitionStep};
 use forge_model::workflow::{State, StateKind};
-use forge_model::workspace::Workspace;
 use forge_store::ReadConnection;
 use forge_store::table::{steps::StepRow, tasks::Filter};
 
 use crate::{
     Engine, EngineError, TaskPage,
-    core::{self, step::name_of, worktree_lock::read_lock},
+    core::{self, engine::step::name_of},
     error::Result,
     hook,
     program::log::{bad_log_id, page_of},
@@ -248,15 +247,6 @@ pub(crate) async fn events_after(engine: &Engine, after: i64, limit: u32) -> Res
     if pruned { Ok(None) } else { Ok(Some(conn.events().after(after, limit).await?)) }
 }
 
-/// Worktrees that exist, with the task each belongs to.
-pub(crate) async fn workspaces(engine: &Engine) -> Result<Vec<Workspace>> {
-    let mut all = engine.store().read().await?.workspaces().present().await?;
-    for workspace in &mut all {
-        workspace.lock = read_lock(workspace);
-    }
-    Ok(all)
-}
-
 /// [`Engine::tasks`] by this connection.
 pub(crate) async fn tasks_in(
     engine: &Engine,
@@ -266,7 +256,7 @@ pub(crate) async fn tasks_in(
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<TaskPage> {
-    let context = core::context::context(engine, conn, project).await?;
+    let context = core::contexts::context(engine, conn, project).await?;
     let states = &filter.states;
     if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
         let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();

@@ -151,7 +151,7 @@ async fn contexts_of(
     let mut contexts = HashMap::new();
     for row in rows {
         if let Entry::Vacant(place) = contexts.entry((row.project_id.clone(), is_entry(row))) {
-            place.insert(core::context::context_of(engine, conn, row).await?);
+            place.insert(core::contexts::context_of(engine, conn, row).await?);
         }
     }
     Ok(contexts)

@@ -39,7 +39,7 @@ pub(crate) async fn retry(
     let last_run = tx.executions().last(&task.id).await?;
     input.subtask_turn = kind == Some(AnnotationType::SubtaskPaused)
         || subtask::turns::is_open_turn(tx, context, last_run.as_ref()).await?
-        || (kind != Some(AnnotationType::MergeConflict) && Engine::is_failed_turn(last_run.as_ref()));
+        || (kind != Some(AnnotationType::MergeConflict) && subtask::turns::is_failed_turn(last_run.as_ref()));
     let from_state = annotation
         .as_ref()
         .map(|annotation| annotation.from_state.clone())

@@ -26,11 +26,10 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
+        engine::step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
         entry::corrupt_step,
-        features::features,
         moves::{EntryInput, Move},
         retry_budget,
-        step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
     },
     error::Result,
     review::{self, rejection::Rejection},
@@ -111,7 +110,7 @@ pub(crate) async fn settle_audit(
     };
     if let (Heard::Report(report), Some(workspace)) = (&heard, &workspace) {
         let sent_back = report.audit.verdict == Some(AuditVerdict::Fail);
-        if let Some(mending) = &features(engine).mending
+        if let Some(mending) = &engine.features().mending
             && !(mending.settle_wanted)(engine, s, (workspace, &execution), sent_back, cancel).await?
         {
             return Ok(End::Interrupted);

@@ -28,9 +28,9 @@ use crate::{
         self,
         block_reason::{BlockReason, block_reason_of},
         context::{backup_prefix, task_branch},
+        engine::step::{End, Stepping},
         entry::corrupt_step,
         moves::EntryInput,
-        step::{End, Stepping},
         transition::is_reviewed,
     },
     error::{Result, whole},
@@ -251,7 +251,7 @@ async fn commit_worktree(
             tx.tasks_mut().update(&mut task, engine.now()).await?;
         }
         tx.commit().await?;
-        core::features::work_changed(engine, &s.task.id).await;
+        core::engine::features::work_changed(engine, &s.task.id).await;
     }
     let seen = committed.is_none().then_some(seen);
     let committed = committed.map(|commit| format!("committed {}", short(&commit)));

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine,
-    core::{self, step::Stepping},
+    core::{self, engine::step::Stepping},
     error::Result,
     program::{self, diagnosing::Diagnosing, output::CheckOutput},
     trust,

@@ -21,7 +21,7 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The checks that a project is offered: nothing where that is off, or where it has checks.
 pub(crate) async fn offered_checks(engine: &Engine, id: &ProjectId) -> Result<Vec<CheckOffer>> {
-    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
     offers_for(engine, &context).await
 }
 
@@ -52,11 +52,11 @@ pub(crate) async fn take_checks(engine: &Engine, id: &ProjectId, commands: &[Str
     }
     project::command::patch_settings(engine, id, &json!({ "review_config": { "ci_steps": commands } }))
         .await?;
-    let context = core::context::context(engine, &mut *engine.store().read().await?, id).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
     let mut tx = engine.store().write().await?;
     let effect = format!("added checks: {}", commands.join(", "));
     core::effects::record_effect(engine, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
-    core::context::project_changed(engine, &mut tx, &context.project, "settings").await?;
+    core::contexts::project_changed(engine, &mut tx, &context.project, "settings").await?;
     Ok(tx.commit().await?)
 }
 

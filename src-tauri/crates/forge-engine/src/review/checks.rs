@@ -19,9 +19,8 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
+        engine::step::{End, Stepping},
         entry::failure_policy,
-        features::features,
-        step::{End, Stepping},
     },
     error::Result,
     review::{
@@ -64,7 +63,7 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
         return Ok(end);
     }
     open_review(engine, s, &mut review, &repo, &workspace).await?;
-    core::features::work_changed(engine, &s.task.id).await;
+    core::engine::features::work_changed(engine, &s.task.id).await;
     match run_mended(engine, s, &mut review, &repo, &workspace, &seen, cancel).await? {
         Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
         Checked::Passed(count) => Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed")))),
@@ -85,7 +84,7 @@ async fn run_mended(
     cancel: &CancellationToken,
 ) -> Result<Checked> {
     // A try that was cut short may have left one applied.
-    let mending = features(engine).mending.as_ref();
+    let mending = engine.features().mending.as_ref();
     let mut applied = match mending {
         Some(mending) => (mending.applied_for)(engine, review).await?,
         None => None,
@@ -177,7 +176,7 @@ async fn run_checks_from(
                 run_check(engine, s, review, workspace, &config, index, command, cancel).await?
             }
             (None, Some(gate)) => {
-                let run = features(engine).validate;
+                let run = engine.features().validate;
                 let run = run.ok_or_else(|| EngineError::not_found("feature", "validate"))?;
                 run(engine, s, review, workspace, gate, index, cancel).await?
             }
@@ -347,7 +346,7 @@ async fn commit_changes(
 }
 
 fn start_draft(engine: &Engine, draft: Option<FixDraft>) {
-    if let Some((draft, mending)) = draft.zip(features(engine).mending.as_ref()) {
+    if let Some((draft, mending)) = draft.zip(engine.features().mending.as_ref()) {
         (mending.start)(engine, draft);
     }
 }
@@ -360,7 +359,7 @@ async fn failed(
     check: ReviewStep,
 ) -> Result<End> {
     let (reason, evidence) = (check.failure(), evidence_of(&check));
-    let mending = features(engine).mending.as_ref();
+    let mending = engine.features().mending.as_ref();
     let draft = match mending {
         Some(mending) => (mending.plan)(engine, s, &review, workspace, &check).await,
         None => None,

@@ -14,7 +14,8 @@ use serde_json::Value;
 use crate::{
     ConflictCode, Engine, EngineError,
     core::{
-        self, block_reason::BlockReason, context::ProjectContext, lineage::audits, moves::Move, step::End,
+        self, block_reason::BlockReason, context::ProjectContext, engine::step::End, lineage::audits,
+        moves::Move,
     },
     error::Result,
     review::rejection::Rejection,

@@ -20,10 +20,9 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        features::features,
+        engine::step::{End, Stepping},
         moves::{EntryInput, Move},
         retry_budget,
-        step::{End, Stepping},
     },
     error::Result,
     review::rejection::Rejection,
@@ -184,7 +183,7 @@ pub(crate) async fn fail_review(
     review.finished_at = Some(engine.now());
     review.measures = super::stagnation::measures_of(tx, task, review).await?;
     tx.reviews_mut().update(review).await?;
-    for tell in features(engine).each(|feature| feature.on_review_failed) {
+    for tell in &engine.features().moments.on_review_failed {
         tell(engine, tx, task, review).await?;
     }
     let facts = json!({ "attempt_number": review.attempt_number });

@@ -15,6 +15,7 @@ pub(crate) mod check_offers;
 pub(crate) mod checks;
 pub(crate) mod command;
 pub(crate) mod comments;
+pub(crate) mod contribution;
 pub(crate) mod decision;
 pub(crate) mod plan_gate;
 pub(crate) mod rejection;
@@ -169,7 +170,7 @@ pub(crate) async fn require_reviewed_work(
 /// the work.
 pub(crate) async fn look_at_changed_work(engine: &Engine, id: &TaskId) -> Result<()> {
     count_unmerged(engine, id).await;
-    core::features::work_changed(engine, id).await;
+    core::engine::features::work_changed(engine, id).await;
     let (task, context, review) = {
         let mut conn = engine.store().read().await?;
         let (task, context) = core::load::load(engine, &mut conn, id, None).await?;

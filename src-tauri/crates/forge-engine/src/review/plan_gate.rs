@@ -17,9 +17,9 @@ use crate::{
     core::{
         again::send_back_in_place,
         block_reason::BlockReason,
+        engine::step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
         lineage::audits,
         moves::Move,
-        step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
     },
     error::Result,
     review::{self, decision::running_review},

@@ -15,8 +15,8 @@ use crate::{
     Engine,
     core::{
         self,
+        engine::step::{End, Stepping},
         entry::failure_policy,
-        step::{End, Stepping},
     },
     error::Result,
     review::{self, rejection::Rejection},

@@ -22,11 +22,11 @@ use crate::{
         self,
         again::re_enter,
         block_reason::BlockReason,
+        engine::step::{Effect, End, Stepping},
         entry::corrupt_step,
         lineage::audits,
         moves::{EntryInput, Move},
         retry_budget,
-        step::{Effect, End, Stepping},
     },
     cost,
     error::Result,
@@ -269,7 +269,7 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
         trouble.evidence = log_evidence(engine, s, &last.execution).await;
         return Ok(End::Block(trouble));
     }
-    let subtask_turn = Engine::is_failed_turn(Some(&last));
+    let subtask_turn = subtask::turns::is_failed_turn(Some(&last));
     let mut input = EntryInput {
         cause: Some(if lost { "Forge was restarted" } else { "automatic restart" }.to_owned()),
         subtask_turn,
@@ -296,7 +296,7 @@ async fn run_after_the_limit(
     let input = EntryInput {
         cause: Some("the rate limit ended".to_owned()),
         corrections: vec![Correction::Interrupted { what }],
-        subtask_turn: Engine::is_failed_turn(Some(last)),
+        subtask_turn: subtask::turns::is_failed_turn(Some(last)),
         goes_on: true,
         ..EntryInput::default()
     };

@@ -95,7 +95,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     let Some(row) = tx.executions().get(id).await? else { return Ok(()) };
     let mut execution = row.execution;
     let Some(mut task) = tx.tasks().get(&execution.task_id).await? else { return Ok(()) };
-    let context = core::context::context_of(engine, &mut tx, &task).await?;
+    let context = core::contexts::context_of(engine, &mut tx, &task).await?;
     execution.status = ExecutionStatus::Failed;
     execution.finished_at = Some(engine.now());
     execution.error = Some(ExecutionError {
@@ -117,7 +117,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     )
     .await?;
     tx.commit().await?;
-    engine.kick(&task.id);
+    core::workers::kick(engine, &task.id);
     Ok(())
 }
 

@@ -215,7 +215,7 @@ async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: 
         tx.executions_mut().update(&row.execution).await?;
         let facts = json!({ "approval_id": id, "kind": ask.kind });
         engine.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
-        let context = core::context::context_of(engine, &mut tx, &task).await?;
+        let context = core::contexts::context_of(engine, &mut tx, &task).await?;
         let (kind, cause) = (NotificationKind::AgentAsks, format!("approval:{id}"));
         core::notices::notify(engine, &mut tx, &context, &task, kind, &title, &cause).await?;
     }

@@ -18,9 +18,9 @@ use crate::{
         again::{run_once_more, send_back_in_place},
         block_reason::BlockReason,
         context::backup_prefix,
+        engine::step::{End, Stepping},
         leaving::Leave,
         moves::{EntryInput, Move},
-        step::{End, Stepping},
     },
     error::Result,
     hook, subtask,
@@ -77,7 +77,7 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
         tx.tasks_mut().update(&mut task, engine.now()).await?;
     }
     tx.commit().await?;
-    core::features::work_changed(engine, &s.task.id).await;
+    core::engine::features::work_changed(engine, &s.task.id).await;
     workspace::unmerged::count_unmerged(engine, &s.task.id).await;
     let committed = committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)));
     let remarks: Vec<String> = settled.into_iter().chain(committed).collect();

@@ -11,9 +11,9 @@ use crate::{
     Engine,
     core::{
         self,
+        engine::step::{Effect, End, Stepping},
         entry::corrupt_step,
         moves::EntryInput,
-        step::{Effect, End, Stepping},
     },
     error::Result,
 };

@@ -6,6 +6,7 @@
 pub(crate) mod approval;
 pub(crate) mod attachments;
 pub(crate) mod audit_prompt;
+pub(crate) mod contribution;
 pub(crate) mod dispatch;
 pub(crate) mod end;
 pub(crate) mod events;
@@ -50,8 +51,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine, EngineError,
     core::{
-        self, context::task_folder, environment::ProgramEnvironment, features::features, guarded::guarded,
-        private_data, redaction::redacted_outcome, sync::locked, worktree_lock::WorkspaceHold,
+        self, context::task_folder, environment::ProgramEnvironment, guarded::guarded, private_data,
+        redaction::redacted_outcome, sync::locked, worktree_lock::WorkspaceHold,
     },
     cost::{self, meter::Metered, prices::Ledger},
     error::Result,
@@ -108,7 +109,7 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
         }
         locked(&engine.part::<Running>().runs).remove(&task);
         sender.send_replace(true);
-        engine.kick(&task);
+        core::workers::kick(&engine, &task);
         core::scheduler::wake_waiting(&engine);
         engine.made_progress();
     });
@@ -129,7 +130,7 @@ async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
     let row = conn.executions().get(id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
     let task_id = &row.execution.task_id;
     let task = conn.tasks().get(task_id).await?.ok_or_else(|| EngineError::not_found("task", task_id))?;
-    let context = core::context::context_of(engine, &mut conn, &task).await?;
+    let context = core::contexts::context_of(engine, &mut conn, &task).await?;
     let agent_id = &row.execution.agent_id;
     let mut agent =
         conn.agents().get(agent_id).await?.ok_or_else(|| EngineError::not_found("agent", agent_id))?;
@@ -311,7 +312,7 @@ async fn record_running(
     let mut tx = engine.store().write().await?;
     tx.executions_mut().update(&execution).await?;
     tx.executions_mut().set_withheld(&execution.id, withheld).await?;
-    for tell in features(engine).each(|feature| feature.on_run) {
+    for tell in &engine.features().moments.on_run {
         tell(engine, &mut tx, &p.context, &p.task, &p.row).await?;
     }
     if untracked.is_some() {

@@ -38,7 +38,7 @@ pub(crate) async fn run_panicked(engine: &Engine, id: &ExecutionId, panic: &Pani
         let id = run.id.clone();
         run::lost::lose_run(engine, &mut tx, &task, run).await?;
         if gives_up {
-            let context = core::context::context_of(engine, &mut tx, &task).await?;
+            let context = core::contexts::context_of(engine, &mut tx, &task).await?;
             let mut trouble = panic.trouble("a run of an agent");
             trouble.execution = Some(id);
             give_to_person(engine, &mut tx, &context, &mut task, trouble).await?;

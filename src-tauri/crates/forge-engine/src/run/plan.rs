@@ -23,7 +23,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, task_branch, task_folder},
-        features::Objection,
+        engine::features::Objection,
     },
     error::Result,
     workspace,

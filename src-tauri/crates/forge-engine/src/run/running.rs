@@ -9,7 +9,10 @@ use tokio::sync::watch;
 
 use crate::{
     Engine,
-    core::{redaction::redacted_command, sync::locked},
+    core::{
+        redaction::{general_redactor, redacted_command},
+        sync::locked,
+    },
 };
 
 /// The runs of this process.
@@ -44,7 +47,7 @@ pub(crate) async fn stop_run(engine: &Engine, task: &TaskId) -> bool {
 
 /// Tells the run of a task something; false when none runs, or it is over.
 pub(crate) fn tell_run(engine: &Engine, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
-    let command = redacted_command(&engine.redactor(), command);
+    let command = redacted_command(&general_redactor(engine), command);
     if let Some(draft) = locked(&engine.part::<Running>().drafts).get(execution) {
         return draft.tell(command);
     }
@@ -66,6 +69,6 @@ pub(crate) fn forget_draft(engine: &Engine, execution: &ExecutionId) {
 pub(crate) fn activity_of(engine: &Engine, task: &TaskId) -> Option<(ExecutionId, String)> {
     let running = engine.part::<Running>();
     let runs = locked(&running.runs);
-    let redacted = |activity: &str| engine.redactor().text(activity).into_owned();
+    let redacted = |activity: &str| general_redactor(engine).text(activity).into_owned();
     runs.get(task).map(|run| (run.execution.clone(), redacted(&run.handle.activity.borrow())))
 }

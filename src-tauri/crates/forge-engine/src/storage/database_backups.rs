@@ -11,10 +11,9 @@ use forge_model::time::Timestamp;
 use forge_store::{backups, backups::BackupError};
 
 use crate::{
-    Engine, EngineError, StartError, Work,
+    Engine, EngineError, Work,
     core::{self, sync::locked},
     error::Result,
-    instance::Instance,
 };
 
 /// How often the age of the newest copy is looked at.
@@ -29,48 +28,6 @@ const SPARE_BYTES: u64 = 256 * 1024 * 1024;
 /// Why the last daily copy of the database could not be made.
 #[derive(Default)]
 struct CopyFailure(Mutex<Option<String>>);
-
-impl Engine {
-    /// Copies the database of a folder that no engine has.
-    ///
-    /// # Errors
-    /// When an engine has it, or the copy cannot be made.
-    pub async fn back_up_folder(data_dir: &Path) -> Result<Backup, StartError> {
-        let _held = Instance::take(data_dir)?;
-        Ok(backups::create(data_dir, BackupReason::Manual).await.map_err(forge_store::OpenError::from)?)
-    }
-
-    /// Restores a copy of the database of a folder that no engine has. The former files are set aside.
-    ///
-    /// # Errors
-    /// When an engine has it, there is no such copy, or it cannot be used.
-    pub async fn restore_folder(data_dir: &Path, name: &str) -> Result<Backup, StartError> {
-        let _held = Instance::take(data_dir)?;
-        let restore = async {
-            let backup = backups::restore_at_next_start(data_dir, name).await?;
-            let restored = backups::finish_restore(data_dir).await?;
-            // None when the copy went between the two: what was chosen is not there.
-            restored.ok_or(BackupError::Unknown(backup.name))
-        };
-        Ok(restore.await.map_err(forge_store::OpenError::from)?)
-    }
-
-    /// The copies of the database of a folder, newest first.
-    ///
-    /// # Errors
-    /// When they cannot be listed.
-    pub fn backups_of_folder(data_dir: &Path) -> Result<Vec<Backup>, StartError> {
-        Ok(backups::list(data_dir).map_err(forge_store::OpenError::from)?)
-    }
-
-    /// The newest copy of the database of a folder that is whole.
-    ///
-    /// # Errors
-    /// When they cannot be listed.
-    pub async fn newest_good_backup(data_dir: &Path) -> Result<Option<Backup>, StartError> {
-        Ok(backups::newest_good(data_dir).await.map_err(forge_store::OpenError::from)?)
-    }
-}
 
 /// The copies of the database, newest first.
 pub(crate) async fn database_backups(engine: &Engine) -> Result<Vec<Backup>> {

@@ -1,6 +1,8 @@
 //! What is kept in the data folder, and for how long: copies of the database, compressed logs, and what is due to be
 //! deleted.
 
+pub mod data_folder;
 pub(crate) mod database_backups;
 pub(crate) mod old_logs;
 pub(crate) mod retention;
+pub(crate) mod status;

@@ -34,7 +34,7 @@ pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(
     for project in project::command::projects(engine).await? {
         let closed = {
             let mut conn = engine.store().read().await?;
-            let context = core::context::context(engine, &mut conn, &project.id).await?;
+            let context = core::contexts::context(engine, &mut conn, &project.id).await?;
             let closed = context.workflow.states.iter().filter(|state| state.is_terminal());
             let states: Vec<&str> = closed.map(|state| state.name.as_str()).collect();
             conn.tasks().closed(&project.id, &states).await?

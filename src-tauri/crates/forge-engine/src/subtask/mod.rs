@@ -4,6 +4,7 @@
 //! or check of its own: its parent's coder works on it in a turn of the parent's sequence (`subtask/turns.rs`), and
 //! its states only show its progress. Subtasks are one level deep, and the dependencies of a project have no cycle.
 
+pub(crate) mod contribution;
 pub(crate) mod relatives;
 pub(crate) mod turns;
 
@@ -24,7 +25,7 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, is_closed},
-        features::{Moved, Objection},
+        engine::features::{Moved, Objection},
         lineage::is_ordered,
         moves::Move,
         prerequisites::named,
@@ -195,7 +196,7 @@ pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Opti
     };
     let turn = running.into_iter().find(|row| row.execution.subtask_id.as_ref() == Some(&task.id));
     if turn.is_some() {
-        core::features::stop_at_work(engine, &parent).await;
+        core::engine::features::stop_at_work(engine, &parent).await;
     }
     Ok(Some(StoppedTurn { parent, execution: turn.map(|row| row.execution.id), _hold: hold }))
 }

@@ -13,10 +13,10 @@ use crate::{
     core::{
         self,
         context::ProjectContext,
+        engine::step::{Effect, End, Stepping},
         lineage::is_ordered,
         moves::Move,
         prerequisites::{open_prerequisites, prerequisite_cancelled},
-        step::{Effect, End, Stepping},
     },
     error::Result,
     subtask::open_parts,
@@ -93,7 +93,7 @@ pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<En
         if !concerned {
             continue;
         }
-        core::features::stop_at_work(engine, &id).await;
+        core::engine::features::stop_at_work(engine, &id).await;
         let mut tx = engine.store().write().await?;
         let Some(mut dependent) = tx.tasks().get(&id).await? else { continue };
         if !is_concerned(&s.context, &dependent) {

@@ -26,9 +26,9 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{ProjectContext, backup_prefix, is_closed},
+        engine::step::{Effect, End, Stepping},
         moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
-        step::{Effect, End, Stepping},
     },
     error::Result,
     subtask::open_parts,
@@ -42,14 +42,12 @@ struct Intent {
     head: String,
 }
 
-impl Engine {
-    /// Whether a run that is repeated was a part's turn that did not end well. When that part was closed since, the
-    /// sequence goes on with the next part: the parent's own turn was over before any part's began.
-    pub(crate) fn is_failed_turn(last: Option<&ExecutionRow>) -> bool {
-        last.is_some_and(|row| {
-            row.execution.subtask_id.is_some() && row.execution.status != ExecutionStatus::Finished
-        })
-    }
+/// Whether a run that is repeated was a part's turn that did not end well. When that part was closed since, the
+/// sequence goes on with the next part: the parent's own turn was over before any part's began.
+pub(crate) fn is_failed_turn(last: Option<&ExecutionRow>) -> bool {
+    last.is_some_and(|row| {
+        row.execution.subtask_id.is_some() && row.execution.status != ExecutionStatus::Finished
+    })
 }
 
 /// What follows a run when ordered subtasks are open: the turn of the next one. None when there is none.

@@ -20,7 +20,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        features::{Asked, features},
+        engine::{cx::Cx, features::Asked},
         lineage::audits,
         moves::{EntryInput, Move},
         prerequisites::open_prerequisites,
@@ -166,8 +166,8 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
     if let Some(turn) = &turn {
         subtask::go_on_after(&mut tx, turn).await?;
     }
-    for tell in features(engine).each(|feature| feature.on_acted) {
-        tell(engine, &mut tx, &task).await?;
+    for tell in &engine.features().moments.on_acted {
+        tell(&mut Cx::of(engine, &mut tx), &task).await?;
     }
     tx.commit().await?;
     engine.point("action.committed");
@@ -176,8 +176,8 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
 }
 
 async fn act_in_features(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
-    for act in features(engine).each(|feature| feature.on_action) {
-        act(engine, tx, task, asked).await?;
+    for act in &engine.features().moments.on_action {
+        act(&mut Cx::of(engine, tx), task, asked).await?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(crate) async fn adopt_orphan(
 ) -> Result<Task> {
     let context = {
         let mut conn = engine.store().read().await?;
-        core::context::context(engine, &mut conn, project).await?
+        core::contexts::context(engine, &mut conn, project).await?
     };
     let orphan = orphan(engine, path).await?;
     let facts = orphan.facts;

@@ -17,7 +17,6 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, is_closed, task_folder},
-        features::features,
         lineage::is_ordered,
         new_task::NewTask,
         prerequisites::{is_done, named},
@@ -62,7 +61,7 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
     findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
     findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
     let mut tx = engine.store().write().await?;
-    let context = core::context::context(engine, &mut tx, project).await?;
+    let context = core::contexts::context(engine, &mut tx, project).await?;
     if let Some(race) = &new.race {
         findings.extend(race_findings(&mut tx, &context, race).await?);
     }
@@ -222,7 +221,7 @@ pub(crate) async fn assign(
     }
     let view = read::view::view_one(engine, &mut tx, row).await?;
     tx.commit().await?;
-    engine.kick(id);
+    core::workers::kick(engine, id);
     core::scheduler::wake_waiting(engine);
     Ok(view)
 }
@@ -257,9 +256,9 @@ pub(crate) async fn remove_dependency(engine: &Engine, id: &TaskId, prerequisite
     let parent = row.parent_id.clone();
     let view = read::view::view_one(engine, &mut tx, row).await?;
     tx.commit().await?;
-    engine.kick(id);
+    core::workers::kick(engine, id);
     if let Some(parent) = parent {
-        engine.kick(&parent);
+        core::workers::kick(engine, &parent);
     }
     core::scheduler::look_for_work(engine);
     Ok(view)
@@ -281,7 +280,7 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
     }
     require_unneeded(engine, &context, &row).await?;
     let _hold = core::workers::hold(engine, id).await;
-    for prepare in features(engine).each(|feature| feature.on_delete) {
+    for prepare in &engine.features().moments.on_delete {
         prepare(engine, &context, &row).await?;
     }
     if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
@@ -305,7 +304,7 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
     touch_parent(engine, &mut tx, &row).await?;
     tx.commit().await?;
     if let Some(parent) = &row.parent_id {
-        engine.kick(parent);
+        core::workers::kick(engine, parent);
     }
     core::scheduler::look_for_work(engine);
     if let Some(folder) = folder {

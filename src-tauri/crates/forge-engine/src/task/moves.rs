@@ -344,9 +344,9 @@ pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>,
     tx.tasks_mut().update(&mut task, engine.now()).await?;
     engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
     tx.commit().await?;
-    engine.kick(id);
+    core::workers::kick(engine, id);
     if let Some(parent) = &task.parent_id {
-        engine.kick(parent);
+        core::workers::kick(engine, parent);
     }
     core::scheduler::wake_waiting(engine);
     Ok(())

@@ -27,7 +27,7 @@ pub(crate) async fn repository_change(
     engine: &Engine,
     project: &ProjectId,
 ) -> Result<Option<RepositoryDifference>> {
-    let context = core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
     let change = core::repository::repo(engine, &context).await?.changed_since_accepted().await?;
     Ok(change.as_ref().map(told))
 }
@@ -40,7 +40,7 @@ pub(crate) async fn answer_repository_change(
     project: &ProjectId,
     accept: Option<&str>,
 ) -> Result<()> {
-    let context = core::context::context(engine, &mut *engine.store().read().await?, project).await?;
+    let context = core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
     let repo = core::repository::repo(engine, &context).await?;
     if let Some(change) = repo.changed_since_accepted().await? {
         match accept {

@@ -19,7 +19,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{ProjectContext, backup_prefix, task_branch},
-        features::features,
+        engine::cx::Cx,
         lineage::is_ordered,
         moves::Move,
         prerequisites::is_done,
@@ -172,8 +172,8 @@ pub(crate) async fn forget_work(
     task: &mut TaskRow,
 ) -> Result<()> {
     task.diff_stat = None;
-    for tell in features(engine).each(|feature| feature.on_work_set_aside) {
-        tell(engine, tx, task).await?;
+    for tell in &engine.features().moments.on_work_set_aside {
+        tell(&mut Cx::of(engine, tx), task).await?;
     }
     let Some(initial) = context.workflow.initial().map(|initial| initial.name.clone()) else {
         return Ok(());

@@ -90,7 +90,7 @@ async fn trust_scope(
     task: Option<&TaskId>,
 ) -> Result<(std::sync::Arc<ProjectContext>, Option<TaskRow>)> {
     let mut conn = engine.store().read().await?;
-    let context = core::context::context(engine, &mut conn, project).await?;
+    let context = core::contexts::context(engine, &mut conn, project).await?;
     let Some(id) = task else { return Ok((context, None)) };
     let row = conn.tasks().get(id).await?.filter(|row| row.project_id == *project);
     let row = row.ok_or_else(|| EngineError::not_found("task", id))?;
@@ -171,7 +171,7 @@ async fn accept_contents(
         tx.project_trust_mut().put(&context.project.id, row, engine.now()).await?;
     }
     if let Some(project) = tx.projects().get(&context.project.id).await?.filter(|_| !rows.is_empty()) {
-        core::context::project_changed(engine, &mut tx, &project.project, "trust").await?;
+        core::contexts::project_changed(engine, &mut tx, &project.project, "trust").await?;
     }
     tx.commit().await?;
     Ok(())

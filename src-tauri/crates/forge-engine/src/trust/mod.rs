@@ -5,6 +5,7 @@
 //! to be accepted; contents that equal accepted ones ask nothing, whichever branch has them.
 
 pub(crate) mod accepted;
+pub(crate) mod contribution;
 
 use std::{collections::BTreeSet, path::PathBuf};
 

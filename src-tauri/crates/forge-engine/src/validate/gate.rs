@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, EngineError,
-    core::{self, step::Stepping},
+    core::{self, engine::step::Stepping},
     error::Result,
     program,
     review::{self, check::TAIL_BYTES},

@@ -9,6 +9,7 @@
 pub(crate) mod attempts;
 pub(crate) mod call;
 pub(crate) mod checks;
+pub(crate) mod contribution;
 pub(crate) mod events;
 pub(crate) mod gate;
 pub(crate) mod place;

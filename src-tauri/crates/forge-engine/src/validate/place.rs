@@ -59,7 +59,7 @@ pub(crate) async fn validated_at(
     mut input: ValidateInput,
 ) -> Result<(Validated, ValidateInput)> {
     let asked = match &input.project_id {
-        Some(id) => Some(core::context::context(engine, &mut *engine.store().read().await?, id).await?),
+        Some(id) => Some(core::contexts::context(engine, &mut *engine.store().read().await?, id).await?),
         None => None,
     };
     let own = || engine.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
@@ -86,7 +86,7 @@ pub(crate) async fn validated_at(
     let context = match (asked, found) {
         (Some(asked), _) => Some(asked),
         (None, Some(id)) => {
-            Some(core::context::context(engine, &mut *engine.store().read().await?, &id).await?)
+            Some(core::contexts::context(engine, &mut *engine.store().read().await?, &id).await?)
         }
         (None, None) if missing.is_some() => None,
         (None, None) => return Err(no_project(&named)),
@@ -111,7 +111,7 @@ pub(super) async fn project_at(engine: &Engine, which: &WhichProject) -> Result<
             found.ok_or_else(|| no_project(&cwd.to_string_lossy()))?
         }
     };
-    core::context::context(engine, &mut *engine.store().read().await?, &id).await
+    core::contexts::context(engine, &mut *engine.store().read().await?, &id).await
 }
 
 /// The project whose repository or worktree has a folder, and the task whose worktree that is.
@@ -146,7 +146,7 @@ async fn holder_of_folder(
     let Ok(there) = Repo::open(engine.git(), &folder).await else { return Ok((None, None)) };
     for row in projects {
         let context =
-            core::context::context(engine, &mut *engine.store().read().await?, &row.project.id).await?;
+            core::contexts::context(engine, &mut *engine.store().read().await?, &row.project.id).await?;
         match core::repository::repo(engine, &context).await {
             Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
             Ok(_) => {}

@@ -19,7 +19,7 @@ const KEPT_DAYS: u32 = 30;
 pub(crate) async fn project_backups(engine: &Engine, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
     let (context, all) = {
         let mut conn = engine.store().read().await?;
-        let context = core::context::context(engine, &mut conn, project).await?;
+        let context = core::contexts::context(engine, &mut conn, project).await?;
         let filter = Filter { project: Some(project.clone()), ..Filter::default() };
         (context, conn.tasks().list(&filter, u32::MAX).await?)
     };
@@ -51,7 +51,7 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
     for id in by_repository.values() {
         let context = {
             let mut conn = engine.store().read().await?;
-            core::context::context(engine, &mut conn, id).await
+            core::contexts::context(engine, &mut conn, id).await
         };
         let pruned = async {
             let repo = core::repository::repo(engine, &*context?).await?;

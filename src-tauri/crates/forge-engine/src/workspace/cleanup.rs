@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     Engine,
-    core::step::{End, Stepping},
+    core::engine::step::{End, Stepping},
     error::Result,
     workspace::{
         self,

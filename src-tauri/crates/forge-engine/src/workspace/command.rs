@@ -74,7 +74,7 @@ pub(crate) async fn keep_workspace_for_good(engine: &Engine, id: &TaskId) -> Res
 pub(crate) async fn imports(engine: &Engine, project: &ProjectId) -> Result<Vec<ImportOffer>> {
     let context = {
         let mut conn = engine.store().read().await?;
-        core::context::context(engine, &mut conn, project).await?
+        core::contexts::context(engine, &mut conn, project).await?
     };
     let repo = core::repository::repo(engine, &context).await?;
     let root = repo.root().to_owned();

@@ -123,7 +123,7 @@ async fn diff_base(
 
 /// A notification is shown outside of the window, with the title that somebody typed.
 pub(crate) fn without_secrets(engine: &Engine, told: Notification) -> Notification {
-    let title = engine.redactor_of(&told.project_id).string(told.title);
+    let title = core::redaction::redactor_of_project(engine, &told.project_id).string(told.title);
     Notification { title, ..told }
 }
 

@@ -31,7 +31,7 @@ pub(crate) async fn disk(engine: &Engine) -> Result<Vec<ProjectDisk>> {
     let mut all = Vec::new();
     for row in conn.projects().list().await? {
         let id = row.project.id;
-        let context = core::context::context(engine, &mut conn, &id).await?;
+        let context = core::contexts::context(engine, &mut conn, &id).await?;
         let (tasks_bytes, unmeasured) = conn.workspaces().disk_of(&id).await?;
         let places = conn.projects().places(&id).await?;
         let cap_bytes = cap_of(&context);
@@ -57,7 +57,7 @@ pub(crate) async fn measure_workspaces(engine: &Engine) -> Result<()> {
 /// Measures a task's worktree in the background.
 pub(crate) fn measure_later(engine: &Engine, task: &TaskId) {
     let (engine, task) = (engine.clone(), task.clone());
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         if let Err(error) = measure_worktree(&engine, &task).await {
             tracing::warn!(%task, %error, "failed to measure a worktree");
         }
@@ -67,13 +67,13 @@ pub(crate) fn measure_later(engine: &Engine, task: &TaskId) {
 /// Measures a project's finished worktrees in the background.
 pub(crate) fn measure_slots_later(engine: &Engine, project: &ProjectId) {
     let (engine, project) = (engine.clone(), project.clone());
-    engine.clone().in_background(async move { measure_slots(&engine, &project).await });
+    core::guarded::in_background(&engine.clone(), async move { measure_slots(&engine, &project).await });
 }
 
 /// Measures everything in the background.
 pub(crate) fn measure_all_later(engine: &Engine) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let known = async {
             let mut conn = engine.store().read().await?;
             Ok::<_, crate::EngineError>((conn.workspaces().present().await?, conn.projects().list().await?))
@@ -103,7 +103,7 @@ async fn measure_worktree(engine: &Engine, task: &TaskId) -> Result<()> {
     let Some(bytes) = space_of(engine, vec![PathBuf::from(&workspace.path)]).await else { return Ok(()) };
     let mut tx = engine.store().write().await?;
     let Some(row) = tx.tasks().get(task).await? else { return Ok(()) };
-    let context = core::context::context(engine, &mut tx, &row.project_id).await?;
+    let context = core::contexts::context(engine, &mut tx, &row.project_id).await?;
     tx.workspaces_mut().set_disk(&workspace.id, bytes).await?;
     if workspace.disk_bytes != Some(bytes) {
         let facts = json!({ "disk_bytes": bytes });
@@ -124,7 +124,7 @@ pub(crate) async fn measure_slots(engine: &Engine, project: &ProjectId) {
             if conn.projects().get(project).await?.is_none() {
                 return Ok(());
             }
-            core::context::context(engine, &mut conn, project).await?
+            core::contexts::context(engine, &mut conn, project).await?
         };
         let pool = workspace::folders::pool_folder(engine, &context);
         let slots = if pool.is_dir() {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     Engine,
-    core::{self, context::ProjectContext, features::Objection},
+    core::{self, context::ProjectContext, engine::features::Objection},
     error::Result,
 };
 

@@ -16,7 +16,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{ProjectContext, backup_prefix},
-        step::{End, Stepping},
+        engine::step::{End, Stepping},
     },
     error::Result,
 };

@@ -6,6 +6,7 @@
 pub(crate) mod backups;
 pub(crate) mod cleanup;
 pub(crate) mod command;
+pub(crate) mod contribution;
 pub(crate) mod diff_scope;
 pub(crate) mod disk;
 pub(crate) mod folders;

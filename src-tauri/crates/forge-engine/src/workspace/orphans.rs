@@ -85,7 +85,7 @@ pub(crate) async fn reclaim_orphan(engine: &Engine, path: &str) -> Result<()> {
 /// Says at start what there is.
 pub(crate) fn log_orphans(engine: &Engine) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         match find_orphans(&engine).await {
             Ok(orphans) => {
                 for Orphan { folder, facts, .. } in orphans {
@@ -112,7 +112,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
     let mut contexts = Vec::new();
     for row in rows {
         let mut conn = engine.store().read().await?;
-        contexts.push(core::context::context(engine, &mut conn, &row.project.id).await?);
+        contexts.push(core::contexts::context(engine, &mut conn, &row.project.id).await?);
     }
     let mut orphans = Vec::new();
     for folder in workspace::folders::task_folders(&root) {

@@ -58,11 +58,11 @@ pub(crate) async fn drop_slots(engine: &Engine, context: &ProjectContext, keep: 
 /// The same in the background: after a change of settings, and at start.
 pub(crate) fn trim_pool_later(engine: &Engine, project: &ProjectId) {
     let (engine, project) = (engine.clone(), project.clone());
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let trimmed = async {
             let context = {
                 let mut conn = engine.store().read().await?;
-                core::context::context(&engine, &mut conn, &project).await?
+                core::contexts::context(&engine, &mut conn, &project).await?
             };
             trim_pool(&engine, &context).await
         };

@@ -21,7 +21,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{backup_prefix, task_branch},
-        step::{End, Stepping},
+        engine::step::{End, Stepping},
         worktree_lock::WorkspaceHold,
     },
     error::Result,

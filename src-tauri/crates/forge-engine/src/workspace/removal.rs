@@ -153,7 +153,7 @@ async fn back_up_and_remove(
     };
     if !pooled {
         let trash = repo.remove_worktree(withdrawn).await?;
-        engine.in_background(async move {
+        core::guarded::in_background(engine, async move {
             if let Err(error) = trash.delete().await {
                 tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
             }
@@ -281,7 +281,7 @@ async fn clean_up_one(engine: &Engine, found: &Workspace) -> Result<Option<Times
     let (task, context, workspace) = {
         let mut conn = engine.store().read().await?;
         let Some(task) = conn.tasks().get(&found.task_id).await? else { return Ok(None) };
-        let context = core::context::context_of(engine, &mut conn, &task).await?;
+        let context = core::contexts::context_of(engine, &mut conn, &task).await?;
         (task, context, conn.workspaces().last(&found.task_id).await?)
     };
     let still_due = |w: &Workspace| {

@@ -45,7 +45,7 @@ pub(crate) async fn old_reviewed(
 async fn closed_since(engine: &Engine, id: &TaskId) -> Result<Option<Timestamp>> {
     let mut conn = engine.store().read().await?;
     let Some(task) = conn.tasks().get(id).await? else { return Ok(None) };
-    let context = core::context::context_of(engine, &mut conn, &task).await?;
+    let context = core::contexts::context_of(engine, &mut conn, &task).await?;
     let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
     Ok(is_closed.then_some(task.status_since))
 }

@@ -23,7 +23,7 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
-        step::{End, Stepping},
+        engine::step::{End, Stepping},
     },
     error::{Result, whole},
     program::{self, output::CheckOutput},

@@ -72,7 +72,7 @@ pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
 /// merged commits while no engine ran.
 pub(crate) fn count_all_unmerged(engine: &Engine) {
     let engine = engine.clone();
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let listed = async { engine.store().read().await?.tasks().with_commits().await };
         match listed.await {
             Ok(all) => {

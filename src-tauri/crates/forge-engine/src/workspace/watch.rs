@@ -13,7 +13,10 @@ use notify::{RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{Engine, core::sync::locked};
+use crate::{
+    Engine,
+    core::{self, sync::locked},
+};
 
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 const FALLBACK: Duration = Duration::from_secs(60);
@@ -54,7 +57,7 @@ fn watch(
     let ended = cancel.clone();
     locked(&engine.part::<Watches>().tasks).insert(task.clone(), cancel.drop_guard());
     let (engine, task) = (engine.clone(), task.clone());
-    engine.clone().in_background(async move {
+    core::guarded::in_background(&engine.clone(), async move {
         let changed = std::sync::Arc::new(Notify::new());
         let signal = std::sync::Arc::clone(&changed);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -73,7 +76,7 @@ fn watch(
         }
         if until_gone.is_some_and(|path| !path.exists()) {
             // Gone before there was a watch: no event tells of that.
-            engine.kick(&task);
+            core::workers::kick(&engine, &task);
         }
         let stop = engine.inner.shutdown.clone();
         loop {
@@ -83,7 +86,7 @@ fn watch(
                 () = changed.notified() => tokio::time::sleep(AT_MOST_EVERY).await,
                 () = tokio::time::sleep(FALLBACK) => {}
             }
-            engine.kick(&task);
+            core::workers::kick(&engine, &task);
         }
     });
 }

@@ -1,12 +1,11 @@
 //! The interface between the core and the features above it: what runs each step and asks each guard, and what
-//! features contribute at the moments of a task. The core names no feature; `registry.rs` wires them.
+//! features contribute at the moments of a task. The core names no feature: `registry.rs` collects them, and an engine
+//! is made with them.
 
 #![expect(
     clippy::type_complexity,
     reason = "the type of a moment is written once, where its arguments are explained"
 )]
-
-use std::sync::OnceLock;
 
 use forge_git::Repo;
 use forge_model::actor::Actor;
@@ -16,7 +15,7 @@ use forge_model::ids::{ExecutionId, ReviewId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStep};
-use forge_model::task::{AnnotationType, Waiting};
+use forge_model::task::Waiting;
 use forge_model::validate::ValidateGate;
 use forge_model::workflow::{Action, State};
 use forge_model::workspace::Workspace;
@@ -31,10 +30,12 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine,
     core::{
-        block_reason::BlockReason,
         context::ProjectContext,
+        engine::{
+            cx::Cx,
+            step::{Effect, End, Stepping},
+        },
         moves::Move,
-        step::{Effect, End, Stepping},
     },
     error::Result,
 };
@@ -51,16 +52,32 @@ pub(crate) type Acting =
 pub(crate) type Begin = for<'a> fn(&'a Engine, &'a mut Tx, &'a mut StepRow) -> BoxFuture<'a, Result<()>>;
 
 /// How a step is run.
+#[derive(Clone, Copy)]
 pub(crate) enum Run {
     Instant(Instant),
     Acting(Acting),
 }
 
 /// A step as the runner needs to know it.
+#[derive(Clone, Copy)]
 pub(crate) struct StepSpec {
     pub run: Run,
     /// What its row is completed by, in the transaction that marks it running.
     pub begin: Option<Begin>,
+}
+
+impl StepSpec {
+    pub(crate) const fn instant(run: Instant) -> Self {
+        Self { run: Run::Instant(run), begin: None }
+    }
+
+    pub(crate) const fn acting(run: Acting) -> Self {
+        Self { run: Run::Acting(run), begin: None }
+    }
+
+    pub(crate) const fn begun_by(self, begin: Begin) -> Self {
+        Self { run: self.run, begin: Some(begin) }
+    }
 }
 
 /// The steps that there are.
@@ -106,7 +123,7 @@ pub(crate) struct Moved<'a> {
     pub task: &'a TaskRow,
     pub state: &'a State,
     pub row: &'a TransitionRow,
-    /// Whether a feature's own steps are the entry, see [`Contributor::takes_over`].
+    /// Whether a feature's own steps are the entry, see [`Moments::takes_over`].
     pub taken_over: bool,
 }
 
@@ -118,28 +135,28 @@ pub(crate) struct Asked<'a> {
     pub text: Option<&'a str>,
 }
 
-/// What a feature adds at the moments of a task. Contributors are asked in the registry's order.
-pub(crate) struct Contributor {
+/// What features add at the moments of a task: a list for each moment, asked in the order of the features. A feature
+/// adds to it by the function `contribute` of its module.
+#[derive(Default)]
+pub(crate) struct Moments {
     /// Before a move is written, which may change it.
     pub before_move:
-        Option<for<'a> fn(&'a mut Tx, &'a ProjectContext, &'a TaskRow, Move) -> BoxFuture<'a, Result<Move>>>,
+        Vec<for<'a> fn(&'a mut Tx, &'a ProjectContext, &'a TaskRow, Move) -> BoxFuture<'a, Result<Move>>>,
     /// When a task is about to leave its state.
-    pub on_leave: Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_leave: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// When open steps of a task are about to be skipped.
-    pub on_skip: Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_skip: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// The steps of an entry instead of those by which the state's agent works. The first answer counts.
-    pub takes_over:
-        Option<for<'a> fn(&'a mut Tx, Entering<'a>) -> BoxFuture<'a, Result<Option<Vec<StepRow>>>>>,
+    pub takes_over: Vec<for<'a> fn(&'a mut Tx, Entering<'a>) -> BoxFuture<'a, Result<Option<Vec<StepRow>>>>>,
     /// Adds steps to an entry that nobody took over.
     pub adds_steps:
-        Option<for<'a> fn(&'a mut Tx, Entering<'a>, &'a mut Vec<StepRow>) -> BoxFuture<'a, Result<()>>>,
+        Vec<for<'a> fn(&'a mut Tx, Entering<'a>, &'a mut Vec<StepRow>) -> BoxFuture<'a, Result<()>>>,
     /// After a move is written, in its transaction.
-    pub on_moved: Option<for<'a> fn(&'a Engine, &'a mut Tx, Moved<'a>) -> BoxFuture<'a, Result<()>>>,
+    pub on_moved: Vec<for<'a> fn(&'a Engine, &'a mut Tx, Moved<'a>) -> BoxFuture<'a, Result<()>>>,
     /// When no step of a task is left.
-    pub on_idle:
-        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskId) -> BoxFuture<'a, Result<Option<Effect>>>>,
+    pub on_idle: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskId) -> BoxFuture<'a, Result<Option<Effect>>>>,
     /// What keeps an agent from starting on a task.
-    pub obstacle: Option<
+    pub obstacle: Vec<
         for<'a> fn(
             &'a Engine,
             &'a mut ReadConnection,
@@ -148,22 +165,20 @@ pub(crate) struct Contributor {
         ) -> BoxFuture<'a, Result<Option<Waiting>>>,
     >,
     /// Whether something of the feature is at work for a task in this process.
-    pub attends: Option<fn(&Engine, &TaskId) -> bool>,
+    pub attends: Vec<fn(&Engine, &TaskId) -> bool>,
     /// Ends what is recorded as begun for a task whose worker panicked before it began.
-    pub on_panic: Option<
-        for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a ExecutionError) -> BoxFuture<'a, Result<()>>,
-    >,
+    pub on_panic:
+        Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a ExecutionError) -> BoxFuture<'a, Result<()>>>,
     /// When a project's repository is opened.
-    pub on_repository:
-        Option<for<'a> fn(&'a Engine, &'a ProjectContext, &'a Repo) -> BoxFuture<'a, Result<()>>>,
+    pub on_repository: Vec<for<'a> fn(&'a Engine, &'a ProjectContext, &'a Repo) -> BoxFuture<'a, Result<()>>>,
     /// Before programs are started for a project: learns the secrets that they must not print.
-    pub learn_secrets: Option<for<'a> fn(&'a Engine, &'a ProjectContext) -> BoxFuture<'a, ()>>,
+    pub learn_secrets: Vec<for<'a> fn(&'a Engine, &'a ProjectContext) -> BoxFuture<'a, ()>>,
     /// Ends what is at work for a task in this process, and waits until nothing of it is left. Whether there was something.
-    pub stop: Option<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, bool>>,
+    pub stop: Vec<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, bool>>,
     /// After the work of a task changed.
-    pub on_work_changed: Option<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, ()>>,
+    pub on_work_changed: Vec<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, ()>>,
     /// When a run is about to begin.
-    pub on_run: Option<
+    pub on_run: Vec<
         for<'a> fn(
             &'a Engine,
             &'a mut Tx,
@@ -174,9 +189,9 @@ pub(crate) struct Contributor {
     >,
     /// When a review failed.
     pub on_review_failed:
-        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
+        Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
     /// When nothing more is tried by itself for a task, for this cause and after this review.
-    pub on_given_up: Option<
+    pub on_given_up: Vec<
         for<'a> fn(
             &'a Engine,
             &'a mut Tx,
@@ -186,63 +201,27 @@ pub(crate) struct Contributor {
         ) -> BoxFuture<'a, Result<()>>,
     >,
     /// Takes up a fix that a person wants applied; none when it is not the feature's to apply.
-    pub takes_fix: Option<
+    pub takes_fix: Vec<
         for<'a> fn(&'a Engine, &'a Actor, &'a TaskId, &'a str) -> BoxFuture<'a, Result<Option<FixProposal>>>,
     >,
     /// Exports what was recorded and is not exported yet.
-    pub export: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    pub export: Vec<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// What an action that a person took means for the feature, before the task goes on.
-    pub on_action:
-        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a mut TaskRow, Asked<'a>) -> BoxFuture<'a, Result<()>>>,
+    pub on_action: Vec<for<'a> fn(&'a mut Cx<'a>, &'a mut TaskRow, Asked<'a>) -> BoxFuture<'a, Result<()>>>,
     /// After an action that a person took, in its transaction.
-    pub on_acted: Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_acted: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// When the work of a task is set aside, to be begun anew.
-    pub on_work_set_aside:
-        Option<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_work_set_aside: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Before a task is deleted.
-    pub on_delete:
-        Option<for<'a> fn(&'a Engine, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_delete: Vec<for<'a> fn(&'a Engine, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Whether a process with this marker is the feature's own, which no later engine goes on with.
-    pub owns_process: Option<fn(&str) -> bool>,
+    pub owns_process: Vec<fn(&str) -> bool>,
     /// At start: settles what an earlier process left, before anything goes on.
-    pub recover: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    pub recover: Vec<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// At start: goes on with what is pending, and watches what is to come.
-    pub resume: Option<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    pub resume: Vec<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
     /// When places became free: asks those again that stand in the feature's own lines.
-    pub wake: Option<fn(&Engine)>,
-}
-
-impl Contributor {
-    /// One that adds nothing.
-    pub(crate) const NONE: Self = Self {
-        before_move: None,
-        on_leave: None,
-        on_skip: None,
-        takes_over: None,
-        adds_steps: None,
-        on_moved: None,
-        on_idle: None,
-        obstacle: None,
-        attends: None,
-        on_panic: None,
-        on_repository: None,
-        learn_secrets: None,
-        stop: None,
-        on_work_changed: None,
-        on_run: None,
-        on_review_failed: None,
-        on_given_up: None,
-        takes_fix: None,
-        export: None,
-        on_action: None,
-        on_acted: None,
-        on_work_set_aside: None,
-        on_delete: None,
-        owns_process: None,
-        recover: None,
-        resume: None,
-        wake: None,
-    };
+    pub wake: Vec<fn(&Engine)>,
 }
 
 /// How checks that failed are mended by drafts.
@@ -297,7 +276,7 @@ pub(crate) type ValidateRun = for<'a> fn(
     &'a CancellationToken,
 ) -> BoxFuture<'a, Result<Option<ReviewStep>>>;
 
-/// All features, as the core knows them.
+/// All features, as the core knows them. They are an argument of the engine, so that none runs without them.
 pub(crate) struct Features {
     pub steps: Steps,
     /// What an action asks as a guard; none for one that is no guard.
@@ -312,54 +291,12 @@ pub(crate) struct Features {
     pub mending: Option<Mending>,
     /// How the `validate` gate is asked, where there is one.
     pub validate: Option<ValidateRun>,
-    pub contributors: &'static [Contributor],
+    pub moments: Moments,
 }
-
-impl Features {
-    /// What the contributors have for one moment, in their order.
-    pub(crate) fn each<T: Copy>(&self, moment: fn(&Contributor) -> Option<T>) -> impl Iterator<Item = T> {
-        self.contributors.iter().filter_map(moment)
-    }
-}
-
-/// The features that an engine was started with.
-#[derive(Default)]
-struct Wiring(OnceLock<&'static Features>);
-
-/// Has an engine know its features. To be called once, before anything is done.
-pub(crate) fn wire(engine: &Engine, features: &'static Features) {
-    let _ = engine.part::<Wiring>().0.set(features);
-}
-
-/// The features of an engine.
-pub(crate) fn features(engine: &Engine) -> &'static Features {
-    engine.part::<Wiring>().0.get().copied().unwrap_or(&UNWIRED)
-}
-
-/// An engine without any feature: no step can be run.
-static UNWIRED: Features = Features {
-    steps: Steps { of_step: |_| NOTHING, of_action: |_| NOTHING },
-    guard: |_| None,
-    launch: |_, _, _| {},
-    work: |_, _, _| Box::pin(std::future::ready(())),
-    after_work: |_, _| Box::pin(std::future::ready(())),
-    mending: None,
-    validate: None,
-    contributors: &[],
-};
-
-/// A step that the feature which runs it is missing for.
-pub(crate) const NOTHING: StepSpec = StepSpec {
-    run: Run::Instant(|_, _, _, _| {
-        let trouble = BlockReason::new(AnnotationType::RecoveryRequired, "no feature runs this step");
-        Box::pin(std::future::ready(Ok(End::Block(trouble))))
-    }),
-    begin: None,
-};
 
 /// Tells features that the work of a task changed.
 pub(crate) async fn work_changed(engine: &Engine, task: &TaskId) {
-    for tell in features(engine).each(|feature| feature.on_work_changed) {
+    for tell in &engine.features().moments.on_work_changed {
         tell(engine, task).await;
     }
 }
@@ -367,7 +304,7 @@ pub(crate) async fn work_changed(engine: &Engine, task: &TaskId) {
 /// Ends what is at work for a task in this process, and waits until nothing of it is left. Whether there was something.
 pub(crate) async fn stop_at_work(engine: &Engine, task: &TaskId) -> bool {
     let mut stopped = false;
-    for stop in features(engine).each(|feature| feature.stop) {
+    for stop in &engine.features().moments.stop {
         stopped |= stop(engine, task).await;
     }
     stopped
@@ -381,7 +318,7 @@ pub(crate) async fn given_up(
     cause: PostmortemCause,
     review: Option<&ReviewId>,
 ) -> Result<()> {
-    for tell in features(engine).each(|feature| feature.on_given_up) {
+    for tell in &engine.features().moments.on_given_up {
         tell(engine, tx, task, cause, review).await?;
     }
     Ok(())

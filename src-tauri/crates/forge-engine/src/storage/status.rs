@@ -1,0 +1,89 @@
+//! What is known about the storage of Forge as a whole: the disk, the database, and its copies. Nothing here writes.
+
+use std::path::PathBuf;
+
+use forge_model::storage::{Retention, RetentionQuestion};
+
+use super::{database_backups, retention};
+use crate::{
+    Engine,
+    core::{
+        self,
+        disk::{DiskSpace, StorageHealth},
+    },
+    error::Result,
+};
+
+/// The state of the storage.
+#[derive(Debug, Clone)]
+pub struct StorageStatus {
+    /// The file of the database.
+    pub database: PathBuf,
+    /// How the database and its disk are, as last seen.
+    pub health: StorageHealth,
+    /// The space of the disk of the data folder; none where the system does not say.
+    pub space: Option<DiskSpace>,
+    /// The copy that the next start restores, if one is to be.
+    pub pending_restore: Option<String>,
+    /// Why the last start did not restore the copy that was chosen, and the file that says so; none when it did, or
+    /// another one was chosen since.
+    pub failed_restore: Option<(String, PathBuf)>,
+    /// How long old data is kept.
+    pub retention: Retention,
+    /// The deletions that wait for a person, or that a person decided on.
+    pub questions: Vec<RetentionQuestion>,
+}
+
+/// How much space the storage takes.
+#[derive(Debug, Clone, Copy)]
+pub struct StorageUsage {
+    /// The size of the database with its log.
+    pub database_bytes: u64,
+    /// The size of all copies of the database.
+    pub backups_bytes: u64,
+    /// The size of all logs; none when the engine stops meanwhile.
+    pub logs_bytes: Option<u64>,
+    /// How many events are kept.
+    pub events: u32,
+}
+
+/// How the daily copies of the database are.
+#[derive(Debug, Clone)]
+pub struct BackupStanding {
+    /// Whether they are behind: by observed time the newest one is older than 2 days, or there is none for so long.
+    pub behind: bool,
+    /// Why the last one could not be made; none when it was, or none was due.
+    pub failure: Option<String>,
+}
+
+/// The state of the storage.
+pub(crate) async fn storage_status(engine: &Engine) -> Result<StorageStatus> {
+    Ok(StorageStatus {
+        database: engine.store().path().to_owned(),
+        health: core::disk::storage_health(engine),
+        space: core::disk::disk_space(engine),
+        pending_restore: database_backups::pending_restore(engine),
+        failed_restore: database_backups::failed_restore(engine),
+        retention: retention::retention(engine).await?,
+        questions: retention::retention_questions(engine).await?,
+    })
+}
+
+/// How much space the storage takes.
+pub(crate) async fn storage_usage(engine: &Engine) -> Result<StorageUsage> {
+    let backups = database_backups::database_backups(engine).await?;
+    Ok(StorageUsage {
+        database_bytes: database_backups::database_bytes(engine),
+        backups_bytes: backups.iter().map(|backup| backup.bytes).sum(),
+        logs_bytes: retention::logs_bytes(engine).await,
+        events: retention::count_events(engine).await?,
+    })
+}
+
+/// How the daily copies of the database are.
+pub(crate) async fn backup_standing(engine: &Engine) -> Result<BackupStanding> {
+    Ok(BackupStanding {
+        failure: database_backups::backup_failure(engine),
+        behind: database_backups::backups_are_behind(engine).await?,
+    })
+}
