@@ -12,6 +12,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -32,7 +33,7 @@ function NameAndBranch({ project }: { project: Project }) {
   const rest = restOf(update.error, ["name", "default_branch"]);
   return (
     <form className={styles.setting} onSubmit={submit}>
-      <div className={layout.stack3}>
+      <Stack gap={3}>
         {rest && (
           <Banner tone="danger" title={t("projectSettings.notSaved")}>
             {rest}
@@ -65,7 +66,7 @@ function NameAndBranch({ project }: { project: Project }) {
             </Button>
           </div>
         )}
-      </div>
+      </Stack>
     </form>
   );
 }
@@ -102,7 +103,7 @@ function Remove({ project }: { project: Project }) {
           }
         }}
       >
-        <div className={layout.stack3}>
+        <Stack gap={3}>
           <TextField
             label={t("projectSettings.deleteConfirm", { name: project.name })}
             value={typed}
@@ -118,7 +119,7 @@ function Remove({ project }: { project: Project }) {
               {errorText(remove.error)}
             </Banner>
           )}
-        </div>
+        </Stack>
       </AlertDialog>
     </div>
   );

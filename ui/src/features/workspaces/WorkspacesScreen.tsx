@@ -15,6 +15,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { groupsOf } from "./groups.ts";
 import { Orphans } from "./Orphans.tsx";
 import { ProjectBackups, ProjectSection } from "./ProjectSection.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
@@ -104,7 +105,7 @@ function Content({ projects }: { projects: readonly Project[] }) {
   const groups = groupsOf(projects, worktrees.data.items, disks.data.items);
   const others = projects.filter(({ id }) => groups.every(({ project }) => project.id !== id));
   return (
-    <div className={layout.stack8}>
+    <Stack gap={8}>
       {groups.map((group) => (
         <ProjectSection key={group.project.id} group={group} />
       ))}
@@ -117,7 +118,7 @@ function Content({ projects }: { projects: readonly Project[] }) {
         <OnlyBackups key={project.id} project={project} />
       ))}
       <Orphans projects={projects} />
-    </div>
+    </Stack>
   );
 }
 
