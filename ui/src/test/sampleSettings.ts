@@ -1,6 +1,6 @@
 /** Projects' settings of the sample host: defaults, and what is a project's own on top. */
 import type { Finding } from "#ui/api/generated.ts";
-import { loopOf } from "./sampleRaces.ts";
+import { loopOf } from "./sampleLoop.ts";
 
 interface Settings {
   refuse(code: string, message: string, details?: unknown): never;
