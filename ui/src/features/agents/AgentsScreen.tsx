@@ -76,7 +76,7 @@ function AgentRow({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
   return (
     <li className={styles.row}>
       <Avatar name={agent.name} size={28} live={agent.running > 0} />
-      <div className={styles.text}>
+      <Stack gap={0} fill>
         <Row as="h3" gap={3}>
           {agent.name}
           {agent.paused && (
@@ -93,7 +93,7 @@ function AgentRow({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
           {commandLine(agent)}
         </code>
         <Program agent={agent} />
-      </div>
+      </Stack>
       <div className={styles.actions}>
         <IconButton
           label={t("agents.try", { name: agent.name })}

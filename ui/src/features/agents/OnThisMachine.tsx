@@ -24,7 +24,7 @@ function Known({ known, agents }: { known: KnownAgent; agents: readonly Agent[] 
   const { name, check, profiles } = known;
   return (
     <li className={styles.row} data-known>
-      <div className={styles.text}>
+      <Stack gap={0} fill>
         <Row as="h3" gap={3}>
           {name}
           {profiles.length > 0 && (
@@ -34,7 +34,7 @@ function Known({ known, agents }: { known: KnownAgent; agents: readonly Agent[] 
           )}
         </Row>
         <Standing check={check} optional />
-      </div>
+      </Stack>
       {check.found && (
         <Button
           size="sm"

@@ -87,7 +87,7 @@ function Row({ task, project }: { task: Task; project: string }) {
         label={state?.display_name ?? task.status}
         size={16}
       />
-      <div className={styles.text}>
+      <Stack gap={0} fill>
         <a href={href} className={styles.title} data-attention>
           <span className={styles.number}>#{task.number}</span>
           <Truncate>{task.title}</Truncate>
@@ -110,7 +110,7 @@ function Row({ task, project }: { task: Task; project: string }) {
           {project} · {state?.display_name ?? task.status} · {t("attention.since")}{" "}
           <RelativeTime at={trouble?.at ?? task.status_since} />
         </p>
-      </div>
+      </Stack>
       <div className={styles.offers}>
         {offersFor(task, state).map((quick) => (
           <Button
@@ -161,7 +161,7 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
   return (
     <li className={styles.row}>
       <MessageCircleQuestion className={styles.asks} aria-hidden />
-      <div className={styles.text}>
+      <Stack gap={0} fill>
         <a href={href} className={styles.title} data-attention>
           <span className={styles.number}>{task ? `#${task.number}` : ""}</span>
           <Truncate>{task?.title ?? ""}</Truncate>
@@ -175,7 +175,7 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
         <p className={layout.note}>
           {project} · {t("attention.since")} <RelativeTime at={approval.asked_at} />
         </p>
-      </div>
+      </Stack>
       <div className={styles.offers}>
         {quickOptions(approval).map((option) => (
           <Button

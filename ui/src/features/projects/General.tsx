@@ -53,12 +53,12 @@ function NameAndBranch({ project }: { project: Project }) {
           error={findingAt(update.error, "default_branch")}
           onChange={setBranch}
         />
-        <div className={styles.fact}>
+        <Stack gap={0} shrink>
           <span className={styles.label}>{t("projects.path")}</span>
           <code className={styles.path} data-selectable>
             {project.repo_path}
           </code>
-        </div>
+        </Stack>
         {changed && (
           <div className={styles.buttons}>
             <Button type="submit" variant="primary" busy={update.isPending}>
@@ -78,10 +78,10 @@ function Remove({ project }: { project: Project }) {
   const remove = useOpMutation("project_delete", { onSuccess: () => navigate("home") });
   return (
     <div className={styles.head}>
-      <span className={styles.fact}>
+      <Stack as="span" gap={0} shrink>
         {t("projectSettings.delete")}
         <span className={layout.note}>{t("projectSettings.deleteHint")}</span>
-      </span>
+      </Stack>
       <Button variant="danger" onClick={() => setOpen(true)}>
         {t("projectSettings.delete")}
       </Button>
@@ -131,13 +131,13 @@ function StartupFiles({ project }: { project: Project }) {
   const listing = useOp("project_trust", { project_id: project.id }).data;
   return (
     <div className={styles.head}>
-      <span className={styles.fact}>
+      <Stack as="span" gap={0} shrink>
         <span>
           {t("trust.setting")}{" "}
           {listing?.trusted === false && <Badge tone="warning">{t("trust.waits")}</Badge>}
         </span>
         <span className={layout.note}>{t("trust.settingHint")}</span>
-      </span>
+      </Stack>
       <Button onClick={() => setOpen(true)}>{t("trust.look")}</Button>
       <TrustDialog projectId={project.id} open={open} onOpenChange={setOpen} />
     </div>

@@ -60,10 +60,10 @@ function useListCommands(measure: () => void) {
 
 function Loading() {
   return (
-    <div className={styles.group} aria-busy>
+    <Stack gap={3} shrink aria-busy>
       <Skeleton width="30%" height={18} />
       <SkeletonText lines={6} />
-    </div>
+    </Stack>
   );
 }
 
@@ -73,13 +73,13 @@ function OnlyBackups({ project }: { project: Project }) {
   const kept = useOp("project_backups", { project_id: project.id }).data?.items ?? [];
   if (kept.length === 0) return null;
   return (
-    <section className={styles.group} aria-label={t("workspaces.of", { name: project.name })}>
+    <Stack as="section" gap={3} shrink aria-label={t("workspaces.of", { name: project.name })}>
       <div className={styles.head}>
         <h2>{project.name}</h2>
       </div>
       <p className={layout.note}>{t("workspaces.none")}</p>
       <ProjectBackups project={project} />
-    </section>
+    </Stack>
   );
 }
 

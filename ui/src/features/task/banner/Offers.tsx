@@ -13,7 +13,6 @@ import { asksFirst, needsText, opensForm } from "./offers.ts";
 import { Row } from "#ui/components/Row.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
-import styles from "./NeedBanner.module.css";
 
 export interface OffersProps {
   readonly offers: readonly Offer[];
@@ -108,7 +107,7 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
     else void onTake(offer, null);
   };
   return (
-    <div className={styles.offers}>
+    <Stack gap={3} fill>
       {open?.fields[0] === "entry" ? (
         <WinnerForm
           taskId={taskId}
@@ -156,6 +155,6 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
           setAsked(null);
         }}
       />
-    </div>
+    </Stack>
   );
 }

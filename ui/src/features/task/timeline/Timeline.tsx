@@ -165,7 +165,7 @@ function Move({
       <span className={styles.glyph}>
         <StateGlyph kind={kindOfState(to, view?.workflow.cancellation_state)} label="" />
       </span>
-      <div className={styles.body}>
+      <Stack gap={0} fill>
         <p className={styles.head}>
           <span className={layout.soft}>{from?.display_name ?? move.from}</span>
           <ArrowRight aria-label={t("timeline.to")} />
@@ -187,7 +187,7 @@ function Move({
           </p>
         )}
         <Steps taskId={task.id} steps={move.steps} />
-      </div>
+      </Stack>
     </li>
   );
 }
