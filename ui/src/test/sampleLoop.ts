@@ -1,5 +1,6 @@
 /** The inner loop of a project. */
 import type { InnerLoopState, SubsystemStatus, ValueSource } from "#ui/api/generated.ts";
+import { cast, recorded } from "./recorded.ts";
 import { at } from "./sampleTasks.ts";
 
 const isTree = (value: unknown): value is Record<string, unknown> =>
@@ -14,26 +15,10 @@ function layered(...layers: readonly unknown[]): unknown {
   });
 }
 
-export const defaultLoop = {
-  reviewer: { enabled: false },
-  competitive: {
-    enabled: false,
-    maxParallel: 2,
-    timeoutSec: 1_800,
-    strategies: [],
-    humanCrown: false,
-    nameDecides: false,
-    keepLosersDays: 7,
-  },
-  autoFix: { enabled: true, applyWithoutReview: false, maxChangedLines: 200, agentId: null },
-  costAnomaly: { enabled: true, ratio: 2, medianWindow: 20, minSamples: 1 },
-  stopOnStagnation: false,
-  reflexion: { enabled: false },
-  trajectory: { enabled: false },
-  knowledge: { enabled: false },
-  postmortem: { enabled: false },
-  gateSuggestions: { enabled: false },
-};
+/** What is in force where neither the project nor its repository says anything. */
+export const defaultLoop = recorded("project_inner_loop", {
+  project_id: cast.other_project,
+}).config;
 
 /** What `.forge.json` of the sample's default branch says. */
 export const repositoryLoop = {
