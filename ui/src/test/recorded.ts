@@ -62,3 +62,10 @@ export function recorded<Name extends Op>(op: Name, input: Input<Name>): Output<
   if (known.refusal) throw datedNow(known.refusal);
   return datedNow(known.answer) as Output<Name>;
 }
+
+/** The first item of a recorded list. */
+export function first<Item>(list: { readonly items: readonly Item[] }): Item {
+  const [item] = list.items;
+  if (item === undefined) throw new Error("Could not find an item: the recorded list is empty.");
+  return item;
+}

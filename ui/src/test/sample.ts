@@ -12,16 +12,9 @@ import type {
   WorkspaceBackup,
   WorkspaceView,
 } from "#ui/api/generated.ts";
-import { cast, recorded } from "./recorded.ts";
+import { cast, first, recorded } from "./recorded.ts";
 
 export const sampleNow = Date.UTC(2030, 0, 15, 12);
-/** The first item of a list that the recording fills. */
-function first<Item>(items: readonly Item[]): Item {
-  const [item] = items;
-  if (item === undefined) throw new Error("Could not find an item: the recorded list is empty.");
-  return item;
-}
-
 const ago = (minutes: number) => new Date(sampleNow - minutes * 60_000).toISOString();
 
 /** Of a task on which nobody has worked. */
@@ -51,7 +44,7 @@ export function sampleTask(change: Partial<Task> = {}): Task {
   };
 }
 
-const agents = recorded("agent_list", {}).items;
+const agents = recorded("agent_list", {});
 
 export function sampleAgent(change: Partial<Agent> = {}): Agent {
   return {
@@ -90,7 +83,7 @@ export const sampleWorkflow: Workflow = sampleWorkflowView.workflow;
 
 const root = "/home/me/.local/share/forge/workspaces/website";
 
-const workspaces = recorded("workspace_list", {}).items;
+const workspaces = recorded("workspace_list", {});
 
 export function sampleWorkspace(change: Partial<Workspace> = {}): Workspace {
   const {

@@ -14,38 +14,31 @@ import type {
   Task,
   UpdateComment,
 } from "#ui/api/generated.ts";
-import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
+import { sampleTask, sampleWorkspace } from "./sample.ts";
 import { sampleFileDiff, sampleFiles, sampleSummary } from "./sampleChanges.ts";
 import { previewOf } from "./samplePictures.ts";
 import type { Refuse } from "./sampleProcess.ts";
+import { sampleComment as recordedComment } from "./sampleReview.ts";
+import { sampleExecution } from "./sampleRuns.ts";
 import { at } from "./sampleTasks.ts";
 
 export function sampleComment(change: Partial<Comment> = {}): Comment {
   const line = change.line ?? null;
   const last = change.last_line ?? line;
   const outdated = change.outdated ?? false;
-  return {
+  return recordedComment({
     id: "c1",
-    task_id: "t1",
-    review_id: null,
-    source: "person",
-    author: "",
-    status: "draft",
-    severity: null,
     path: "src/login.ts",
-    side: "new",
     line,
     last_line: last,
     now_line: outdated ? null : line,
     now_last_line: outdated ? null : last,
     outdated,
-    excerpt: [],
     text: "Why not a constant?",
-    url: null,
     created_at: at(12),
     updated_at: at(12),
     ...change,
-  };
+  });
 }
 
 const someComments = (): Comment[] => [
@@ -210,36 +203,14 @@ export function sampleDiffTasks(project: string): Task[] {
   ];
 }
 
-const execution = (task_id: string): Execution => ({
-  id: `e-${task_id}`,
-  task_id,
-  subtask_id: null,
-  role: "coder",
-  agent_id: "a1",
-  attempt: 1,
-  status: "finished",
-  parent_execution_id: null,
-  session_id: null,
-  cause: "claimed by you",
-  messages: [],
-  activity: "",
-  before_commit: null,
-  after_commit: null,
-  usage: sampleUsage,
-  cost_micro_usd: null,
-  cost_source: "unknown",
-  price_version: null,
-  models: [],
-  session_mode: "new",
-  from_session: null,
-  conflict: null,
-  withheld: [],
-  error: null,
-  summary: null,
-  log_id: `e-${task_id}`,
-  started_at: at(40),
-  finished_at: at(22),
-});
+const execution = (task_id: string): Execution =>
+  sampleExecution({
+    id: `e-${task_id}`,
+    task_id,
+    log_id: `e-${task_id}`,
+    started_at: at(40),
+    finished_at: at(22),
+  });
 
 interface Hooks {
   readonly refuse: Refuse;
