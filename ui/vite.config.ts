@@ -23,5 +23,7 @@ export default defineConfig({
     // Importing the window and making a page cost more than most tests; `setup.ts` cleans up instead.
     isolate: false,
     maxWorkers: "100%",
+    // The compiler of components takes longer than the tests: what it made of an unchanged file is kept.
+    experimental: { fsModuleCache: true },
   },
 });

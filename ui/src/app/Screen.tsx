@@ -6,6 +6,7 @@ import { NotificationBell } from "#ui/features/notifications/NotificationBell.ts
 import { SplitPane } from "#ui/components/SplitPane.tsx";
 import { showOverlay } from "#ui/store/overlays.ts";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
+import { Row } from "#ui/components/Row.tsx";
 import shared from "#ui/components/layout.module.css";
 import styles from "./Screen.module.css";
 
@@ -35,7 +36,9 @@ export function Screen({ title, filters, actions, panel, layout = "full", childr
     <div className={shared.frame}>
       <header className={styles.bar}>
         <h1 className={styles.title}>{title}</h1>
-        <div className={styles.filters}>{filters}</div>
+        <Row gap={3} fill>
+          {filters}
+        </Row>
         {actions && <div className={styles.actions}>{actions}</div>}
         <button type="button" className={styles.search} onClick={() => showOverlay("palette")}>
           <Search aria-hidden />

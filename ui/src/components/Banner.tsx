@@ -1,5 +1,6 @@
 import { CircleAlert, Info, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import { Stack } from "./Stack.tsx";
 import styles from "./Banner.module.css";
 
 export type BannerTone = "info" | "warning" | "danger";
@@ -37,7 +38,7 @@ export function Banner({ tone, title, children, icon, evidence, more, actions }:
         {icon ?? icons[tone]}
       </span>
       {/* Without evidence it is a line: the words, and beside them what can be done. */}
-      <div className={styles.content} data-line={!evidence || undefined}>
+      <Stack gap={1} fill data-line={!evidence || undefined}>
         <div className={styles.say}>
           <h3 className={styles.title}>{title}</h3>
           {children && <div className={styles.text}>{children}</div>}
@@ -49,7 +50,7 @@ export function Banner({ tone, title, children, icon, evidence, more, actions }:
             {more}
           </div>
         )}
-      </div>
+      </Stack>
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { Checkbox as Base } from "@base-ui/react/checkbox";
 import { Check, Minus } from "lucide-react";
 import { useId, type ReactNode } from "react";
+import { Stack } from "./Stack.tsx";
 import layout from "./layout.module.css";
 import styles from "./Checkbox.module.css";
 
@@ -39,10 +40,10 @@ export function Checkbox({
         <Base.Indicator className={styles.mark}>{mixed ? <Minus /> : <Check />}</Base.Indicator>
       </Base.Root>
       {!hideLabel && (
-        <label htmlFor={id} className={layout.stack}>
+        <Stack htmlFor={id} as="label">
           {label}
           {hint && <span className={layout.note}>{hint}</span>}
-        </label>
+        </Stack>
       )}
     </div>
   );

@@ -2,6 +2,7 @@ import { Combobox as Base } from "@base-ui/react/combobox";
 import { Check, ChevronsUpDown } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { SelectOption } from "./Select.tsx";
+import { Stack } from "./Stack.tsx";
 import layout from "./layout.module.css";
 import styles from "./Select.module.css";
 
@@ -33,7 +34,7 @@ export function Combobox<Value extends string>({
   const { t } = useTranslation();
   const chosen = options.find((option) => option.value === value) ?? null;
   return (
-    <div className={styles.field}>
+    <Stack gap={1} shrink>
       {!hideLabel && (
         <span className={styles.label} aria-hidden>
           {label}
@@ -71,10 +72,10 @@ export function Combobox<Value extends string>({
                     className={styles.item}
                   >
                     {option.icon}
-                    <span className={styles.text}>
+                    <Stack as="span" fill>
                       {option.label}
                       {option.note && <span className={layout.noteSmall}>{option.note}</span>}
-                    </span>
+                    </Stack>
                     <Base.ItemIndicator className={styles.check}>
                       <Check />
                     </Base.ItemIndicator>
@@ -85,6 +86,6 @@ export function Combobox<Value extends string>({
           </Base.Positioner>
         </Base.Portal>
       </Base.Root>
-    </div>
+    </Stack>
   );
 }

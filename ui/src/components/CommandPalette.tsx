@@ -4,6 +4,7 @@ import { Search } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { KeyHint } from "./Kbd.tsx";
+import { Truncate } from "./Truncate.tsx";
 import layout from "./layout.module.css";
 import styles from "./CommandPalette.module.css";
 
@@ -48,7 +49,7 @@ function Row({ item, onRun }: { item: PaletteItem; onRun: (item: PaletteItem) =>
       <span className={styles.icon} aria-hidden>
         {item.icon}
       </span>
-      <span className={layout.truncateFill}>{item.label}</span>
+      <Truncate fill>{item.label}</Truncate>
       {item.detail && <span className={layout.note}>{item.detail}</span>}
       {item.keys && <KeyHint keys={item.keys} />}
     </Autocomplete.Item>

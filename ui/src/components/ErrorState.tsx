@@ -4,6 +4,7 @@ import { ApiError } from "#ui/api/error.ts";
 import { Button } from "./Button.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import { Said } from "./Said.tsx";
+import { Stack } from "./Stack.tsx";
 import layout from "./layout.module.css";
 import styles from "./ErrorState.module.css";
 
@@ -34,7 +35,7 @@ export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
       <span className={styles.icon} aria-hidden>
         <CircleAlert />
       </span>
-      <div className={styles.content}>
+      <Stack gap={2} fill>
         <h2 className={styles.title}>{title}</h2>
         <p className={layout.prose}>
           <Said text={known.message} />
@@ -55,7 +56,7 @@ export function ErrorState({ title, error, onRetry }: ErrorStateProps) {
           <code className={styles.code}>{known.code}</code>
           <CopyButton text={describeError(title, known)} label={t("error.copyDetails")} />
         </div>
-      </div>
+      </Stack>
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { Menu as Base } from "@base-ui/react/menu";
 import { Check, ChevronRight } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { KeyHint } from "./Kbd.tsx";
+import { Stack } from "./Stack.tsx";
 import layout from "./layout.module.css";
 import styles from "./Menu.module.css";
 
@@ -49,10 +50,10 @@ function ActionEntry({ entry }: { entry: ActionItem }) {
       onClick={entry.onSelect}
     >
       <span className={styles.icon}>{entry.icon}</span>
-      <span className={styles.text}>
+      <Stack as="span" fill>
         {entry.label}
         {entry.note && <span className={layout.noteSmall}>{entry.note}</span>}
-      </span>
+      </Stack>
       {entry.keys && <KeyHint keys={entry.keys} />}
     </Base.Item>
   );
@@ -76,7 +77,9 @@ function Entry({ entry }: { entry: MenuEntry }): ReactElement {
               <Check />
             </Base.CheckboxItemIndicator>
           </span>
-          <span className={styles.text}>{entry.label}</span>
+          <Stack as="span" fill>
+            {entry.label}
+          </Stack>
         </Base.CheckboxItem>
       );
     case "submenu":
@@ -84,7 +87,9 @@ function Entry({ entry }: { entry: MenuEntry }): ReactElement {
         <Base.SubmenuRoot>
           <Base.SubmenuTrigger className={styles.item}>
             <span className={styles.icon}>{entry.icon}</span>
-            <span className={styles.text}>{entry.label}</span>
+            <Stack as="span" fill>
+              {entry.label}
+            </Stack>
             <ChevronRight className={styles.chevron} aria-hidden />
           </Base.SubmenuTrigger>
           <Base.Portal>

@@ -1,6 +1,7 @@
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronsUpDown } from "lucide-react";
 import { useId, type ReactNode } from "react";
+import { Stack } from "./Stack.tsx";
 import layout from "./layout.module.css";
 import styles from "./Select.module.css";
 
@@ -43,7 +44,7 @@ export function Select<Value extends string>({
   const chosen = options.find((option) => option.value === value);
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   return (
-    <div className={styles.field}>
+    <Stack gap={1} shrink>
       {!hideLabel && <span className={styles.label}>{label}</span>}
       <Base.Root
         value={value}
@@ -81,10 +82,10 @@ export function Select<Value extends string>({
                   className={styles.item}
                 >
                   {option.icon}
-                  <span className={styles.text}>
+                  <Stack as="span" fill>
                     <Base.ItemText>{option.label}</Base.ItemText>
                     {option.note && <span className={layout.noteSmall}>{option.note}</span>}
-                  </span>
+                  </Stack>
                   <Base.ItemIndicator className={styles.check}>
                     <Check />
                   </Base.ItemIndicator>
@@ -104,6 +105,6 @@ export function Select<Value extends string>({
           {error}
         </span>
       )}
-    </div>
+    </Stack>
   );
 }

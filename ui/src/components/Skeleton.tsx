@@ -1,5 +1,5 @@
 import { cx } from "./cx.ts";
-import layout from "./layout.module.css";
+import { Stack } from "./Stack.tsx";
 import styles from "./Skeleton.module.css";
 
 export interface SkeletonProps {
@@ -25,10 +25,10 @@ export function Skeleton({ width = "100%", height = 12, round = false }: Skeleto
 /** A paragraph's worth of lines, the last one shorter. */
 export function SkeletonText({ lines = 3 }: { lines?: number }) {
   return (
-    <span className={layout.stack3} aria-hidden>
+    <Stack as="span" gap={3} aria-hidden>
       {Array.from({ length: lines }, (_, index) => (
         <Skeleton key={index} width={index === lines - 1 ? "62%" : "100%"} />
       ))}
-    </span>
+    </Stack>
   );
 }

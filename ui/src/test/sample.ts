@@ -1,10 +1,9 @@
-/** Facts for tests and for the page opened in a plain browser. */
+/** Facts for tests and for the page opened in a plain browser: what the engine answered, but for what a test looks at. */
 import type {
   Agent,
   OrphanFolder,
   Project,
   ProjectDisk,
-  State,
   Task,
   Usage,
   Workflow,
@@ -13,65 +12,31 @@ import type {
   WorkspaceBackup,
   WorkspaceView,
 } from "#ui/api/generated.ts";
+import { cast, first, recorded } from "./recorded.ts";
 
 export const sampleNow = Date.UTC(2030, 0, 15, 12);
 const ago = (minutes: number) => new Date(sampleNow - minutes * 60_000).toISOString();
 
-export const sampleUsage: Usage = {
-  input_uncached: null,
-  cache_read: null,
-  cache_write: null,
-  output: null,
-  reasoning: null,
-  cost_micro_usd: null,
-  runs_of_unknown_cost: 0,
-};
+/** Of a task on which nobody has worked. */
+const fresh = recorded("task_get", { task_id: cast.tasks.user });
+
+export const sampleUsage: Usage = fresh.usage;
 
 export function sampleTask(change: Partial<Task> = {}): Task {
   return {
+    ...fresh,
     id: "t1",
     number: 1,
     project_id: "p1",
     title: "Read the configuration once",
     description: "",
-    status: "todo",
     priority: 0,
     position: 1,
     version: 1,
-    parent_id: null,
-    execution_mode: "independent",
-    subtask_order: null,
-    commit_result: null,
-    subtasks: { closed: 0, total: 0 },
-    depends_on: [],
-    blocked_by: [],
     roles: {},
     review_config: null,
-    merge_config: null,
-    task_state_config: null,
-    race: null,
-    review_passed_at: null,
-    entry_barrier: null,
-    error_annotation: null,
-    waiting: null,
-    held: false,
     health: "idle",
     offers: [],
-    budgets: {
-      review: { used: 0, limit: 2 },
-      merge_fix: { used: 0, limit: 1 },
-      execution: { used: 0, limit: 2 },
-    },
-    workspace: null,
-    live: null,
-    review: null,
-    raced: null,
-    diff_stat: null,
-    unmerged_commits: 0,
-    closed_unmerged: false,
-    work_changed: null,
-    pull_request: null,
-    usage: sampleUsage,
     created_at: ago(3_000),
     updated_at: ago(60),
     status_since: ago(60),
@@ -79,15 +44,15 @@ export function sampleTask(change: Partial<Task> = {}): Task {
   };
 }
 
+const agents = recorded("agent_list", {});
+
 export function sampleAgent(change: Partial<Agent> = {}): Agent {
   return {
+    ...first(agents),
     id: "a1",
     name: "Codex local",
-    adapter: "shell",
     config: { command: "codex exec < {prompt_file}" },
-    model: null,
     max_concurrent: 1,
-    paused: false,
     running: 0,
     created_at: ago(9_000),
     updated_at: ago(9_000),
@@ -95,105 +60,49 @@ export function sampleAgent(change: Partial<Agent> = {}): Agent {
   };
 }
 
+const website = recorded("project_get", { project_id: cast.project });
+
 export function sampleProject(change: Partial<Project> = {}): Project {
   return {
+    ...website,
     id: "p1",
     name: "Website",
     repo_path: "/home/me/website",
-    default_branch: "main",
-    work_mode: "direct_commit",
-    paused: false,
-    version: 1,
     created_at: ago(90_000),
     updated_at: ago(9_000),
     ...change,
   };
 }
 
-const state = (name: string, display_name: string, rest: Partial<State>): State => ({
-  name,
-  display_name,
-  kind: "custom",
-  column: display_name,
-  ...rest,
-});
-
-/** The default workflow, as far as a window looks at it. */
-export const sampleWorkflow: Workflow = {
-  name: "default",
-  roles: [
-    { name: "coder", display_name: "Coder" },
-    { name: "reviewer", display_name: "Reviewer" },
-  ],
-  cancellation_state: "cancelled",
-  states: [
-    state("backlog", "Backlog", {
-      kind: "backlog",
-      triggers: { accept: { to: "todo" }, reject: { to: "cancelled" } },
-    }),
-    state("todo", "Todo", {
-      kind: "initial",
-      triggers: { accept: { to: "in_progress" }, reject: { to: "backlog" } },
-    }),
-    state("in_progress", "In progress", {
-      kind: "active",
-      role: "coder",
-      triggers: { accept: { to: "review" } },
-    }),
-    state("review", "Review", {
-      kind: "gate",
-      role: "reviewer",
-      gate_config: { reject_target: "in_progress", max_rejections: 2 },
-      triggers: { accept: { to: "merging" }, reject: { to: "in_progress", session: "fork" } },
-    }),
-    state("merging", "Merging", {
-      kind: "gate",
-      column: "Review",
-      triggers: { accept: { to: "done" }, fail: { to: "merge_failed" } },
-    }),
-    state("merge_failed", "Merge failed", {
-      column: "Review",
-      role: "coder",
-      triggers: { retry: { to: "in_progress", session: "resume" } },
-    }),
-    state("blocked", "Blocked", { kind: "blocked" }),
-    state("done", "Done", { kind: "terminal" }),
-    state("cancelled", "Cancelled", { kind: "terminal" }),
-  ],
-};
-
+/** The default workflow. */
 export const sampleWorkflowView: WorkflowView = {
-  workflow: sampleWorkflow,
-  moves: sampleWorkflow.states.map(({ name, kind }) => ({
-    from: name,
-    to:
-      kind === "terminal"
-        ? ["todo"]
-        : sampleWorkflow.states.map((other) => other.name).filter((other) => other !== name),
-  })),
-  dispatching: ["in_progress"],
-  work_role: "coder",
-  claim_role: "coder",
-  source: "project",
-  origin: null,
+  ...recorded("project_workflow_get", { project_id: cast.project }),
   version: 1,
 };
+export const sampleWorkflow: Workflow = sampleWorkflowView.workflow;
 
 const root = "/home/me/.local/share/forge/workspaces/website";
 
+const workspaces = recorded("workspace_list", {});
+
 export function sampleWorkspace(change: Partial<Workspace> = {}): Workspace {
+  const {
+    project_id: _p,
+    task_number: _n,
+    task_title: _t,
+    task_status: _s,
+    ...workspace
+  } = first(workspaces);
   return {
+    ...workspace,
     id: "w1",
     task_id: "t1",
     status: "active",
     path: `${root}/1-read-the-configuration-once-3f9a/tree`,
     branch: "forge/0199f3a2-77c4-7b1e-9d4c-6a1f3b2c8d90",
-    base_commit: "9f4c1d27ab5e4e07a2f1c3b6d8e9f0a1b2c3d4e5",
     cleanup_at: null,
     disk_bytes: 184_320_000,
-    error: null,
     lock: null,
-    port_base: 42_100,
     created_at: ago(600),
     updated_at: ago(4),
     ...change,

@@ -1,7 +1,7 @@
 /** What agents said, did and asked in the sample `agents`: a conversation with an entry of each kind. */
 import type { Approval, Execution, LogEntry } from "#ui/api/generated.ts";
 import { sampleUsage } from "./sample.ts";
-import { sampleApproval, sampleUsageOf } from "./sampleRuns.ts";
+import { sampleApproval, sampleExecution, sampleUsageOf } from "./sampleRuns.ts";
 import { at } from "./sampleTasks.ts";
 
 export const sampleAsked = (): Approval[] => [
@@ -46,50 +46,31 @@ export const sampleAsked = (): Approval[] => [
   }),
 ];
 
-const execution = (change: Partial<Execution>): Execution => ({
-  id: "e1",
-  task_id: "t1",
-  subtask_id: null,
-  role: "coder",
-  agent_id: "a2",
-  attempt: 1,
-  status: "finished",
-  parent_execution_id: null,
-  session_id: "0198c7d2-5a51-7c60-9b1c-2f7d0c1a4e11",
-  session_mode: "new",
-  from_session: null,
-  cause: "claimed by you",
-  messages: [],
-  activity: "",
-  before_commit: null,
-  after_commit: null,
-  usage: {
-    ...sampleUsage,
-    input_uncached: 18_400,
-    cache_read: 240_000,
-    cache_write: 9_100,
-    output: 6_200,
-  },
-  cost_micro_usd: 312_000,
-  cost_source: "reported",
-  price_version: null,
-  models: [
-    sampleUsageOf({
-      model: "claude-opus-4-1",
+const execution = (change: Partial<Execution>): Execution =>
+  sampleExecution({
+    agent_id: "a2",
+    session_id: "0198c7d2-5a51-7c60-9b1c-2f7d0c1a4e11",
+    usage: {
+      ...sampleUsage,
       input_uncached: 18_400,
+      cache_read: 240_000,
+      cache_write: 9_100,
       output: 6_200,
-      cost_micro_usd: 312_000,
-    }),
-  ],
-  conflict: null,
-  withheld: [],
-  error: null,
-  summary: null,
-  log_id: "e1",
-  started_at: at(31),
-  finished_at: at(15),
-  ...change,
-});
+    },
+    cost_micro_usd: 312_000,
+    cost_source: "reported",
+    models: [
+      sampleUsageOf({
+        model: "claude-opus-4-1",
+        input_uncached: 18_400,
+        output: 6_200,
+        cost_micro_usd: 312_000,
+      }),
+    ],
+    started_at: at(31),
+    finished_at: at(15),
+    ...change,
+  });
 
 export const sampleExecutions: readonly Execution[] = [
   execution({}),

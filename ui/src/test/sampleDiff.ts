@@ -8,262 +8,37 @@ import type {
   Conflict,
   ConflictFile,
   CreateComment,
-  DiffLine,
-  DiffSummary,
   Execution,
-  FileChange,
-  FileDiff,
   FollowUp,
-  Hunk,
-  ReadFileDiff,
   Scope,
   Task,
   UpdateComment,
 } from "#ui/api/generated.ts";
-import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
+import { sampleTask, sampleWorkspace } from "./sample.ts";
+import { sampleFileDiff, sampleFiles, sampleSummary } from "./sampleChanges.ts";
 import { previewOf } from "./samplePictures.ts";
 import type { Refuse } from "./sampleProcess.ts";
+import { sampleComment as recordedComment } from "./sampleReview.ts";
+import { sampleExecution } from "./sampleRuns.ts";
 import { at } from "./sampleTasks.ts";
-
-function file(path: string, change: Partial<FileChange> = {}): FileChange {
-  return {
-    path,
-    old_path: null,
-    kind: "modified",
-    old_mode: "100644",
-    new_mode: "100644",
-    added: 0,
-    removed: 0,
-    binary: false,
-    generated: false,
-    untracked: false,
-    old_size: 4_120,
-    new_size: 4_655,
-    old_blob: null,
-    new_blob: null,
-    ...change,
-  };
-}
-
-/** A hunk out of lines with the signs of a patch. */
-export function sampleHunk(oldStart: number, newStart: number, header: string, text: string): Hunk {
-  let oldNo = oldStart;
-  let newNo = newStart;
-  const lines = text.split("\n").map((line): DiffLine => {
-    const sign = line[0];
-    const kind = sign === "+" ? "added" : sign === "-" ? "removed" : "context";
-    const shown: DiffLine = {
-      kind,
-      old_no: kind === "added" ? null : oldNo,
-      new_no: kind === "removed" ? null : newNo,
-      text: line.slice(1),
-      no_newline: false,
-    };
-    if (kind !== "added") oldNo += 1;
-    if (kind !== "removed") newNo += 1;
-    return shown;
-  });
-  return {
-    old_start: oldStart,
-    old_lines: oldNo - oldStart,
-    new_start: newStart,
-    new_lines: newNo - newStart,
-    header,
-    lines,
-  };
-}
-
-const login = [
-  sampleHunk(
-    1,
-    1,
-    "",
-    ` import { hash } from "./hash.ts";
--import { config } from "./config.ts";
-+import { settings } from "./settings.ts";
-+import { takeToken } from "./rate/limit.ts";
- 
- export interface Credentials {`,
-  ),
-  sampleHunk(
-    18,
-    19,
-    "export async function login(given: Credentials)",
-    `   const user = await findUser(given.name);
-   if (!user) return refuse("unknown");
--  if (config.lockout && user.failures > 5) return refuse("locked");
-+  if (!takeToken(given.address)) return refuse("too many attempts");
-+  if (settings.lockout && user.failures > settings.lockout) {
-+    return refuse("locked");
-+  }
-   const matches = await hash.verify(user.secret, given.password);
-   if (!matches) {
-     user.failures += 1;
-     return refuse("wrong password");`,
-  ),
-  sampleHunk(
-    44,
-    48,
-    "function refuse(reason: string)",
-    ` function refuse(reason: string) {
--  log.info("refused", reason);
-+  log.warn("refused", { reason });
-   return { ok: false, reason };
- }`,
-  ),
-];
-const limit = [
-  sampleHunk(
-    1,
-    1,
-    "",
-    `+/** Five attempts a minute per address. */
-+const perMinute = 5;
-+const buckets = new Map<string, { tokens: number; at: number }>();
-+
-+export function takeToken(address: string): boolean {
-+  const now = Date.now();
-+  const bucket = buckets.get(address) ?? { tokens: perMinute, at: now };
-+  bucket.tokens = Math.min(perMinute, bucket.tokens + ((now - bucket.at) / 60_000) * perMinute);
-+  bucket.at = now;
-+  buckets.set(address, bucket);
-+  if (bucket.tokens < 1) return false;
-+  bucket.tokens -= 1;
-+  return true;
-+}`,
-  ),
-];
-const settings = [
-  sampleHunk(
-    3,
-    3,
-    "export interface Config",
-    ` 
--export const config = { lockout: true };
-+export const settings = { lockout: 5 };
- 
- export function read(path: string) {`,
-  ),
-];
-
-/** One change in every ten lines. */
-function long(count: number): Hunk[] {
-  const lines: string[] = [];
-  for (let line = 1; line <= count; line += 1) {
-    if (line % 10 === 0) {
-      lines.push(`-  INSERT INTO orders VALUES (${line}, 'open');`);
-      lines.push(`+  INSERT INTO orders VALUES (${line}, 'open', now());`);
-    } else lines.push(`   SELECT ${line} AS line_number, 'some text to read' AS words;`);
-  }
-  return [sampleHunk(1, 1, "", lines.join("\n"))];
-}
-
-const contents: Readonly<Record<string, () => Hunk[]>> = {
-  "assets/mark.svg": () => [
-    sampleHunk(
-      1,
-      1,
-      "",
-      ` <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" width="96" height="96">
--  <path d="M12 2l9 18H3z" fill="#64748b"/>
-+  <path d="M12 2l9 18H3z" fill="#0f766e"/>
- </svg>`,
-    ),
-  ],
-  "src/login.ts": () => login,
-  "src/rate/limit.ts": () => limit,
-  "src/settings.ts": () => settings,
-  "db/long.sql": () => long(4_000),
-  "db/monster.sql": () => long(100_000),
-};
-
-const files: FileChange[] = [
-  file("assets/data.bin", { binary: true, kind: "added", old_size: null, new_size: 4_655 }),
-  file("assets/hero.png", { binary: true, old_size: 131, new_size: 24_800_000 }),
-  file("assets/logo.png", {
-    binary: true,
-    old_size: 597,
-    new_size: 604,
-    old_blob: "7fcf8edba8c0ae30",
-    new_blob: "ea1bcafd47bb7ba2",
-  }),
-  file("assets/mark.svg", { added: 1, removed: 1, old_size: 148, new_size: 151 }),
-  file("db/long.sql", { added: 400, removed: 400, old_size: 220_000, new_size: 224_000 }),
-  file("db/monster.sql", { added: 10_000, removed: 10_000 }),
-  file("package-lock.json", { generated: true, added: 312, removed: 48 }),
-  file("src/login.ts", { added: 7, removed: 3 }),
-  file("src/rate/limit.ts", { kind: "added", added: 14, old_size: null, old_mode: null }),
-  file("src/settings.ts", { kind: "renamed", old_path: "src/config.ts", added: 1, removed: 1 }),
-];
-
-const pages = new Map<string, Hunk[]>();
-const rowsOf = (path: string): Hunk[] => {
-  const known = pages.get(path) ?? contents[path]?.() ?? [];
-  pages.set(path, known);
-  return known;
-};
-
-function fileDiff({ path, start, limit: most }: ReadFileDiff): FileDiff {
-  const change = files.find((each) => each.path === path) ?? file(path);
-  const hunks = rowsOf(path);
-  const total = hunks.reduce((sum, { lines }) => sum + lines.length, 0);
-  const from = start ?? 0;
-  const to = from + (most ?? 2_000);
-  let row = 0;
-  const cut = hunks.flatMap((hunk) => {
-    const first = row;
-    row += hunk.lines.length;
-    const lines = hunk.lines.slice(Math.max(0, from - first), Math.max(0, to - first));
-    return lines.length === 0 ? [] : [{ ...hunk, lines }];
-  });
-  return {
-    change,
-    hunks: cut,
-    too_large: false,
-    lossy: false,
-    next_start: to < total ? to : null,
-    total_rows: total,
-  };
-}
-
-const summary = (scope: Scope | null | undefined): DiffSummary => {
-  const shown = scope === "since_review" ? files.slice(7, 9) : scope === "uncommitted" ? [] : files;
-  return {
-    base: "9f4c1d27ab5e",
-    head: scope === "turn" ? "41c0ffee41c0" : null,
-    files: shown,
-    added: shown.reduce((sum, { added }) => sum + added, 0),
-    removed: shown.reduce((sum, { removed }) => sum + removed, 0),
-    outside_review: null,
-  };
-};
 
 export function sampleComment(change: Partial<Comment> = {}): Comment {
   const line = change.line ?? null;
   const last = change.last_line ?? line;
   const outdated = change.outdated ?? false;
-  return {
+  return recordedComment({
     id: "c1",
-    task_id: "t1",
-    review_id: null,
-    source: "person",
-    author: "",
-    status: "draft",
-    severity: null,
     path: "src/login.ts",
-    side: "new",
     line,
     last_line: last,
     now_line: outdated ? null : line,
     now_last_line: outdated ? null : last,
     outdated,
-    excerpt: [],
     text: "Why not a constant?",
-    url: null,
     created_at: at(12),
     updated_at: at(12),
     ...change,
-  };
+  });
 }
 
 const someComments = (): Comment[] => [
@@ -403,7 +178,7 @@ export function sampleDiffTasks(project: string): Task[] {
       roles: { coder: { type: "agent", id: "a1" } },
       workspace: sampleWorkspace(),
       review: { attempt_number: 1, status: "awaiting_human", verdict: null, reviewed_commit: null },
-      diff_stat: { files: files.length, added: 10_734, removed: 10_452 },
+      diff_stat: { files: sampleFiles.length, added: 10_734, removed: 10_452 },
       status_since: at(20),
     }),
     sampleTask({
@@ -428,36 +203,14 @@ export function sampleDiffTasks(project: string): Task[] {
   ];
 }
 
-const execution = (task_id: string): Execution => ({
-  id: `e-${task_id}`,
-  task_id,
-  subtask_id: null,
-  role: "coder",
-  agent_id: "a1",
-  attempt: 1,
-  status: "finished",
-  parent_execution_id: null,
-  session_id: null,
-  cause: "claimed by you",
-  messages: [],
-  activity: "",
-  before_commit: null,
-  after_commit: null,
-  usage: sampleUsage,
-  cost_micro_usd: null,
-  cost_source: "unknown",
-  price_version: null,
-  models: [],
-  session_mode: "new",
-  from_session: null,
-  conflict: null,
-  withheld: [],
-  error: null,
-  summary: null,
-  log_id: `e-${task_id}`,
-  started_at: at(40),
-  finished_at: at(22),
-});
+const execution = (task_id: string): Execution =>
+  sampleExecution({
+    id: `e-${task_id}`,
+    task_id,
+    log_id: `e-${task_id}`,
+    started_at: at(40),
+    finished_at: at(22),
+  });
 
 interface Hooks {
   readonly refuse: Refuse;
@@ -485,8 +238,8 @@ export function createSampleDiff({ refuse, change, changed }: Hooks) {
     tell(id);
   };
   return {
-    task_diff: ({ scope }: { scope?: Scope }) => summary(scope),
-    task_diff_file: fileDiff,
+    task_diff: ({ scope }: { scope?: Scope }) => sampleSummary(scope),
+    task_diff_file: sampleFileDiff,
     task_diff_preview: previewOf,
     task_executions: ({ task_id }: { task_id: string }) => page([execution(task_id)]),
     execution_logs: () => ({ entries: [], first_seq: 0, last_seq: 0, total: 0 }),

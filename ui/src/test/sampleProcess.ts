@@ -18,6 +18,7 @@ import type {
 } from "#ui/api/generated.ts";
 import { parseJson } from "#ui/draft/json.ts";
 import { isTree } from "#ui/draft/path.ts";
+import { recorded } from "./recorded.ts";
 import { sampleWorkflow, sampleWorkflowView } from "./sample.ts";
 
 export type Refuse = (code: string, message: string, details?: unknown, hints?: string[]) => never;
@@ -76,74 +77,7 @@ export function checkSample({ text, workflow }: CheckWorkflow): WorkflowReport {
   };
 }
 
-const withStates = (
-  change: (states: Workflow["states"]) => Workflow["states"],
-  rest: Partial<Workflow>,
-) => ({
-  ...sampleWorkflow,
-  ...rest,
-  states: change(sampleWorkflow.states),
-});
-
-export const samplePresets: Preset[] = [
-  {
-    name: "default",
-    title: "Code, review, merge",
-    about:
-      "An agent works, checks run, a reviewer or a person decides, and Forge merges. Needs one agent.",
-    workflow: sampleWorkflow,
-  },
-  {
-    name: "planned",
-    title: "Plan first",
-    about:
-      "Like the default, but a planner writes a plan that a person approves before work starts. Tasks without a planner start work directly.",
-    workflow: withStates(
-      (states) =>
-        states.flatMap((state) => {
-          if (state.name === "todo")
-            return [{ ...state, triggers: { ...state.triggers, accept: { to: "planning" } } }];
-          if (state.name !== "in_progress") return [state];
-          return [
-            {
-              name: "planning",
-              display_name: "Planning",
-              kind: "gate" as const,
-              column: "Planning",
-              role: "planner",
-              triggers: { accept: { to: "in_progress" } },
-            },
-            state,
-          ];
-        }),
-      {
-        name: "planned",
-        roles: [{ name: "planner", display_name: "Planner" }, ...sampleWorkflow.roles],
-      },
-    ),
-  },
-  {
-    name: "manual",
-    title: "Plain board",
-    about: "Columns and cards that people move. No agents, checks or merges.",
-    workflow: withStates(
-      (states) =>
-        states
-          .filter(({ name }) => name !== "merging" && name !== "merge_failed")
-          .map((state) => ({ ...state, role: null, hooks: {}, gate_config: null }))
-          .map((state) =>
-            state.name === "review"
-              ? {
-                  ...state,
-                  kind: "custom" as const,
-                  triggers: { accept: { to: "done" }, reject: { to: "in_progress" } },
-                }
-              : state,
-          ),
-      { name: "manual", roles: [] },
-    ),
-  },
-];
+export const samplePresets: Preset[] = recorded("workflow_presets", {}).items;
 
 export const sampleImports: ImportOffer[] = [
   {

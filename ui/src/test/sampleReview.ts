@@ -13,23 +13,22 @@ import type {
   ReviewStep,
   TaskPullRequest,
 } from "#ui/api/generated.ts";
+import { cast, first, recorded } from "./recorded.ts";
 import { sampleUsage } from "./sample.ts";
+
+const reviews = recorded("task_reviews", { task_id: cast.tasks.judged });
+const delivery = recorded("task_delivery", { task_id: cast.tasks.done });
 
 const at = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000).toISOString();
 
+const step = first({ items: first(reviews).steps });
+
 export function sampleStep(change: Partial<ReviewStep> = {}): ReviewStep {
   return {
-    index: 0,
+    ...step,
     command: "npm test",
-    exit_code: 0,
-    signal: null,
-    timed_out: false,
-    finished: true,
     duration_ms: 41_200,
     stdout_tail: "214 passed",
-    stderr_tail: "",
-    cached: false,
-    changed_files: [],
     log_id: "c1",
     ...change,
   };
@@ -80,14 +79,12 @@ export const unusableAudit = (change: Partial<AuditReport> = {}): AuditReport =>
     ...change,
   });
 
+/** One that failed, of which nothing else is known. */
 export function sampleReview(change: Partial<Review> = {}): Review {
   return {
+    ...first(reviews),
     id: "r1",
     task_id: "t1",
-    attempt_number: 1,
-    state: "review",
-    status: "failed",
-    verdict: "fail",
     steps: [],
     audits: [],
     report: null,
@@ -106,42 +103,36 @@ export function sampleReview(change: Partial<Review> = {}): Review {
   };
 }
 
+const comment = first(recorded("task_comments", { task_id: cast.tasks.awaiting }));
+
 export function sampleComment(change: Partial<Comment> = {}): Comment {
   return {
+    ...comment,
     id: "k1",
     task_id: "t1",
-    review_id: null,
-    source: "person",
-    author: "",
-    status: "draft",
-    severity: null,
     path: "src/limit.rs",
-    side: "new",
     line: 88,
     last_line: 88,
     now_line: 88,
     now_last_line: 88,
-    outdated: false,
     excerpt: [],
     text: "Keep it in the database.",
-    url: null,
     created_at: at(3),
     updated_at: at(3),
     ...change,
   };
 }
 
+const merge = first(recorded("task_merges", { task_id: cast.tasks.done }));
+
 export function sampleMerge(change: Partial<Merge> = {}): Merge {
   return {
+    ...merge,
     id: "m1",
     task_id: "t1",
-    target: "main",
-    strategy: "merge",
     source_commit: "9f4c1d27ab5e4e07",
     merge_commit: "77aa5512c0ffee00",
     target_before: "1c0ffee1c0ffee11",
-    status: "landed",
-    reason: null,
     created_at: at(6),
     ...change,
   };
@@ -257,10 +248,10 @@ export function sampleTaskPullRequest(change: Partial<TaskPullRequest> = {}): Ta
 
 export function sampleDelivery(change: Partial<Delivery> = {}): Delivery {
   return {
+    ...delivery,
     summary:
       "Five attempts a minute per address, kept in the database.\n\n- the answer is 429 with `Retry-After`\n- tests cover two servers",
     merge: sampleMerge(),
-    pull_request: null,
     commits: [
       {
         id: "5f0e1d2c3b4a5968",

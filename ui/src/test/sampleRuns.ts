@@ -2,11 +2,14 @@
 import type {
   Approval,
   ApprovalOption,
+  Execution,
   KnownAgent,
   RunInfo,
   RunProcess,
   UsageSample,
 } from "#ui/api/generated.ts";
+import { sampleUsage } from "./sample.ts";
+import { cast, first, recorded } from "./recorded.ts";
 
 const option = (id: string, label: string, choice: ApprovalOption["choice"]): ApprovalOption => ({
   id,
@@ -44,6 +47,29 @@ export function sampleApproval(change: Partial<Approval> = {}): Approval {
     answered_by: null,
     asked_at: new Date(Date.now() - 60_000).toISOString(),
     answered_at: null,
+    ...change,
+  };
+}
+
+const run = first(recorded("task_executions", { task_id: cast.tasks.done }));
+
+/** A run that ended well, of unknown cost. */
+export function sampleExecution(change: Partial<Execution> = {}): Execution {
+  return {
+    ...run,
+    id: "e1",
+    task_id: "t1",
+    agent_id: "a1",
+    cause: "claimed by you",
+    activity: "",
+    before_commit: null,
+    after_commit: null,
+    usage: sampleUsage,
+    cost_micro_usd: null,
+    cost_source: "unknown",
+    models: [],
+    summary: null,
+    log_id: "e1",
     ...change,
   };
 }

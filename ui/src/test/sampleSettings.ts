@@ -1,6 +1,7 @@
 /** Projects' settings of the sample host: defaults, and what is a project's own on top. */
 import type { Finding } from "#ui/api/generated.ts";
-import { loopOf } from "./sampleRaces.ts";
+import { cast, recorded } from "./recorded.ts";
+import { loopOf } from "./sampleLoop.ts";
 
 interface Settings {
   refuse(code: string, message: string, details?: unknown): never;
@@ -21,6 +22,12 @@ function merged(before: unknown, patch: Record<string, unknown>): Record<string,
   return after;
 }
 
+/** What is in force where a project says nothing. */
+const defaults = {
+  ...(recorded("project_settings_get", { project_id: cast.project }).settings as object),
+  author: null,
+};
+
 export function createSampleSettings({ refuse, changed, checkHooks }: Settings) {
   const own: Record<string, Record<string, unknown>> = {
     p1: {
@@ -38,40 +45,6 @@ export function createSampleSettings({ refuse, changed, checkHooks }: Settings) 
 
   const settings = (id: string) => {
     const mine = own[id] ?? {};
-    const defaults = {
-      auto_approve: false,
-      max_concurrent: 4,
-      shell: ["bash", "-lc"],
-      shell_mode: "login_once",
-      environment: { mode: "safe", pass: [] },
-      redact: [],
-      review_config: { ci_steps: null, ci_timeout_seconds: null, allow_changes: null },
-      merge_config: { target_branch: null, strategy: null, message_template: null },
-      setup: [],
-      copy_files: [],
-      auto_start: false,
-      lifecycle_hooks: {},
-      workspace_reuse: "off",
-      workspace_pool_size: 3,
-      workspace_disk_cap_mib: null,
-      delete_merged_branches: false,
-      workflow_source: "project",
-      author: null,
-      notifications: {
-        blocked: true,
-        awaiting_human: true,
-        waiting: true,
-        done: false,
-        disk: true,
-        agent_asks: true,
-        cost: true,
-        race_decided: true,
-        cost_anomaly: false,
-      },
-      cost_limits: { execution_micro_usd: null, task_micro_usd: null, day_micro_usd: null },
-      mcp: { inject: false },
-      model_prices: {},
-    };
     const merged: Record<string, unknown> = { ...defaults };
     for (const [key, value] of Object.entries(mine)) {
       const base = merged[key];

@@ -65,7 +65,7 @@ fn write_document(workspace: &Workspace, check: bool) -> Result<()> {
 }
 
 /// The number of the first line that differs, as it was and as it is.
-fn first_difference<'a>(was: &'a str, is: &'a str) -> Option<(usize, &'a str, &'a str)> {
+pub fn first_difference<'a>(was: &'a str, is: &'a str) -> Option<(usize, &'a str, &'a str)> {
     if was == is {
         return None;
     }

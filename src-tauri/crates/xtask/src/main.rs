@@ -1,4 +1,4 @@
-//! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `tidy`, `shots` and `bench`.
+//! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `fixtures`, `tidy`, `shots` and `bench`.
 //!
 //! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
 //! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
@@ -6,6 +6,7 @@
 mod bench;
 mod codegen;
 mod dependencies;
+mod fixtures;
 mod memory_folder;
 mod program;
 mod python;
@@ -45,6 +46,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Record the answers that the page's tests read.
+    Fixtures {
+        /// Only compare, and fail when the committed ones are stale.
+        #[arg(long)]
+        check: bool,
+    },
     /// Check who knows whom, file sizes and what must not be committed.
     Tidy,
     /// Open the window, visit each screen in both themes, keep the pictures.
@@ -80,6 +87,7 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
         Task::Test => suite::run(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Audit => dependencies::audit(&workspace),
         Task::Codegen { check } => codegen::run(&workspace, *check).map(|()| ExitCode::SUCCESS),
+        Task::Fixtures { check } => fixtures::run(&workspace, *check).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::run(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Shots { scene } => shots::run(&workspace, scene.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Bench { rounds, only } => {

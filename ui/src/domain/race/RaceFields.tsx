@@ -9,7 +9,7 @@ import { Select } from "#ui/components/Select.tsx";
 import { DraftEstimate } from "./Estimate.tsx";
 import { rowsOf, type RaceDraft } from "./strategies.ts";
 import { StrategyFields } from "./StrategyFields.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./Race.module.css";
 
 export interface RaceFieldsProps {
@@ -28,7 +28,7 @@ export function RaceFields({ projectId, draft, onChange, error }: RaceFieldsProp
   const { t } = useTranslation();
   const races = useOp("project_inner_loop", { project_id: projectId }).data?.config.competitive;
   return (
-    <div className={layout.stack4}>
+    <Stack gap={4}>
       <Checkbox
         label={t("race.ownStrategies")}
         hint={t("race.ownStrategiesHint")}
@@ -73,6 +73,6 @@ export function RaceFields({ projectId, draft, onChange, error }: RaceFieldsProp
       <p className={styles.estimate} role="status">
         <DraftEstimate projectId={projectId} draft={draft} />
       </p>
-    </div>
+    </Stack>
   );
 }

@@ -12,6 +12,7 @@ import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { keyOf, linesOf, startOf } from "./files.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./Trust.module.css";
 
 const tones: Readonly<Record<TrustState, Tone>> = {
@@ -83,12 +84,12 @@ function Files({ files }: { files: readonly TrustFile[] }) {
           </li>
         ))}
       </ul>
-      <section className={styles.content} aria-label={shown.path} aria-live="polite">
+      <Stack as="section" gap={2} shrink aria-label={shown.path} aria-live="polite">
         <p className={styles.quiet}>
           <Place file={shown} />
         </p>
         <Content file={shown} />
-      </section>
+      </Stack>
     </>
   );
 }

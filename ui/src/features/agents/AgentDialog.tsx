@@ -21,7 +21,7 @@ import {
   wrongEnvLine,
   type AgentForm,
 } from "./form.ts";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./AgentsScreen.module.css";
 
 const configFields = [
@@ -90,7 +90,7 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
         </>
       }
     >
-      <form id={formId} className={layout.stack4} onSubmit={submit}>
+      <Stack id={formId} as="form" gap={4} onSubmit={submit}>
         {rest && (
           <Banner tone="danger" title={t("agents.notSaved")}>
             {rest}
@@ -154,7 +154,7 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
           at={at}
           concurrentError={findingAt(error, "max_concurrent")}
         />
-      </form>
+      </Stack>
     </Dialog>
   );
 }

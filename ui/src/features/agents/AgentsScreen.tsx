@@ -21,6 +21,8 @@ import { OnThisMachine } from "./OnThisMachine.tsx";
 import { Standing } from "./Standing.tsx";
 import { Trial } from "./Trial.tsx";
 import { commandLine, formOf } from "./form.ts";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
@@ -62,7 +64,7 @@ function Facts({ agent }: { agent: Agent }) {
   );
 }
 
-function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
+function AgentRow({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
   const { t } = useTranslation();
   const [removing, setRemoving] = useState(false);
   const [trying, setTrying] = useState(false);
@@ -74,8 +76,8 @@ function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
   return (
     <li className={styles.row}>
       <Avatar name={agent.name} size={28} live={agent.running > 0} />
-      <div className={styles.text}>
-        <h3 className={layout.row3}>
+      <Stack gap={0} fill>
+        <Row as="h3" gap={3}>
           {agent.name}
           {agent.paused && (
             <Badge tone="warning" icon={<Pause />}>
@@ -85,13 +87,13 @@ function Row({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
           <span className={styles.running}>
             {t("agents.running", { running: agent.running, most: agent.max_concurrent })}
           </span>
-        </h3>
+        </Row>
         <Facts agent={agent} />
         <code className={styles.command} data-selectable>
           {commandLine(agent)}
         </code>
         <Program agent={agent} />
-      </div>
+      </Stack>
       <div className={styles.actions}>
         <IconButton
           label={t("agents.try", { name: agent.name })}
@@ -181,9 +183,9 @@ export default function AgentsScreen() {
       ) : !items ? (
         <SkeletonText lines={5} />
       ) : (
-        <div className={layout.stack8}>
+        <Stack gap={8}>
           <OnThisMachine agents={items} />
-          <section className={layout.stack3} aria-label={t("agents.profiles")}>
+          <Stack as="section" gap={3} aria-label={t("agents.profiles")}>
             <div className={styles.sectionHead}>
               <h2>{t("agents.profiles")}</h2>
             </div>
@@ -202,12 +204,12 @@ export default function AgentsScreen() {
             ) : (
               <ul className={layout.surface} aria-label={t("nav.agents")}>
                 {items.map((agent) => (
-                  <Row key={agent.id} agent={agent} onEdit={() => setEditing(agent)} />
+                  <AgentRow key={agent.id} agent={agent} onEdit={() => setEditing(agent)} />
                 ))}
               </ul>
             )}
-          </section>
-        </div>
+          </Stack>
+        </Stack>
       )}
       {editing !== null && (
         <AgentDialog agent={editing === "new" ? null : editing} onClose={() => setEditing(null)} />

@@ -9,6 +9,8 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Standing } from "./Standing.tsx";
 import { profileFor } from "./form.ts";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
 
@@ -22,17 +24,17 @@ function Known({ known, agents }: { known: KnownAgent; agents: readonly Agent[] 
   const { name, check, profiles } = known;
   return (
     <li className={styles.row} data-known>
-      <div className={styles.text}>
-        <h3 className={layout.row3}>
+      <Stack gap={0} fill>
+        <Row as="h3" gap={3}>
           {name}
           {profiles.length > 0 && (
             <span className={styles.running}>
               {t("agents.usedBy", { names: profiles.join(", ") })}
             </span>
           )}
-        </h3>
+        </Row>
         <Standing check={check} optional />
-      </div>
+      </Stack>
       {check.found && (
         <Button
           size="sm"
@@ -64,7 +66,7 @@ export function OnThisMachine({ agents }: { agents: readonly Agent[] }) {
     (one, other) => Number(other.check.found) - Number(one.check.found),
   );
   return (
-    <section className={layout.stack3} aria-label={title}>
+    <Stack as="section" gap={3} aria-label={title}>
       <div className={styles.sectionHead}>
         <h2>{title}</h2>
         <Button
@@ -92,6 +94,6 @@ export function OnThisMachine({ agents }: { agents: readonly Agent[] }) {
       ) : (
         <SkeletonText lines={4} />
       )}
-    </section>
+    </Stack>
   );
 }

@@ -21,6 +21,8 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { attentionLimit } from "./AttentionCount.tsx";
 import { evidenceHead, inboxOf, offersFor, type Quick } from "./quick.ts";
+import { Stack } from "#ui/components/Stack.tsx";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./AttentionScreen.module.css";
 
@@ -85,10 +87,10 @@ function Row({ task, project }: { task: Task; project: string }) {
         label={state?.display_name ?? task.status}
         size={16}
       />
-      <div className={styles.text}>
+      <Stack gap={0} fill>
         <a href={href} className={styles.title} data-attention>
           <span className={styles.number}>#{task.number}</span>
-          <span className={layout.truncate}>{task.title}</span>
+          <Truncate>{task.title}</Truncate>
         </a>
         {trouble && (
           <p className={styles.kind} data-preflight={preflight || undefined}>
@@ -108,7 +110,7 @@ function Row({ task, project }: { task: Task; project: string }) {
           {project} · {state?.display_name ?? task.status} · {t("attention.since")}{" "}
           <RelativeTime at={trouble?.at ?? task.status_since} />
         </p>
-      </div>
+      </Stack>
       <div className={styles.offers}>
         {offersFor(task, state).map((quick) => (
           <Button
@@ -159,10 +161,10 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
   return (
     <li className={styles.row}>
       <MessageCircleQuestion className={styles.asks} aria-hidden />
-      <div className={styles.text}>
+      <Stack gap={0} fill>
         <a href={href} className={styles.title} data-attention>
           <span className={styles.number}>{task ? `#${task.number}` : ""}</span>
-          <span className={layout.truncate}>{task?.title ?? ""}</span>
+          <Truncate>{task?.title ?? ""}</Truncate>
         </a>
         <p className={styles.kind} data-asks>
           {t(`approvals.kind.${approval.kind}`, { agent: agent ?? t("approvals.agent") })}
@@ -173,7 +175,7 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
         <p className={layout.note}>
           {project} · {t("attention.since")} <RelativeTime at={approval.asked_at} />
         </p>
-      </div>
+      </Stack>
       <div className={styles.offers}>
         {quickOptions(approval).map((option) => (
           <Button
@@ -264,7 +266,7 @@ export default function AttentionScreen() {
           {t("screen.attention.text")}
         </EmptyState>
       ) : (
-        <ul className={layout.stack3} aria-label={t("nav.attention")}>
+        <Stack as="ul" gap={3} aria-label={t("nav.attention")}>
           {entries.map((entry) =>
             entry.kind === "task" ? (
               <Row
@@ -280,7 +282,7 @@ export default function AttentionScreen() {
               />
             ),
           )}
-        </ul>
+        </Stack>
       )}
     </Screen>
   );

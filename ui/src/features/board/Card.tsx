@@ -45,7 +45,7 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { KinNumbers, ParentMark } from "./Kin.tsx";
 import { useActivity } from "./useActivity.ts";
 import { count, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
-import layout from "#ui/components/layout.module.css";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import styles from "./Card.module.css";
 
 export interface CardFaceProps {
@@ -90,7 +90,7 @@ function Activity({ task, activity }: { task: Task; activity: string }) {
   return (
     <>
       <span className={styles.pulse} aria-hidden />
-      <span className={layout.truncate}>{now || t("board.line.working")}</span>
+      <Truncate>{now || t("board.line.working")}</Truncate>
     </>
   );
 }
@@ -102,10 +102,10 @@ function Auditing({ task, activity }: { task: Task; activity: string }) {
   return (
     <>
       <Scale aria-hidden />
-      <span className={layout.truncate}>
+      <Truncate>
         {t("roleBadge.auditor")}
         {now && `: ${now}`}
-      </span>
+      </Truncate>
     </>
   );
 }
@@ -140,7 +140,7 @@ function RaceMark({ raced }: { raced: RaceBadge }) {
       {raced.status === "running" ? (
         `${raced.over}/${raced.entries}`
       ) : (
-        <span className={layout.truncate}>{raced.winner}</span>
+        <Truncate>{raced.winner}</Truncate>
       )}
     </span>
   );
@@ -157,7 +157,7 @@ function LineText({ task, line }: { task: Task; line: Line }) {
   const say = (icon: ReactNode, text: ReactNode) => (
     <>
       {icon}
-      <span className={layout.truncate}>{text}</span>
+      <Truncate>{text}</Truncate>
     </>
   );
   switch (line.kind) {
@@ -327,7 +327,7 @@ export const CardFace = memo(function CardFace({
         {agent !== null && <Avatar name={agent} size={16} live={live} />}
         <span className={styles.line} data-tone={lineTone(line)} data-kind={line.kind}>
           {line.kind === "none" ? (
-            <span className={layout.truncate}>{agent}</span>
+            <Truncate>{agent}</Truncate>
           ) : (
             <LineText task={task} line={line} />
           )}

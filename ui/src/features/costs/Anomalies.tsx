@@ -7,6 +7,7 @@ import { formatRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { money, times } from "./numbers.ts";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Costs.module.css";
 
@@ -34,9 +35,9 @@ export function Anomalies({ items }: { items: readonly CostAnomalyEntry[] }) {
                 data-anomaly
               >
                 <Diamond aria-hidden />
-                <span className={layout.truncateFill}>
+                <Truncate fill>
                   <span className={layout.faint}>#{task_number}</span> {record.title}
-                </span>
+                </Truncate>
                 <span className={styles.fact}>
                   {record.model || t("costPage.noModel")}
                   {record.strategy ? ` · ${record.strategy}` : ""}

@@ -9,7 +9,7 @@ import { Popover } from "#ui/components/Popover.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import styles from "./Gallery.module.css";
-import { Row, Section, Specimen } from "./Specimen.tsx";
+import { Samples, Section, Specimen } from "./Specimen.tsx";
 
 const nothing = () => {};
 const variants = ["primary", "secondary", "ghost", "danger"] as const;
@@ -50,21 +50,21 @@ export function Actions() {
   return (
     <Section title="Actions">
       <Specimen name="Button">
-        <Row>
+        <Samples>
           {variants.map((variant) => (
             <Button key={variant} variant={variant}>
               {variant}
             </Button>
           ))}
-        </Row>
-        <Row>
+        </Samples>
+        <Samples>
           {variants.map((variant) => (
             <Button key={variant} variant={variant} disabled>
               {variant}
             </Button>
           ))}
-        </Row>
-        <Row>
+        </Samples>
+        <Samples>
           <Button variant="primary" icon={<Plus />} keys="c">
             New task
           </Button>
@@ -72,18 +72,18 @@ export function Actions() {
           <Button busy>Saving…</Button>
           <Button size="sm">Small</Button>
           <Button size="lg">Large</Button>
-        </Row>
+        </Samples>
       </Specimen>
       <Specimen name="IconButton">
-        <Row>
+        <Samples>
           <IconButton label="Add" icon={<Plus />} keys="c" />
           <IconButton label="Filter" icon={<ListFilter />} pressed />
           <IconButton label="Delete" icon={<Trash2 />} disabled />
           <IconButton label="More" icon={<Ellipsis />} size="sm" />
-        </Row>
+        </Samples>
       </Specimen>
       <Specimen name="Overlays">
-        <Row>
+        <Samples>
           <Menu entries={entries} trigger={<Button>Menu</Button>} />
           <Popover trigger={<Button>Popover</Button>} title="Filter by text">
             <TextField label="Text" hideLabel placeholder="Title or description" />
@@ -93,7 +93,7 @@ export function Actions() {
           </Tooltip>
           <Button onClick={() => setDialog(true)}>Dialog</Button>
           <Button onClick={() => setAlert(true)}>Question</Button>
-        </Row>
+        </Samples>
         <ContextMenu entries={entries}>
           <div className={styles.target}>Secondary click here</div>
         </ContextMenu>

@@ -10,7 +10,7 @@ import { Progress } from "#ui/components/Progress.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast, type ToastTone } from "#ui/components/Toast.tsx";
 import styles from "./Gallery.module.css";
-import { Row, Section, Specimen } from "./Specimen.tsx";
+import { Samples, Section, Specimen } from "./Specimen.tsx";
 
 const tail =
   "\u001b[1mrunning 42 tests\u001b[0m\ntest parse::empty ... \u001b[32mok\u001b[0m\n" +
@@ -67,7 +67,7 @@ export function Feedback() {
         </Banner>
       </Specimen>
       <Specimen name="Toast">
-        <Row>
+        <Samples>
           {toasts.map((tone) => (
             <Button
               key={tone}
@@ -84,17 +84,17 @@ export function Feedback() {
               {tone}
             </Button>
           ))}
-        </Row>
+        </Samples>
       </Specimen>
       <Specimen name="Progress">
         <Progress label="Checks" done={3} total={5} detail="cargo nextest run --workspace" />
         <Progress label="Cloning" done={1284} total={null} />
       </Specimen>
       <Specimen name="Skeleton">
-        <Row>
+        <Samples>
           <Skeleton width={24} height={24} round />
           <Skeleton width={160} />
-        </Row>
+        </Samples>
         <SkeletonText lines={3} />
       </Specimen>
       <Specimen name="Empty">

@@ -9,7 +9,7 @@ import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
-import { Row, Section, Specimen } from "./Specimen.tsx";
+import { Samples, Section, Specimen } from "./Specimen.tsx";
 
 const agents = ["Claude Code", "Codex", "Local shell"].map((label) => ({
   value: label,
@@ -73,7 +73,7 @@ export function Fields() {
         <Select label="Disabled" value="Codex" options={agents} onChange={setAgent} disabled />
       </Specimen>
       <Specimen name="Choices">
-        <Row>
+        <Samples>
           <SegmentedControl
             label="View"
             value={view}
@@ -93,7 +93,7 @@ export function Fields() {
             ]}
             onChange={setIcon}
           />
-        </Row>
+        </Samples>
         <Switch
           label="Start agents on their own"
           hint="As soon as a task is in Todo"

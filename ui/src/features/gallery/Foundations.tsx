@@ -4,9 +4,9 @@ import { Badge, type Tone } from "#ui/components/Badge.tsx";
 import { BrandMark } from "#ui/components/BrandMark.tsx";
 import { Kbd, KeyHint } from "#ui/components/Kbd.tsx";
 import { StateGlyph, stateKinds } from "#ui/components/StateGlyph.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Row } from "#ui/components/Row.tsx";
 import styles from "./Gallery.module.css";
-import { Row, Section, Specimen } from "./Specimen.tsx";
+import { Samples, Section, Specimen } from "./Specimen.tsx";
 
 const surfaces = ["sunken", "base", "raised", "overlay", "hover", "active", "code"];
 const tones: readonly Tone[] = ["neutral", "accent", "success", "warning", "danger", "review"];
@@ -16,11 +16,11 @@ export function Foundations() {
   return (
     <Section title="Foundations">
       <Specimen name="Mark">
-        <Row>
+        <Samples>
           <BrandMark size={16} />
           <BrandMark size={24} />
           <BrandMark size={40} />
-        </Row>
+        </Samples>
       </Specimen>
       <Specimen name="Surfaces">
         <div className={styles.swatches}>
@@ -48,22 +48,22 @@ export function Foundations() {
       <Specimen name="States">
         <div className={styles.states}>
           {stateKinds.map((kind) => (
-            <span key={kind} className={layout.row3}>
+            <Row key={kind} as="span" gap={3}>
               <StateGlyph kind={kind} live={kind === "active"} />
               {kind}
-            </span>
+            </Row>
           ))}
         </div>
       </Specimen>
       <Specimen name="Badges">
-        <Row>
+        <Samples>
           {tones.map((tone) => (
             <Badge key={tone} tone={tone}>
               {tone}
             </Badge>
           ))}
-        </Row>
-        <Row>
+        </Samples>
+        <Samples>
           <Badge tone="success" icon={<Check />}>
             Checks
           </Badge>
@@ -75,24 +75,24 @@ export function Foundations() {
             3
           </Badge>
           <Badge look="count">128</Badge>
-        </Row>
+        </Samples>
       </Specimen>
       <Specimen name="Agents">
-        <Row>
+        <Samples>
           {agents.map((name, index) => (
             <Avatar key={name} name={name} live={index === 1} />
           ))}
           <Avatar name="Claude Code" size={28} live />
           <Avatar name="Codex" size={16} />
-        </Row>
+        </Samples>
       </Specimen>
       <Specimen name="Keys">
-        <Row>
+        <Samples>
           <Kbd>C</Kbd>
           <KeyHint keys="mod+k" />
           <KeyHint keys="g b" />
           <KeyHint keys="mod+shift+enter" />
-        </Row>
+        </Samples>
       </Specimen>
     </Section>
   );

@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./Gallery.module.css";
 
 export function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <section className={layout.stack4}>
+    <Stack as="section" gap={4}>
       <h2 className={styles.heading}>{title}</h2>
       {children}
-    </section>
+    </Stack>
   );
 }
 
@@ -15,11 +15,11 @@ export function Specimen({ name, children }: { name: string; children: ReactNode
   return (
     <div className={styles.specimen}>
       <span className={styles.name}>{name}</span>
-      <div className={layout.stack4}>{children}</div>
+      <Stack gap={4}>{children}</Stack>
     </div>
   );
 }
 
-export function Row({ children }: { children: ReactNode }) {
+export function Samples({ children }: { children: ReactNode }) {
   return <div className={styles.row}>{children}</div>;
 }

@@ -7,6 +7,7 @@ import { moved, setAt } from "#ui/draft/path.ts";
 import { HookCard } from "./HookCard.tsx";
 import { useHooks } from "./HooksContext.tsx";
 import { hooksAt, pluginsAt } from "./hooks.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./hooks.module.css";
 
@@ -24,7 +25,7 @@ export function EventHooks({ event }: { event: LifecycleEvent }) {
   };
   const [plugin] = pluginsAt[event];
   return (
-    <section className={layout.stack3} aria-labelledby={`event-${event}`} data-path={event}>
+    <Stack as="section" gap={3} aria-labelledby={`event-${event}`} data-path={event}>
       <header className={styles.eventHead}>
         <h2 id={`event-${event}`}>
           {t(`hooks.events.${event}`)} <code>{event}</code>
@@ -79,6 +80,6 @@ export function EventHooks({ event }: { event: LifecycleEvent }) {
           </Button>
         )}
       </div>
-    </section>
+    </Stack>
   );
 }

@@ -8,7 +8,7 @@ import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { formatJson, parseJson } from "#ui/draft/json.ts";
 import { useField } from "./HooksContext.tsx";
 import { defaultCodes, defaultTimeout, mayBlock, pluginsAt, readCodes } from "./hooks.ts";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./hooks.module.css";
 
 type Script = Extract<LifecycleHook, { type: "script" }>;
@@ -50,7 +50,7 @@ function Blocking({ event, index, hook }: FieldProps<Script>) {
   const { place, error, set } = useField(event, index, "blocking");
   if (!mayBlock(event) && !hook.blocking) return null;
   return (
-    <div data-path={place} className={layout.stack1}>
+    <Stack data-path={place} gap={1}>
       <Switch
         label={t("hooks.blocking")}
         hint={mayBlock(event) ? t("hooks.blockingHint") : t("hooks.blockingElsewhere")}
@@ -58,7 +58,7 @@ function Blocking({ event, index, hook }: FieldProps<Script>) {
         onChange={(blocking) => set(blocking ? true : undefined)}
       />
       {error && <span className={styles.error}>{error}</span>}
-    </div>
+    </Stack>
   );
 }
 

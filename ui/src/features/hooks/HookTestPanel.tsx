@@ -16,6 +16,7 @@ import { Table, type Column } from "#ui/components/Table.tsx";
 import { duration } from "#ui/components/time.ts";
 import { useHooks } from "./HooksContext.tsx";
 import { printedIn } from "./log.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./hooks.module.css";
 
@@ -106,7 +107,7 @@ function Result({ test }: { test: HookTest }) {
     one.localeCompare(other),
   );
   return (
-    <div className={layout.stack3} role="group" aria-label={t(`hooks.status.${test.status}`)}>
+    <Stack gap={3} role="group" aria-label={t(`hooks.status.${test.status}`)}>
       <div className={styles.facts}>
         <Badge tone={tones[test.status]} icon={icons[test.status]}>
           {t(`hooks.status.${test.status}`)}
@@ -147,7 +148,7 @@ function Result({ test }: { test: HookTest }) {
           columns={columnsOf(t)}
         />
       </details>
-    </div>
+    </Stack>
   );
 }
 

@@ -23,6 +23,8 @@ import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
 import { nobody, presetAgent, toInput, toLines, type Draft, type Part } from "./draft.ts";
+import { Stack } from "#ui/components/Stack.tsx";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./NewTaskDialog.module.css";
 
@@ -51,7 +53,7 @@ function Chosen({ task, label, onRemove }: { task: Task; label: string; onRemove
   return (
     <li>
       <span className={styles.number}>#{task.number}</span>
-      <span className={layout.truncateFill}>{task.title}</span>
+      <Truncate fill>{task.title}</Truncate>
       <IconButton size="sm" label={label} icon={<X />} onClick={onRemove} />
     </li>
   );
@@ -70,7 +72,7 @@ function Dependencies({
 }) {
   const { t } = useTranslation();
   return (
-    <div className={layout.stack1}>
+    <Stack gap={1}>
       <TaskPicker
         key={chosen.length}
         projectId={projectId}
@@ -94,7 +96,7 @@ function Dependencies({
           ))}
         </ul>
       )}
-    </div>
+    </Stack>
   );
 }
 
@@ -113,7 +115,7 @@ function Kinship({
   const { t } = useTranslation();
   const wrong = errors.parent ?? errors.mode;
   return (
-    <div className={layout.stack1}>
+    <Stack gap={1}>
       {part ? (
         <>
           <span className={styles.label}>{t("newTask.parent")}</span>
@@ -146,7 +148,7 @@ function Kinship({
         />
       )}
       {wrong && <p className={layout.error}>{wrong}</p>}
-    </div>
+    </Stack>
   );
 }
 
@@ -267,7 +269,7 @@ export default function NewTaskDialog({
     >
       {/* The keys work in every field of the form. */}
       {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
-      <div className={layout.stack4} onKeyDown={onKeyDown}>
+      <Stack gap={4} onKeyDown={onKeyDown}>
         {rest && (
           <Banner tone="danger" title={t("newTask.failed")}>
             {rest}
@@ -366,7 +368,7 @@ export default function NewTaskDialog({
         {race !== null && !inTurn && !isOff && (
           <RaceFields projectId={projectId} draft={race} onChange={setRace} error={create.error} />
         )}
-      </div>
+      </Stack>
     </Dialog>
   );
 }

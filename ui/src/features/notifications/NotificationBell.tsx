@@ -11,6 +11,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import { StateGlyph, type StateKind } from "#ui/components/StateGlyph.tsx";
 import { overlays, showOverlay, useOverlay } from "#ui/store/overlays.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./NotificationBell.module.css";
 
@@ -36,7 +37,7 @@ function Row({ notification, onOpen }: { notification: Notification; onOpen: () 
           kind={glyphs[notification.kind]}
           label={t(`notifications.kind.${notification.kind}`)}
         />
-        <span className={styles.text}>
+        <Stack as="span" fill>
           <span className={styles.title} data-unread={!notification.read || undefined}>
             {notification.title}
           </span>
@@ -46,7 +47,7 @@ function Row({ notification, onOpen }: { notification: Notification; onOpen: () 
           <span className={layout.noteSmall}>
             #{notification.task_number} · <RelativeTime at={notification.created_at} />
           </span>
-        </span>
+        </Stack>
         {!notification.read && (
           <span className={styles.dot} role="img" aria-label={t("notifications.unread")} />
         )}

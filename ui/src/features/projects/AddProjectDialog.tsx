@@ -12,7 +12,7 @@ import { TextField } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { overlays } from "#ui/store/overlays.ts";
 import { FolderChecks } from "./FolderChecks.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./projects.module.css";
 
 const fields = ["repo_path", "name", "default_branch"];
@@ -78,7 +78,7 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
         </>
       }
     >
-      <form id={formId} className={layout.stack4} onSubmit={submit}>
+      <Stack id={formId} as="form" gap={4} onSubmit={submit}>
         {rest && (
           <Banner tone="danger" title={t("projects.addFailed")}>
             {rest}
@@ -114,7 +114,7 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
           onChange={setBranch}
         />
         <FolderChecks offers={offers} chosen={chosen} onChange={setChosen} />
-      </form>
+      </Stack>
     </Dialog>
   );
 }

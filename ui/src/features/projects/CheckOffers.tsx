@@ -5,6 +5,7 @@ import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -43,10 +44,10 @@ export function CheckOffers({ projectId }: { projectId: string }) {
       <ul>
         {offers.map(({ command, source }) => (
           <li key={command} className={styles.offer}>
-            <div className={styles.offerText}>
+            <Stack gap={1} shrink>
               <code>{command}</code>
               <span className={layout.note}>{t("projectSettings.offerBy", { source })}</span>
-            </div>
+            </Stack>
             <Button
               size="sm"
               busy={take.isPending}

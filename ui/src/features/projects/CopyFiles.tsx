@@ -10,6 +10,7 @@ import { TextField } from "#ui/components/TextField.tsx";
 import { moved } from "#ui/draft/path.ts";
 import { Frame, useSettings } from "./Setting.tsx";
 import { patchAt } from "./settingsPath.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -42,7 +43,7 @@ function Rules({ saved }: { saved: readonly CopyFile[] }) {
   const inRules = rules.some((_, index) => findingAt(error, `${path}[${index}]`));
   return (
     <Frame path={path} label={label}>
-      <div className={layout.stack2} role="group" aria-labelledby={id}>
+      <Stack gap={2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
@@ -115,7 +116,7 @@ function Rules({ saved }: { saved: readonly CopyFile[] }) {
             </Button>
           )}
         </div>
-      </div>
+      </Stack>
     </Frame>
   );
 }

@@ -22,6 +22,7 @@ import {
   type PriceRow,
 } from "./prices.ts";
 import { patchAt } from "./settingsPath.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -62,7 +63,7 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
   const inRows = rows.some(({ model }) => findingAt(error, `${path}.${model.trim()}`));
   return (
     <Frame path={path} label={label}>
-      <div className={layout.stack2} role="group" aria-labelledby={id}>
+      <Stack gap={2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
@@ -134,7 +135,7 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
             </Button>
           )}
         </div>
-      </div>
+      </Stack>
     </Frame>
   );
 }

@@ -12,6 +12,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -32,7 +33,7 @@ function NameAndBranch({ project }: { project: Project }) {
   const rest = restOf(update.error, ["name", "default_branch"]);
   return (
     <form className={styles.setting} onSubmit={submit}>
-      <div className={layout.stack3}>
+      <Stack gap={3}>
         {rest && (
           <Banner tone="danger" title={t("projectSettings.notSaved")}>
             {rest}
@@ -52,12 +53,12 @@ function NameAndBranch({ project }: { project: Project }) {
           error={findingAt(update.error, "default_branch")}
           onChange={setBranch}
         />
-        <div className={styles.fact}>
+        <Stack gap={0} shrink>
           <span className={styles.label}>{t("projects.path")}</span>
           <code className={styles.path} data-selectable>
             {project.repo_path}
           </code>
-        </div>
+        </Stack>
         {changed && (
           <div className={styles.buttons}>
             <Button type="submit" variant="primary" busy={update.isPending}>
@@ -65,7 +66,7 @@ function NameAndBranch({ project }: { project: Project }) {
             </Button>
           </div>
         )}
-      </div>
+      </Stack>
     </form>
   );
 }
@@ -77,10 +78,10 @@ function Remove({ project }: { project: Project }) {
   const remove = useOpMutation("project_delete", { onSuccess: () => navigate("home") });
   return (
     <div className={styles.head}>
-      <span className={styles.fact}>
+      <Stack as="span" gap={0} shrink>
         {t("projectSettings.delete")}
         <span className={layout.note}>{t("projectSettings.deleteHint")}</span>
-      </span>
+      </Stack>
       <Button variant="danger" onClick={() => setOpen(true)}>
         {t("projectSettings.delete")}
       </Button>
@@ -102,7 +103,7 @@ function Remove({ project }: { project: Project }) {
           }
         }}
       >
-        <div className={layout.stack3}>
+        <Stack gap={3}>
           <TextField
             label={t("projectSettings.deleteConfirm", { name: project.name })}
             value={typed}
@@ -118,7 +119,7 @@ function Remove({ project }: { project: Project }) {
               {errorText(remove.error)}
             </Banner>
           )}
-        </div>
+        </Stack>
       </AlertDialog>
     </div>
   );
@@ -130,13 +131,13 @@ function StartupFiles({ project }: { project: Project }) {
   const listing = useOp("project_trust", { project_id: project.id }).data;
   return (
     <div className={styles.head}>
-      <span className={styles.fact}>
+      <Stack as="span" gap={0} shrink>
         <span>
           {t("trust.setting")}{" "}
           {listing?.trusted === false && <Badge tone="warning">{t("trust.waits")}</Badge>}
         </span>
         <span className={layout.note}>{t("trust.settingHint")}</span>
-      </span>
+      </Stack>
       <Button onClick={() => setOpen(true)}>{t("trust.look")}</Button>
       <TrustDialog projectId={project.id} open={open} onOpenChange={setOpen} />
     </div>

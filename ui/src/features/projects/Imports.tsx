@@ -7,6 +7,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { modeOf } from "./CopyFiles.tsx";
 import { newIn, patchOf } from "./imports.ts";
 import { useSettings } from "./Setting.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -17,7 +18,7 @@ function Offer({ offer }: { offer: ImportOffer }) {
   const count = fresh.copy_files.length + fresh.setup.length;
   return (
     <li className={styles.offer}>
-      <div className={styles.offerText}>
+      <Stack gap={1} shrink>
         <code>{offer.source}</code>
         {offer.error && <span className={styles.error}>{offer.error}</span>}
         {fresh.copy_files.length > 0 && (
@@ -44,7 +45,7 @@ function Offer({ offer }: { offer: ImportOffer }) {
             {note}
           </span>
         ))}
-      </div>
+      </Stack>
       {count > 0 ? (
         <Button
           size="sm"

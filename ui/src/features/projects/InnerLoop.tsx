@@ -23,6 +23,7 @@ import {
 } from "./innerLoopFields.ts";
 import { Frame, SettingsProvider, useSettings } from "./Setting.tsx";
 import { patchAt } from "./settingsPath.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -37,7 +38,7 @@ function Strategies({ saved }: { saved: readonly StrategyRow[] }) {
   const changed = JSON.stringify(rows) !== JSON.stringify(saved);
   return (
     <Frame path={path} label={label}>
-      <div className={layout.stack2} role="group" aria-label={label}>
+      <Stack gap={2} role="group" aria-label={label}>
         <span className={styles.label}>{label}</span>
         <span className={layout.note}>{t("race.strategiesHint")}</span>
         <StrategyFields rows={rows} onChange={setRows} error={error} path={path} />
@@ -56,7 +57,7 @@ function Strategies({ saved }: { saved: readonly StrategyRow[] }) {
             </Button>
           </div>
         )}
-      </div>
+      </Stack>
     </Frame>
   );
 }
@@ -139,13 +140,13 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
           tone="warning"
           title={t("innerLoop.file.broken")}
           evidence={
-            <ul className={layout.stack2} data-selectable>
+            <Stack as="ul" gap={2} data-selectable>
               {read.findings.map(({ path, message }) => (
                 <li key={`${path} ${message}`}>
                   {path && <code>{path}</code>} {message}
                 </li>
               ))}
-            </ul>
+            </Stack>
           }
         >
           {t("innerLoop.file.brokenText", { commit: short(read.looked_at) })}

@@ -25,6 +25,7 @@ import {
 } from "./codeHost.ts";
 import { useSettings } from "./Setting.tsx";
 import { WorkModeSetting } from "./WorkModeSetting.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -163,7 +164,7 @@ function Standing({ standing, onAsk }: { standing: HostStanding; onAsk: () => vo
   return (
     <div className={styles.setting}>
       <div className={layout.fillNarrow}>
-        <div className={layout.stack3}>
+        <Stack gap={3}>
           {problem === null && reachable ? (
             <div className={styles.ready} data-tone="success">
               <CircleCheck aria-hidden />
@@ -182,7 +183,7 @@ function Standing({ standing, onAsk }: { standing: HostStanding; onAsk: () => vo
           <span className={layout.note}>
             {token === null ? t("codeHost.tokenNone") : t("codeHost.tokenFrom", { place })}
           </span>
-        </div>
+        </Stack>
       </div>
     </div>
   );
@@ -206,7 +207,7 @@ function Token({ project, standing }: { project: Project; standing: HostStanding
   return (
     <form className={styles.setting} onSubmit={submit}>
       <div className={layout.fillNarrow}>
-        <div className={layout.stack3}>
+        <Stack gap={3}>
           {keep.error && (
             <Banner tone="danger" title={t("codeHost.tokenFailed")}>
               {errorText(keep.error)}
@@ -232,7 +233,7 @@ function Token({ project, standing }: { project: Project; standing: HostStanding
               <Button onClick={() => setAsking(true)}>{t("codeHost.forget")}</Button>
             )}
           </div>
-        </div>
+        </Stack>
       </div>
       <AlertDialog
         open={asking}

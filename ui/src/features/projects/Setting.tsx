@@ -11,6 +11,7 @@ import { Switch } from "#ui/components/Switch.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { isOwn, linesAt, patchAt, valueAt } from "./settingsPath.ts";
 import { typing, type TextKind } from "./typed.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -149,7 +150,7 @@ function AreaField({ path, label, hint, saved }: SettingProps & { saved: string 
   };
   return (
     <Frame path={path} label={label}>
-      <form className={layout.stack3} onSubmit={submit}>
+      <Stack as="form" gap={3} onSubmit={submit}>
         <TextArea
           label={label}
           hint={hint}
@@ -165,7 +166,7 @@ function AreaField({ path, label, hint, saved }: SettingProps & { saved: string 
             </Button>
           </div>
         )}
-      </form>
+      </Stack>
     </Frame>
   );
 }
@@ -216,7 +217,7 @@ function LinesField({
   const problem = findingAt(error, path);
   return (
     <Frame path={path} label={label}>
-      <div className={layout.stack2} role="group" aria-labelledby={id}>
+      <Stack gap={2} role="group" aria-labelledby={id}>
         <span id={id} className={styles.label}>
           {label}
         </span>
@@ -274,7 +275,7 @@ function LinesField({
             </Button>
           )}
         </div>
-      </div>
+      </Stack>
     </Frame>
   );
 }

@@ -5,6 +5,7 @@ import { errorText } from "#ui/api/error.ts";
 import type { Project, WorkMode } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Select } from "#ui/components/Select.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -17,7 +18,7 @@ export function WorkModeSetting({ project }: { project: Project }) {
     <div className={styles.card}>
       <div className={styles.setting}>
         <div className={layout.fillNarrow}>
-          <div className={layout.stack3}>
+          <Stack gap={3}>
             {update.error && (
               <Banner tone="danger" title={t("codeHost.modeFailed")}>
                 {errorText(update.error)}
@@ -35,7 +36,7 @@ export function WorkModeSetting({ project }: { project: Project }) {
               }))}
               onChange={(mode) => update.mutate({ project_id: project.id, work_mode: mode })}
             />
-          </div>
+          </Stack>
         </div>
       </div>
     </div>

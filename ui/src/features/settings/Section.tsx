@@ -1,5 +1,6 @@
 /** What the settings are arranged in: sections, and rows of a name and what it is set to. */
 import type { ReactNode, Ref } from "react";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./SettingsScreen.module.css";
 
@@ -30,10 +31,10 @@ export interface RowProps {
 export function Row({ label, hint, children }: RowProps) {
   return (
     <div className={styles.row}>
-      <div className={styles.text}>
+      <Stack shrink>
         <span>{label}</span>
         {hint && <span className={layout.note}>{hint}</span>}
-      </div>
+      </Stack>
       {children}
     </div>
   );

@@ -15,6 +15,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { Row, Section } from "./Section.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./SettingsScreen.module.css";
 
@@ -118,10 +119,10 @@ function Copy({ backup, onChanged }: Changed & { backup: Backup }) {
   const hint = [bytes(backup.bytes ?? 0), ...(reason ? [t(`storage.reason.${reason}`)] : [])];
   return (
     <div className={styles.row}>
-      <div className={styles.text}>
+      <Stack shrink>
         <RelativeTime at={backup.created_at} />
         <span className={layout.note}>{hint.join(" · ")}</span>
-      </div>
+      </Stack>
       <Button aria-label={t("storage.restoreOf", { name })} onClick={() => setAsking(true)}>
         {t("storage.restore")}
       </Button>

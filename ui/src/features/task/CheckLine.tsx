@@ -2,7 +2,7 @@
 import { ChevronRight } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import parts from "./TabParts.module.css";
-import layout from "#ui/components/layout.module.css";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import styles from "./CheckLine.module.css";
 
 export function CheckList({ label, children }: { label?: string; children: ReactNode }) {
@@ -41,7 +41,9 @@ export function CheckLine(props: CheckLineProps) {
         <span className={styles.mark} role="img" aria-label={markLabel}>
           {mark}
         </span>
-        <code className={layout.truncateFill}>{subject}</code>
+        <Truncate as="code" fill>
+          {subject}
+        </Truncate>
         <span className={styles.aside}>{aside}</span>
         <ChevronRight className={parts.chevron} aria-hidden />
       </button>

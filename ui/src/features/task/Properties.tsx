@@ -17,6 +17,7 @@ import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, money } from "./numbers.ts";
 import { isSaid } from "./state.ts";
 import type { Action } from "./useAction.ts";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Properties.module.css";
 
@@ -168,7 +169,7 @@ export function Properties({
       {live && (
         <p className={styles.live} role="status">
           <span className={styles.pulse} aria-hidden />
-          <span className={layout.truncateFill}>{live.activity || t("task.working")}</span>
+          <Truncate fill>{live.activity || t("task.working")}</Truncate>
           <span className={styles.since}>
             <Elapsed since={live.started_at} />
           </span>
@@ -176,7 +177,7 @@ export function Properties({
       )}
       {!live && task.waiting && !isSaid(task.waiting) && (
         <p className={styles.live}>
-          <span className={layout.truncateFill}>{task.waiting.message}</span>
+          <Truncate fill>{task.waiting.message}</Truncate>
           <span className={styles.since}>
             <Elapsed since={task.status_since} />
           </span>

@@ -5,7 +5,7 @@ import { glyphOf } from "#ui/domain/stateKinds.ts";
 import { useStates, type KnownState } from "#ui/domain/useStates.ts";
 import { useTaskHref } from "#ui/app/useTaskHref.ts";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import styles from "./TaskLink.module.css";
 
 export function TaskLink({ task }: { task: Task }) {
@@ -15,7 +15,7 @@ export function TaskLink({ task }: { task: Task }) {
     <a className={styles.link} href={href(task.project_id, task.number)}>
       <StateGlyph kind={glyphOf(task, state)} label={state?.display_name ?? task.status} />
       <span className={styles.number}>#{task.number}</span>
-      <span className={layout.truncate}>{task.title}</span>
+      <Truncate>{task.title}</Truncate>
     </a>
   );
 }

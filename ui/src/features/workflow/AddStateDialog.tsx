@@ -10,7 +10,7 @@ import { TextField } from "#ui/components/TextField.tsx";
 import { useEditor } from "./EditorContext.tsx";
 import { addState, columnsOf, text } from "./definition.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./workflow.module.css";
 
 const formId = "add-state";
@@ -55,7 +55,7 @@ export function AddStateDialog({ onClose }: { onClose: () => void }) {
         </>
       }
     >
-      <form id={formId} className={layout.stack4} onSubmit={submit}>
+      <Stack id={formId} as="form" gap={4} onSubmit={submit}>
         <TextField autoFocus label={t("workflow.title")} value={title} onChange={setTitle} />
         <div className={styles.pair}>
           <Select<StateKind>
@@ -122,7 +122,7 @@ export function AddStateDialog({ onClose }: { onClose: () => void }) {
             ? t("workflow.putBetween")
             : t("workflow.ownWays")}
         </p>
-      </form>
+      </Stack>
     </Dialog>
   );
 }

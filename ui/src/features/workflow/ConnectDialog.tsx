@@ -7,7 +7,7 @@ import { setAt } from "#ui/draft/path.ts";
 import { useEditor } from "./EditorContext.tsx";
 import { freeTrigger, statePath, text, titleOf } from "./definition.ts";
 import { knownTriggers } from "./registry.ts";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./workflow.module.css";
 
 export interface NewMove {
@@ -48,7 +48,7 @@ export function ConnectDialog({ move, onClose }: { move: NewMove; onClose: () =>
         </>
       }
     >
-      <form id={formId} className={layout.stack4} onSubmit={submit}>
+      <Stack id={formId} as="form" gap={4} onSubmit={submit}>
         <TextField
           autoFocus
           mono
@@ -65,7 +65,7 @@ export function ConnectDialog({ move, onClose }: { move: NewMove; onClose: () =>
           ))}
         </div>
         <p className={styles.hint}>{t("workflow.triggerHint")}</p>
-      </form>
+      </Stack>
     </Dialog>
   );
 }

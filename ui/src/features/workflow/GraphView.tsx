@@ -32,6 +32,7 @@ import { useEditor } from "./EditorContext.tsx";
 import { statePath, text, titleOf } from "./definition.ts";
 import { layoutOf, nodeHeight, nodeWidth, pathOf, type PlacedMove } from "./layout.ts";
 import { findingsOfState } from "./stateFindings.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./graph.module.css";
 
 interface StateData extends Record<string, unknown> {
@@ -63,13 +64,13 @@ function StateBox({ data, selected }: NodeProps<StateNode>) {
     >
       <Handle type="target" position={Position.Top} className={styles.handle} />
       <StateGlyph kind={data.glyph} label="" size={16} />
-      <span className={styles.words}>
+      <Stack as="span" fill>
         <span className={styles.title}>{data.title}</span>
         <span className={styles.facts}>
           {data.kind}
           {data.role && ` · ${data.role}`}
         </span>
-      </span>
+      </Stack>
       {data.count > 0 && (
         <span className={styles.found}>
           <CircleAlert aria-hidden />

@@ -9,7 +9,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { differenceOf } from "./definition.ts";
 import { tidy } from "./definition.ts";
 import { textOf } from "./useWorkflowDraft.ts";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./workflow.module.css";
 
 function Changes({ current, preset }: { current: Workflow | null; preset: Preset }) {
@@ -59,7 +59,7 @@ export function PresetDialog({
         />
       )}
       {!presets.data && !presets.error && <SkeletonText lines={6} />}
-      <ul className={layout.stack}>
+      <Stack as="ul">
         {presets.data?.items.map((preset) => (
           <li key={preset.name} className={styles.preset}>
             <div className={styles.presetText}>
@@ -79,7 +79,7 @@ export function PresetDialog({
             </Button>
           </li>
         ))}
-      </ul>
+      </Stack>
     </Dialog>
   );
 }

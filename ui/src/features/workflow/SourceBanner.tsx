@@ -5,7 +5,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { sentence } from "#ui/draft/findings.ts";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 
 const short = (commit: string) => commit.slice(0, 9);
 
@@ -34,13 +34,13 @@ export function SourceBanner({ projectId, view }: { projectId: string; view: Wor
       }
       evidence={
         isBroken && (
-          <ul className={layout.stack1}>
+          <Stack as="ul" gap={1}>
             {findings.map(({ path, message }) => (
               <li key={path + message}>
                 {path && <code>{path}</code>} {sentence(message)}
               </li>
             ))}
-          </ul>
+          </Stack>
         )
       }
     >

@@ -13,6 +13,7 @@ import { changeKind, number, renameState, statePath, text, titleOf } from "./def
 import { kinds } from "./registry.ts";
 import { unclaimedIn } from "./stateFindings.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
@@ -206,13 +207,13 @@ export function StateForm({ index }: { index: number }) {
   return (
     <fieldset className={styles.form} disabled={readOnly} aria-label={titleOf(state)}>
       {rest.length > 0 && (
-        <ul className={layout.stack1}>
+        <Stack as="ul" gap={1}>
           {rest.map(({ path, message }) => (
             <li key={path + message} className={layout.error}>
               {sentence(message)}
             </li>
           ))}
-        </ul>
+        </Stack>
       )}
       <Names index={index} state={state} />
       <Place index={index} state={state} />

@@ -11,6 +11,7 @@ import { PlaceSelect } from "./fields.tsx";
 import { hooksOf, statePath, text } from "./definition.ts";
 import { actionsOf, audiences, mayBlock, phases, usualAudience, type Phase } from "./registry.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./workflow.module.css";
 
@@ -82,7 +83,7 @@ function HookRow({
   const move = (to: number) =>
     edit(setAt(workflow, list, moved(getAt(workflow, list) as readonly unknown[], at, to)));
   return (
-    <li className={layout.stack2} data-path={place}>
+    <Stack as="li" gap={2} data-path={place}>
       <div className={styles.hook}>
         <PlaceSelect
           path={[...path, "action"]}
@@ -135,7 +136,7 @@ function HookRow({
         />
       </div>
       {whole.length > 0 && <span className={layout.error}>{saidAt(whole, place)}</span>}
-    </li>
+    </Stack>
   );
 }
 
@@ -170,7 +171,7 @@ export function StateHooks({ index, state }: { index: number; state: State }) {
       {used.map((phase) => {
         const hooks = hooksOf(state, phase);
         return (
-          <div key={phase} className={layout.stack1} data-path={formatPath([...root, phase])}>
+          <Stack key={phase} gap={1} data-path={formatPath([...root, phase])}>
             <span className={styles.phaseName}>{t(`workflow.phases.${phase}`)}</span>
             <ol className={styles.entries}>
               {hooks.map((hook, at) => (
@@ -184,7 +185,7 @@ export function StateHooks({ index, state }: { index: number; state: State }) {
                 />
               ))}
             </ol>
-          </div>
+          </Stack>
         );
       })}
       <div>

@@ -11,7 +11,7 @@ import { PlaceName, PlaceSelect, PlaceText } from "./fields.tsx";
 import { freeTrigger, renameTrigger, statePath, text, triggersOf } from "./definition.ts";
 import { sessions } from "./registry.ts";
 import { useStateOptions } from "./useStateOptions.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./workflow.module.css";
 
 function TriggerRow({
@@ -32,7 +32,7 @@ function TriggerRow({
   const place = formatPath(path);
   const own = findings.filter((found) => found.path === place);
   return (
-    <li className={layout.stack2} data-path={place}>
+    <Stack as="li" gap={2} data-path={place}>
       <div className={styles.trigger}>
         <PlaceName
           place={place}
@@ -86,7 +86,7 @@ function TriggerRow({
           placeholder={t("workflow.promptHint")}
         />
       )}
-    </li>
+    </Stack>
   );
 }
 

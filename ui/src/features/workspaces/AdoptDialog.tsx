@@ -10,6 +10,7 @@ import { Dialog } from "#ui/components/Dialog.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 
 const fields = ["project_id", "title"];
@@ -79,7 +80,7 @@ export function AdoptDialog({
         </>
       }
     >
-      <div className={layout.stack4}>
+      <Stack gap={4}>
         {rest && (
           <Banner tone="danger" title={t("workspaces.notAdopted")}>
             {rest}
@@ -101,7 +102,7 @@ export function AdoptDialog({
           options={projects.map(({ id, name }) => ({ value: id, label: name }))}
           onChange={setProject}
         />
-      </div>
+      </Stack>
     </Dialog>
   );
 }

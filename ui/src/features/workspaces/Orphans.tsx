@@ -16,6 +16,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { AdoptDialog } from "./AdoptDialog.tsx";
 import { folderName, holdsWork } from "./groups.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
@@ -159,7 +160,7 @@ export function Orphans({ projects }: { projects: readonly Project[] }) {
         />
       ) : (
         items.length > 0 && (
-          <section className={styles.group} aria-label={t("workspaces.orphans")}>
+          <Stack as="section" gap={3} shrink aria-label={t("workspaces.orphans")}>
             <div className={styles.head}>
               <h2>{t("workspaces.orphans")}</h2>
             </div>
@@ -175,7 +176,7 @@ export function Orphans({ projects }: { projects: readonly Project[] }) {
                 />
               ))}
             </ul>
-          </section>
+          </Stack>
         )
       )}
       {adopting && (

@@ -10,6 +10,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { BackupList } from "./BackupList.tsx";
 import { usedBytes, usedShare, type ProjectGroup } from "./groups.ts";
 import { WorktreeRow } from "./WorktreeRow.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
@@ -79,7 +80,7 @@ export function ProjectSection({ group }: { group: ProjectGroup }) {
   const { t } = useTranslation();
   const { project, disk, worktrees } = group;
   return (
-    <section className={styles.group} aria-label={t("workspaces.of", { name: project.name })}>
+    <Stack as="section" gap={3} shrink aria-label={t("workspaces.of", { name: project.name })}>
       <div className={styles.head}>
         <h2>{project.name}</h2>
         <IconButton
@@ -112,6 +113,6 @@ export function ProjectSection({ group }: { group: ProjectGroup }) {
         </p>
       )}
       <ProjectBackups project={project} />
-    </section>
+    </Stack>
   );
 }

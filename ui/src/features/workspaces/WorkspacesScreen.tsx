@@ -15,6 +15,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { groupsOf } from "./groups.ts";
 import { Orphans } from "./Orphans.tsx";
 import { ProjectBackups, ProjectSection } from "./ProjectSection.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Workspaces.module.css";
 
@@ -59,10 +60,10 @@ function useListCommands(measure: () => void) {
 
 function Loading() {
   return (
-    <div className={styles.group} aria-busy>
+    <Stack gap={3} shrink aria-busy>
       <Skeleton width="30%" height={18} />
       <SkeletonText lines={6} />
-    </div>
+    </Stack>
   );
 }
 
@@ -72,13 +73,13 @@ function OnlyBackups({ project }: { project: Project }) {
   const kept = useOp("project_backups", { project_id: project.id }).data?.items ?? [];
   if (kept.length === 0) return null;
   return (
-    <section className={styles.group} aria-label={t("workspaces.of", { name: project.name })}>
+    <Stack as="section" gap={3} shrink aria-label={t("workspaces.of", { name: project.name })}>
       <div className={styles.head}>
         <h2>{project.name}</h2>
       </div>
       <p className={layout.note}>{t("workspaces.none")}</p>
       <ProjectBackups project={project} />
-    </section>
+    </Stack>
   );
 }
 
@@ -104,7 +105,7 @@ function Content({ projects }: { projects: readonly Project[] }) {
   const groups = groupsOf(projects, worktrees.data.items, disks.data.items);
   const others = projects.filter(({ id }) => groups.every(({ project }) => project.id !== id));
   return (
-    <div className={layout.stack8}>
+    <Stack gap={8}>
       {groups.map((group) => (
         <ProjectSection key={group.project.id} group={group} />
       ))}
@@ -117,7 +118,7 @@ function Content({ projects }: { projects: readonly Project[] }) {
         <OnlyBackups key={project.id} project={project} />
       ))}
       <Orphans projects={projects} />
-    </div>
+    </Stack>
   );
 }
 

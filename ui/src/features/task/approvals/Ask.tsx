@@ -20,6 +20,7 @@ import { DiffLines } from "../conversation/DiffLines.tsx";
 import { miniDiff, pretty } from "../conversation/present.ts";
 import { useAction } from "../useAction.ts";
 import { askedOf, keyOf, optionFor } from "./asked.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Ask.module.css";
 
@@ -126,12 +127,12 @@ export function Ask({ approval, agent, onStale }: AskProps) {
           <RelativeTime at={approval.asked_at} />
         </span>
       </header>
-      <div className={styles.subject} data-selectable>
+      <Stack gap={2} shrink data-selectable>
         <p className={styles.title} data-mono={approval.kind === "command" || undefined}>
           {approval.title}
         </p>
         <Subject approval={approval} />
-      </div>
+      </Stack>
       <ActionError
         title={t("approvals.notAnswered")}
         error={action.error}

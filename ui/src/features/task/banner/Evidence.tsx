@@ -9,6 +9,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { LogDialog } from "../LogDialog.tsx";
 import { hookName } from "../timeline/steps.ts";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./NeedBanner.module.css";
 
@@ -38,7 +39,7 @@ export function EvidenceBlock({
         caption={
           caption ?? (
             <>
-              <span className={layout.truncate}>{command ?? t("task.evidence")}</span>
+              <Truncate>{command ?? t("task.evidence")}</Truncate>
               {exit !== null && (
                 <Badge tone="danger">{t("conversation.exit", { code: exit })}</Badge>
               )}
@@ -102,7 +103,7 @@ export function HookEvidence({
         </dd>
         <dt>{t("task.hook.command")}</dt>
         <dd>
-          <code className={layout.truncate}>{hook.command}</code>
+          <Truncate as="code">{hook.command}</Truncate>
         </dd>
         <dt>{t("task.hook.ended")}</dt>
         <dd>
@@ -113,7 +114,7 @@ export function HookEvidence({
       <EvidenceBlock
         taskId={taskId}
         evidence={{ ...evidence, command: hook.command }}
-        caption={<span className={layout.truncate}>{t("task.hook.output")}</span>}
+        caption={<Truncate>{t("task.hook.output")}</Truncate>}
         openLabel={t("task.hook.openLog")}
       />
     </>

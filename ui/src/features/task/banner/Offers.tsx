@@ -10,8 +10,9 @@ import { ActionError } from "../ActionError.tsx";
 import { WinnerForm } from "../race/WinnerForm.tsx";
 import type { Action } from "../useAction.ts";
 import { asksFirst, needsText, opensForm } from "./offers.ts";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
-import styles from "./NeedBanner.module.css";
 
 export interface OffersProps {
   readonly offers: readonly Offer[];
@@ -53,8 +54,9 @@ function OfferForm({
   };
   const isMessage = offer.fields[0] === "message";
   return (
-    <form
-      className={layout.stack3}
+    <Stack
+      as="form"
+      gap={3}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -71,7 +73,7 @@ function OfferForm({
         onKeyDown={onKeyDown}
       />
       {formNote && <p className={layout.faint}>{formNote}</p>}
-      <div className={layout.wrap2}>
+      <Row wrap gap={2}>
         <Button
           size="sm"
           variant="primary"
@@ -85,8 +87,8 @@ function OfferForm({
         <Button size="sm" variant="ghost" onClick={onClose}>
           {t("action.cancel")}
         </Button>
-      </div>
-    </form>
+      </Row>
+    </Stack>
   );
 }
 
@@ -105,7 +107,7 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
     else void onTake(offer, null);
   };
   return (
-    <div className={styles.offers}>
+    <Stack gap={3} fill>
       {open?.fields[0] === "entry" ? (
         <WinnerForm
           taskId={taskId}
@@ -117,7 +119,7 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
       ) : open ? (
         <OfferForm offer={open} {...form} onClose={() => setOpen(null)} />
       ) : (
-        <div className={layout.wrap2}>
+        <Row wrap gap={2}>
           {offers.map((offer, index) => (
             <Tooltip key={offer.verb} text={offer.why}>
               <Button
@@ -131,7 +133,7 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
               </Button>
             </Tooltip>
           ))}
-        </div>
+        </Row>
       )}
       <ActionError title={t("task.actionFailed")} error={action.error} onDismiss={action.dismiss} />
       <AlertDialog
@@ -153,6 +155,6 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
           setAsked(null);
         }}
       />
-    </div>
+    </Stack>
   );
 }

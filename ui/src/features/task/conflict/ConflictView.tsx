@@ -15,6 +15,7 @@ import { PlaceView } from "./PlaceView.tsx";
 import { ThreeSides } from "./ThreeSides.tsx";
 import { placeOf, resolverOf, type Starts } from "./places.ts";
 import { kindWords } from "./words.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./ConflictView.module.css";
 
@@ -118,7 +119,7 @@ function Found({
       data-standing={standing}
       data-selectable
     >
-      <header className={layout.stack1}>
+      <Stack as="header" gap={1}>
         <h3 className={styles.title}>
           {over && (
             <Badge tone="success" icon={<CircleCheck />}>
@@ -143,7 +144,7 @@ function Found({
             </>
           )}
         </p>
-      </header>
+      </Stack>
       {over && (
         <Button size="sm" aria-expanded={past} onClick={() => setPast(!past)}>
           {past ? t("conflict.hidePast") : t("conflict.showPast", { count: paths.length })}

@@ -18,6 +18,7 @@ import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { duration } from "#ui/components/time.ts";
 import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, milliseconds, money } from "../numbers.ts";
+import { Row } from "#ui/components/Row.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./ExecutionHead.module.css";
 
@@ -161,7 +162,7 @@ export function ExecutionHead({
   const output = usage.output ?? 0;
   return (
     <section className={styles.head}>
-      <div className={layout.row3}>
+      <Row gap={3}>
         <span className={styles.icon} aria-hidden>
           <Bot />
         </span>
@@ -175,7 +176,7 @@ export function ExecutionHead({
         <Badge tone={tone} icon={icon}>
           {t(`conversation.execution.${execution.status}`)}
         </Badge>
-      </div>
+      </Row>
       <p className={styles.facts}>
         <span className={layout.soft}>{execution.cause}</span>
         <RelativeTime at={execution.started_at} />

@@ -17,6 +17,7 @@ import { Commit } from "../review/MergeState.tsx";
 import { isClosed } from "../state.ts";
 import { deliveryMarkdown, isEmpty, openingOf } from "./delivery.ts";
 import { useDeliveryWords } from "./useDeliveryWords.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Delivery.module.css";
 
@@ -24,7 +25,7 @@ function Evidence({ task, delivery }: { task: Task; delivery: Delivery }) {
   const { t } = useTranslation();
   const { commits, checks, audit } = delivery;
   return (
-    <div className={layout.stack4}>
+    <Stack gap={4}>
       {commits.length > 0 && (
         <section aria-label={t("delivery.commits")}>
           <h4 className={styles.heading}>{t("delivery.commits")}</h4>
@@ -60,7 +61,7 @@ function Evidence({ task, delivery }: { task: Task; delivery: Delivery }) {
           {audit.reason && <p>{audit.reason}</p>}
         </section>
       )}
-    </div>
+    </Stack>
   );
 }
 

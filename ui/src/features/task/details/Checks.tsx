@@ -10,6 +10,8 @@ import { TextArea } from "#ui/components/TextField.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { useAction } from "../useAction.ts";
 import { checksFrom } from "./checks.ts";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
@@ -34,7 +36,7 @@ export function Checks({ task, projectId }: { task: Task; projectId: string }) {
   };
 
   return (
-    <div className={layout.stack2}>
+    <Stack gap={2}>
       <h3 className={styles.heading}>
         {t("task.checks")}
         <Badge look="outline">{own === null ? t("task.checksProject") : t("task.checksOwn")}</Badge>
@@ -69,7 +71,7 @@ export function Checks({ task, projectId }: { task: Task; projectId: string }) {
             value={draft}
             onChange={setDraft}
           />
-          <div className={layout.wrap2}>
+          <Row wrap gap={2}>
             <Button
               size="sm"
               variant="primary"
@@ -86,10 +88,10 @@ export function Checks({ task, projectId }: { task: Task; projectId: string }) {
             <Button size="sm" variant="ghost" onClick={() => setDraft(null)}>
               {t("action.cancel")}
             </Button>
-          </div>
+          </Row>
         </>
       )}
       <ActionError title={t("task.saveFailed")} error={action.error} onDismiss={action.dismiss} />
-    </div>
+    </Stack>
   );
 }

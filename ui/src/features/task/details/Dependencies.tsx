@@ -10,6 +10,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { TaskLink } from "../TaskLink.tsx";
 import { useAction } from "../useAction.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
@@ -61,7 +62,7 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
     if (done) setAdding(false);
   };
   return (
-    <div className={layout.stack2}>
+    <Stack gap={2}>
       <h3 className={styles.heading}>
         {t("task.dependencies")}
         <IconButton
@@ -107,6 +108,6 @@ export function Dependencies({ task, projectId }: { task: Task; projectId: strin
         error={action.error}
         onDismiss={action.dismiss}
       />
-    </div>
+    </Stack>
   );
 }

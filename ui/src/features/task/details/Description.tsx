@@ -10,6 +10,8 @@ import { TextArea } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { useAction } from "../useAction.ts";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
@@ -41,7 +43,7 @@ export function Description({ task }: { task: Task }) {
 
   if (draft !== null) {
     return (
-      <div className={layout.stack2}>
+      <Stack gap={2}>
         <TextArea
           // The person asked to edit.
           autoFocus
@@ -53,7 +55,7 @@ export function Description({ task }: { task: Task }) {
           onKeyDown={onKeyDown}
         />
         <ActionError title={t("task.saveFailed")} error={action.error} onDismiss={action.dismiss} />
-        <div className={layout.wrap2}>
+        <Row wrap gap={2}>
           <Button
             size="sm"
             variant="primary"
@@ -66,12 +68,12 @@ export function Description({ task }: { task: Task }) {
           <Button size="sm" variant="ghost" onClick={() => setDraft(null)}>
             {t("action.cancel")}
           </Button>
-        </div>
-      </div>
+        </Row>
+      </Stack>
     );
   }
   return (
-    <div className={layout.stack2}>
+    <Stack gap={2}>
       <h3 className={styles.heading}>
         {t("task.description")}
         <IconButton
@@ -86,6 +88,6 @@ export function Description({ task }: { task: Task }) {
       ) : (
         <Markdown source={task.description} onLink={(href) => void platform.openExternal(href)} />
       )}
-    </div>
+    </Stack>
   );
 }

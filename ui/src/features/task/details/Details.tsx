@@ -12,7 +12,7 @@ import { canHaveParts } from "./Parts.tsx";
 import { PromptLayers } from "./PromptLayers.tsx";
 import { RaceSetting } from "./RaceSetting.tsx";
 import { AddButton, SubtaskList } from "./Subtasks.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./Details.module.css";
 
 /** A part that runs in turn is a turn of its parent's agent. */
@@ -50,13 +50,13 @@ interface FirstPartProps {
 function FirstPart({ task, view, adding, onAdding }: FirstPartProps) {
   const { t } = useTranslation();
   return (
-    <div className={layout.stack2}>
+    <Stack gap={2}>
       <h3 className={styles.heading}>
         {t("subtasks.label")}
         <AddButton adding={adding} onAdding={() => onAdding(!adding)} />
       </h3>
       <SubtaskList task={task} view={view} adding={adding} onAdding={onAdding} />
-    </div>
+    </Stack>
   );
 }
 

@@ -3,7 +3,7 @@ import { ChevronRight } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { AddButton, PartsProgress, SubtaskList } from "./Subtasks.tsx";
-import layout from "#ui/components/layout.module.css";
+import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./Details.module.css";
 
 /** One level of parts: a part has none of its own. */
@@ -42,9 +42,9 @@ export function Parts({
       </div>
       {open && (
         <div className={styles.body}>
-          <div className={layout.stack2}>
+          <Stack gap={2}>
             <SubtaskList task={task} view={view} adding={adding} onAdding={onAdding} />
-          </div>
+          </Stack>
         </div>
       )}
     </section>

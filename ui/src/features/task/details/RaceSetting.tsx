@@ -18,6 +18,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { useAgentNames } from "../useAgentNames.ts";
 import { useAction, type Action } from "../useAction.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Details.module.css";
 
@@ -107,7 +108,7 @@ export function RaceSetting({ task }: { task: Task }) {
   const isOff =
     action.error?.code === "race_disabled" || loop?.config.competitive?.enabled === false;
   return (
-    <div className={layout.stack2}>
+    <Stack gap={2}>
       <h3 className={styles.heading}>
         {t("race.setting")}
         {enabled && (
@@ -163,6 +164,6 @@ export function RaceSetting({ task }: { task: Task }) {
           }}
         />
       )}
-    </div>
+    </Stack>
   );
 }

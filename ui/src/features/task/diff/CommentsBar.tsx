@@ -17,6 +17,7 @@ import { useAction } from "../useAction.ts";
 import { inReadingOrder, strays } from "./comments.ts";
 import { goalOf, type Goal } from "./goal.ts";
 import { stepTo } from "./hunks.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Comments.module.css";
 
@@ -87,7 +88,7 @@ function TellDialog({
         </>
       }
     >
-      <div className={layout.stack3}>
+      <Stack gap={3}>
         <TextArea
           autoFocus
           label={t(`comments.${deed}.field`)}
@@ -101,7 +102,7 @@ function TellDialog({
           error={action.error}
           onDismiss={action.dismiss}
         />
-      </div>
+      </Stack>
     </Dialog>
   );
 }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { sampleComment, sampleHunk } from "#ui/test/sampleDiff.ts";
+import { sampleHunk } from "#ui/test/sampleChanges.ts";
+import { sampleComment } from "#ui/test/sampleDiff.ts";
 import { drafts } from "#ui/draft/drafts.ts";
 import { someFile } from "../testing/fixtures.ts";
 import { formatRoute, parseRoute } from "#ui/app/router.ts";

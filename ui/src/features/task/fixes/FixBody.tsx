@@ -15,7 +15,7 @@ import { LogDialog } from "../LogDialog.tsx";
 import { milliseconds, money } from "../numbers.ts";
 import type { Decision } from "./useDecision.ts";
 import { canApply, canRollBack, rowsOf } from "./fixes.ts";
-import layout from "#ui/components/layout.module.css";
+import { Row } from "#ui/components/Row.tsx";
 import styles from "./Fixes.module.css";
 
 const none: Commenting = {
@@ -123,7 +123,7 @@ function Buttons({ fix, decision }: { fix: FixProposal; decision: Decision }) {
   const { busy, apply, reject, rollBack } = decision;
   if (!canApply(status) && !canRollBack(status) && !verification) return null;
   return (
-    <div className={layout.wrap2}>
+    <Row wrap gap={2}>
       {canApply(status) && (
         <>
           <Button
@@ -174,7 +174,7 @@ function Buttons({ fix, decision }: { fix: FixProposal; decision: Decision }) {
         title={gate.command}
         onClose={() => setLog(null)}
       />
-    </div>
+    </Row>
   );
 }
 

@@ -18,6 +18,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { FixBody } from "./FixBody.tsx";
 import { canApply } from "./fixes.ts";
 import { useDecision, type Decision } from "./useDecision.ts";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import parts from "../TabParts.module.css";
 import styles from "./Fixes.module.css";
 
@@ -136,7 +137,7 @@ export function FixLine({ fix, agents }: FixProps) {
         <ChevronRight className={parts.chevron} aria-hidden />
         <span className={styles.path}>
           <span className={styles.folder}>{folder}</span>
-          <span className={styles.name}>{file.slice(folder.length)}</span>
+          <Truncate>{file.slice(folder.length)}</Truncate>
         </span>
         <Stand fix={fix} />
         <Aside fix={fix} />

@@ -12,6 +12,7 @@ import { useAgentNames } from "../useAgentNames.ts";
 import { FixCard, FixLine } from "./FixCard.tsx";
 import { canApply, listed, type Entry } from "./fixes.ts";
 import { cx } from "#ui/components/cx.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import parts from "../TabParts.module.css";
 import styles from "./Fixes.module.css";
 
@@ -84,7 +85,7 @@ export function FixesTab({ task }: { task: Task }) {
   return (
     <div className={styles.fixes}>
       <Latest entry={now[0]} />
-      <ol className={styles.now} aria-label={t("fixes.list")}>
+      <Stack as="ol" gap={6} aria-label={t("fixes.list")}>
         {now.map((entry) => (
           <li key={entry.key}>
             {entry.type === "fix" ? (
@@ -94,7 +95,7 @@ export function FixesTab({ task }: { task: Task }) {
             )}
           </li>
         ))}
-      </ol>
+      </Stack>
       {earlier.length > 0 && (
         <section className={parts.earlier} aria-labelledby="fixes-earlier">
           <h3 id="fixes-earlier">{t("fixes.earlier")}</h3>

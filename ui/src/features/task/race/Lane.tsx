@@ -27,6 +27,7 @@ import { useAction } from "../useAction.ts";
 import type { View } from "./EntryView.tsx";
 import { EntryMark } from "./EntryMark.tsx";
 import { pickOffer, isOver, isTakeable, isWinner, limitOf } from "./race.ts";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
@@ -63,7 +64,7 @@ function Now({ entry, onShow }: { entry: RaceEntry; onShow: () => void }) {
     return (
       <div className={styles.asks}>
         <MessageCircleQuestion aria-hidden />
-        <span className={layout.truncateFill}>{t("race.now.asks", { title: asked })}</span>
+        <Truncate fill>{t("race.now.asks", { title: asked })}</Truncate>
         <Button size="sm" onClick={onShow}>
           {t("race.answer")}
         </Button>
@@ -82,9 +83,9 @@ function Now({ entry, onShow }: { entry: RaceEntry; onShow: () => void }) {
   return (
     <p className={styles.now}>
       <span className={styles.pulse} aria-hidden />
-      <span className={layout.truncateFill} title={text}>
+      <Truncate fill title={text}>
         {text}
-      </span>
+      </Truncate>
     </p>
   );
 }
@@ -237,10 +238,10 @@ export function Lane({ task, race, entry, agent, newest, focus, onShow }: LanePr
       </header>
       <p className={styles.who}>
         <Avatar name={agent ?? t("race.agentGone")} size={16} live={entry.status === "running"} />
-        <span className={layout.truncate}>
+        <Truncate>
           {agent ?? t("race.agentGone")}
           {program && <span className={layout.note}> {program}</span>}
-        </span>
+        </Truncate>
       </p>
       <div className={styles.notes}>
         {entry.prompt_suffix && (

@@ -4,6 +4,7 @@ import type { Race } from "#ui/api/generated.ts";
 import { actorText } from "../actor.ts";
 import { useAgentNames } from "../useAgentNames.ts";
 import { trailOf } from "./race.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Race.module.css";
 
@@ -27,7 +28,7 @@ export function Trail({ race }: { race: Race }) {
     race.crowned_by === null ? null : pickedWords(race, actorText(race.crowned_by, agents, t));
   if (lines.length === 0 && picked === null) return null;
   return (
-    <section className={layout.stack3} aria-labelledby={`trail-${race.id}`}>
+    <Stack as="section" gap={3} aria-labelledby={`trail-${race.id}`}>
       <h3 id={`trail-${race.id}`} className={styles.heading}>
         {t("race.trail")}
       </h3>
@@ -48,6 +49,6 @@ export function Trail({ race }: { race: Race }) {
       {race.losers_until && (
         <p className={layout.note}>{t("race.kept", { date: date(race.losers_until) })}</p>
       )}
-    </section>
+    </Stack>
   );
 }

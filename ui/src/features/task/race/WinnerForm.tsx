@@ -10,6 +10,8 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { money } from "../numbers.ts";
 import type { Action } from "../useAction.ts";
 import { isTakeable, isWinner } from "./race.ts";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 
 export interface WinnerFormProps {
@@ -50,8 +52,9 @@ function Choice({ race, offer, action, onTake, onClose }: WinnerFormProps & { ra
     onClose();
   };
   return (
-    <form
-      className={layout.stack3}
+    <Stack
+      as="form"
+      gap={3}
       aria-label={offer.label}
       onSubmit={(event) => {
         event.preventDefault();
@@ -75,7 +78,7 @@ function Choice({ race, offer, action, onTake, onClose }: WinnerFormProps & { ra
       )}
       {/* The keys work on both of them; the list has its own. */}
       {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions */}
-      <div className={layout.wrap2} onKeyDown={onKeyDown}>
+      <Row wrap gap={2} onKeyDown={onKeyDown}>
         {name !== undefined && (
           <Button
             size="sm"
@@ -91,8 +94,8 @@ function Choice({ race, offer, action, onTake, onClose }: WinnerFormProps & { ra
         <Button size="sm" variant="ghost" onClick={onClose}>
           {t("action.cancel")}
         </Button>
-      </div>
-    </form>
+      </Row>
+    </Stack>
   );
 }
 

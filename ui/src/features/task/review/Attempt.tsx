@@ -21,6 +21,7 @@ import { MeasureBadges } from "../validate/MeasureBadges.tsx";
 import { AuditBlock, LiveAudit } from "./Audit.tsx";
 import { isAudited, outcomeOfAudit } from "./audit.ts";
 import { Check } from "./Check.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import parts from "../TabParts.module.css";
 import styles from "./Reviews.module.css";
@@ -139,7 +140,7 @@ export function Attempt(props: AttemptProps) {
   const { tone, icon } = looks[review.status];
   const title = t("review.attempt", { count: review.attempt_number });
   return (
-    <section className={layout.stack3} aria-label={title}>
+    <Stack as="section" gap={3} aria-label={title}>
       <header className={parts.head}>
         <h3>{title}</h3>
         <Badge tone={tone} icon={icon}>
@@ -177,6 +178,6 @@ export function Attempt(props: AttemptProps) {
           {t("review.decidedBy", { name: actorText(review.decided_by, agents, t) })}
         </p>
       )}
-    </section>
+    </Stack>
   );
 }

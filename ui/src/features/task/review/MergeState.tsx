@@ -20,6 +20,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { waitIcons } from "../banner/Wait.tsx";
 import { conflicts, newestFirst, placeIn, short, waitsToMerge, type Place } from "./merging.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./MergeState.module.css";
 
@@ -124,7 +125,7 @@ function Waits({ task }: { task: Task }) {
   const { t } = useTranslation();
   if (!waiting || !waitsToMerge(task)) return null;
   return (
-    <div className={layout.stack}>
+    <Stack>
       <p className={styles.text}>
         <span className={styles.icon} aria-hidden>
           {waitIcons[waiting.reason]}
@@ -140,7 +141,7 @@ function Waits({ task }: { task: Task }) {
           ))}
         </ul>
       )}
-    </div>
+    </Stack>
   );
 }
 
@@ -167,7 +168,7 @@ export function MergeState({ task }: { task: Task }) {
   const inConflict = conflicts(task, list[0]);
   if (list.length === 0 && !place && !waitsToMerge(task) && !inConflict) return null;
   return (
-    <section className={layout.stack3} aria-label={t("merges.title")}>
+    <Stack as="section" gap={3} aria-label={t("merges.title")}>
       <h3 className={styles.heading}>
         <GitMerge aria-hidden />
         {t("merges.title")}
@@ -187,6 +188,6 @@ export function MergeState({ task }: { task: Task }) {
           ))}
         </ol>
       )}
-    </section>
+    </Stack>
   );
 }

@@ -13,6 +13,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Plan.module.css";
 
@@ -52,8 +53,9 @@ export function Plan({ task }: { task: Task }) {
       )}
       {draft === null && text === "" && <p className={layout.soft}>{t("plan.none")}</p>}
       {draft !== null && (
-        <form
-          className={layout.stack3}
+        <Stack
+          as="form"
+          gap={3}
           onSubmit={(event) => {
             event.preventDefault();
             save.mutate({ task_id: task.id, text: draft });
@@ -79,7 +81,7 @@ export function Plan({ task }: { task: Task }) {
               {t("plan.discard")}
             </Button>
           </div>
-        </form>
+        </Stack>
       )}
     </section>
   );

@@ -41,6 +41,7 @@ import {
   whatIsNew,
   type Chosen,
 } from "./pullRequest.ts";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./PullRequest.module.css";
 
@@ -157,8 +158,9 @@ function SendForm({ task, chosen, onSent }: { task: Task; chosen: Chosen; onSent
     onSent();
   };
   return (
-    <form
-      className={layout.stack3}
+    <Stack
+      as="form"
+      gap={3}
       onSubmit={(event) => {
         event.preventDefault();
         void send();
@@ -187,7 +189,7 @@ function SendForm({ task, chosen, onSent }: { task: Task; chosen: Chosen; onSent
           {t("pullRequest.send", { count })}
         </Button>
       </div>
-    </form>
+    </Stack>
   );
 }
 

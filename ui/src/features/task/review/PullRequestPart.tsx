@@ -17,6 +17,7 @@ import { ActionError } from "../ActionError.tsx";
 import { useAction, type Action } from "../useAction.ts";
 import { Commit } from "./MergeState.tsx";
 import { PullRequestNews } from "./PullRequestNews.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./PullRequest.module.css";
 
@@ -163,7 +164,7 @@ export function PullRequestPart({ task }: { task: Task }) {
   if (!found) return null;
   const pull = found.pull_request;
   return (
-    <section className={layout.stack3} aria-label={t("pullRequest.title")}>
+    <Stack as="section" gap={3} aria-label={t("pullRequest.title")}>
       <Head task={task} found={found} action={action} />
       <ActionError
         title={t("pullRequest.refreshFailed")}
@@ -204,6 +205,6 @@ export function PullRequestPart({ task }: { task: Task }) {
       ) : (
         !found.trouble && <p className={layout.faint}>{t("pullRequest.beingMade")}</p>
       )}
-    </section>
+    </Stack>
   );
 }

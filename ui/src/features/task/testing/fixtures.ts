@@ -15,11 +15,13 @@ import type {
 import {
   sampleAgent,
   sampleTask,
-  sampleUsage,
   sampleWorkflow,
   sampleWorkflowView,
   sampleWorkspace,
 } from "#ui/test/sample.ts";
+import { cast, first, recorded } from "#ui/test/recorded.ts";
+import { sampleReview } from "#ui/test/sampleReview.ts";
+import { sampleExecution } from "#ui/test/sampleRuns.ts";
 import { sampleUnvalidated } from "#ui/test/sampleValidate.ts";
 
 export const at = (minutesAgo: number): string =>
@@ -50,39 +52,8 @@ export function someTask(changes: Partial<Task> = {}): Task {
   });
 }
 
-export function someExecution(changes: Partial<Execution> = {}): Execution {
-  return {
-    id: "e1",
-    task_id: "t1",
-    subtask_id: null,
-    role: "coder",
-    agent_id: "a1",
-    attempt: 1,
-    status: "finished",
-    parent_execution_id: null,
-    session_id: null,
-    cause: "claimed by you",
-    messages: [],
-    activity: "",
-    before_commit: null,
-    after_commit: null,
-    usage: sampleUsage,
-    cost_micro_usd: null,
-    cost_source: "unknown",
-    price_version: null,
-    models: [],
-    session_mode: "new",
-    from_session: null,
-    conflict: null,
-    withheld: [],
-    error: null,
-    summary: null,
-    log_id: "e1",
-    started_at: at(30),
-    finished_at: at(20),
-    ...changes,
-  };
-}
+export const someExecution = (changes: Partial<Execution> = {}): Execution =>
+  sampleExecution({ started_at: at(30), finished_at: at(20), ...changes });
 
 export function someEntry(seq: number, changes: Partial<LogEntry> = {}): LogEntry {
   return {
@@ -138,41 +109,20 @@ export function someWorkspace(changes: Partial<Workspace> = {}): Workspace {
   return sampleWorkspace({ created_at: at(60), updated_at: at(4), ...changes });
 }
 
-export function someReview(changes: Partial<Review> = {}): Review {
-  return {
-    id: "r1",
-    task_id: "t1",
-    attempt_number: 1,
-    state: "review",
-    status: "failed",
-    verdict: "fail",
-    steps: [],
-    audits: [],
-    report: null,
-    score: null,
-    findings: [],
-    work_execution_id: null,
-    note: null,
-    reason: null,
-    decided_by: null,
-    measures: null,
-    base_commit: "1c0ffee1c0ffee11",
-    reviewed_commit: "9f4c1d27ab5e4e07",
-    started_at: at(12),
-    finished_at: at(10),
-    ...changes,
-  };
-}
+export const someReview = (changes: Partial<Review> = {}): Review =>
+  sampleReview({ work_execution_id: null, finished_at: at(10), ...changes });
+
+const moved = first(recorded("task_transitions", { task_id: cast.tasks.done }));
 
 export function someTransition(changes: Partial<Transition> = {}): Transition {
   return {
+    ...moved,
     id: "x1",
     from: "todo",
     to: "in_progress",
     trigger: "claim",
     actor: "user:board",
     reason: null,
-    rejection: false,
     steps: [],
     at: at(30),
     ...changes,

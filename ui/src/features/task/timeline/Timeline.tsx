@@ -40,6 +40,7 @@ import {
   type StepMark,
 } from "./steps.ts";
 import { TaskAnomalies } from "./TaskAnomalies.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Timeline.module.css";
 
@@ -62,7 +63,7 @@ function Step({ taskId, step }: { taskId: string; step: TransitionStep }) {
   const [open, setOpen] = useState(mark === "running" && logId !== null);
   const name = actionText(step, t);
   return (
-    <li className={layout.stack}>
+    <Stack as="li">
       <div className={styles.step} data-mark={mark}>
         <span className={styles.mark} role="img" aria-label={t(`timeline.step.${mark}`)}>
           {marks[mark]}
@@ -104,7 +105,7 @@ function Step({ taskId, step }: { taskId: string; step: TransitionStep }) {
           <LogView taskId={taskId} logId={logId} look="inline" />
         </div>
       )}
-    </li>
+    </Stack>
   );
 }
 
@@ -164,7 +165,7 @@ function Move({
       <span className={styles.glyph}>
         <StateGlyph kind={kindOfState(to, view?.workflow.cancellation_state)} label="" />
       </span>
-      <div className={styles.body}>
+      <Stack gap={0} fill>
         <p className={styles.head}>
           <span className={layout.soft}>{from?.display_name ?? move.from}</span>
           <ArrowRight aria-label={t("timeline.to")} />
@@ -186,7 +187,7 @@ function Move({
           </p>
         )}
         <Steps taskId={task.id} steps={move.steps} />
-      </div>
+      </Stack>
     </li>
   );
 }

@@ -5,7 +5,8 @@ import { ContractList } from "#ui/domain/validate/ContractList.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import type { Draft } from "./validate.ts";
-import layout from "#ui/components/layout.module.css";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 
 export interface ChecksFormProps {
   readonly first: Draft;
@@ -22,8 +23,9 @@ export function ChecksForm({ first, busy, stop, onRun, onCancel }: ChecksFormPro
   const [draft, setDraft] = useState(first);
   const { commands, files, contracts } = draft;
   return (
-    <form
-      className={layout.stack4}
+    <Stack
+      as="form"
+      gap={4}
       onSubmit={(event) => {
         event.preventDefault();
         onRun(draft);
@@ -49,7 +51,7 @@ export function ChecksForm({ first, busy, stop, onRun, onCancel }: ChecksFormPro
         contracts={contracts}
         onChange={(next) => setDraft({ ...draft, contracts: next })}
       />
-      <div className={layout.wrap2}>
+      <Row wrap gap={2}>
         <Button type="submit" size="sm" variant="primary" busy={busy}>
           {t("validate.run")}
         </Button>
@@ -59,7 +61,7 @@ export function ChecksForm({ first, busy, stop, onRun, onCancel }: ChecksFormPro
             {t("action.cancel")}
           </Button>
         )}
-      </div>
-    </form>
+      </Row>
+    </Stack>
   );
 }

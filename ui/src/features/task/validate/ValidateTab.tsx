@@ -29,7 +29,8 @@ import {
   type Module,
   type Place,
 } from "./validate.ts";
-import layout from "#ui/components/layout.module.css";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import parts from "../TabParts.module.css";
 import styles from "./Validate.module.css";
 
@@ -114,9 +115,9 @@ function Work({ task, place, module, state }: WorkProps) {
       )}
       {report?.attempt === 0 && <Uncounted report={report} />}
       {latest && (
-        <section className={layout.stack3} aria-label={t("validate.latest")}>
+        <Stack as="section" gap={3} aria-label={t("validate.latest")}>
           <Verdict attempt={latest} results={results} />
-        </section>
+        </Stack>
       )}
       {!latest && !report && (
         <EmptyState icon={<ListChecks />} title={t("validate.none")}>
@@ -130,7 +131,7 @@ function Work({ task, place, module, state }: WorkProps) {
         onDismiss={stopping.error ? stopping.dismiss : dismiss}
       />
       {last && !changing && (
-        <div className={layout.wrap2}>
+        <Row wrap gap={2}>
           <AgainKey busy={busy !== null} again={again} />
           <Button
             size="sm"
@@ -156,7 +157,7 @@ function Work({ task, place, module, state }: WorkProps) {
               {t("validate.reset")}
             </Button>
           )}
-        </div>
+        </Row>
       )}
       {isForm && (
         <ChecksForm

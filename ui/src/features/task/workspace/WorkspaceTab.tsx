@@ -30,6 +30,8 @@ import { actionText, stepMark } from "../timeline/steps.ts";
 import { useAction } from "../useAction.ts";
 import { LockHolder } from "./LockHolder.tsx";
 import parts from "../TabParts.module.css";
+import { Row } from "#ui/components/Row.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./WorkspaceTab.module.css";
 
@@ -60,7 +62,7 @@ function Facts({ workspace }: { workspace: Workspace }) {
   const { t } = useTranslation();
   const { lock } = workspace;
   return (
-    <dl className={layout.stack} data-selectable>
+    <Stack as="dl" data-selectable>
       <Fact label={t("workspace.status")}>
         <Badge tone={workspaceTones[workspace.status]}>
           {t(`workspace.is.${workspace.status}`)}
@@ -95,7 +97,7 @@ function Facts({ workspace }: { workspace: Workspace }) {
       <Fact label={t("workspace.created")}>
         <RelativeTime at={workspace.created_at} />
       </Fact>
-    </dl>
+    </Stack>
   );
 }
 
@@ -167,7 +169,7 @@ function Making({ task }: { task: Task }) {
   const step = moves.flatMap(({ steps }) => steps).findLast(makes);
   const mark = step && stepMark(step);
   return (
-    <section className={layout.stack2} aria-label={t("workspace.making")}>
+    <Stack as="section" gap={2} aria-label={t("workspace.making")}>
       <p role="status">
         {t("workspace.making")}{" "}
         {step && mark && (
@@ -178,7 +180,7 @@ function Making({ task }: { task: Task }) {
         )}
       </p>
       {step?.log_id && <LogView taskId={task.id} logId={step.log_id} look="inline" />}
-    </section>
+    </Stack>
   );
 }
 
@@ -210,7 +212,7 @@ function Removal({
           </>
         )}
       </p>
-      <div className={layout.wrap2}>
+      <Row wrap gap={2}>
         <Button size="sm" onClick={() => setAsked(true)}>
           {t("workspace.remove")}
         </Button>
@@ -223,7 +225,7 @@ function Removal({
             {t("workspace.keep")}
           </Button>
         )}
-      </div>
+      </Row>
       <ActionError title={t("workspace.notKept")} error={action.error} onDismiss={action.dismiss} />
       <RemoveWorktree task={task} open={asked} onOpenChange={setAsked} />
     </section>
@@ -239,7 +241,7 @@ function Reset({ task }: { task: Task }) {
     <section className={styles.section} aria-label={t("workspace.reset")}>
       <h3>{t("workspace.reset")}</h3>
       <p className={layout.faint}>{t("workspace.resetText")}</p>
-      <div className={layout.wrap2}>
+      <Row wrap gap={2}>
         <Button
           size="sm"
           variant="danger"
@@ -248,7 +250,7 @@ function Reset({ task }: { task: Task }) {
         >
           {t("workspace.reset")}
         </Button>
-      </div>
+      </Row>
       <ActionError
         title={t("workspace.resetFailed")}
         error={action.error}
@@ -306,9 +308,9 @@ export function WorkspaceTab({ task, view }: { task: Task; view: WorkflowView | 
       {!there && <p className={layout.faint}>{t("workspace.cleanedText")}</p>}
       <Facts workspace={workspace} />
       {there && (
-        <div className={layout.wrap2}>
+        <Row wrap gap={2}>
           <PlaceButtons path={workspace.path} />
-        </div>
+        </Row>
       )}
       {there && (
         <Removal task={task} workspace={workspace} closed={isClosed(task, view?.workflow)} />

@@ -6,7 +6,7 @@ import { bytes } from "#ui/domain/size.ts";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { maxFiles } from "./files.ts";
 import type { Attachments } from "./useAttachments.ts";
-import layout from "#ui/components/layout.module.css";
+import { Row } from "#ui/components/Row.tsx";
 import styles from "./Files.module.css";
 
 const isPicture = (name: string): boolean => /\.(png|jpe?g|gif|webp|svg|avif|bmp)$/i.test(name);
@@ -16,7 +16,7 @@ export function Files({ attachments }: { attachments: Attachments }) {
   const { files, arriving, remove } = attachments;
   if (files.length + arriving.length === 0) return null;
   return (
-    <ul className={layout.wrap2} aria-label={t("conversation.files")}>
+    <Row as="ul" wrap gap={2} aria-label={t("conversation.files")}>
       {files.map(({ id, name, bytes: size }) => (
         <li key={id} className={styles.file}>
           {isPicture(name) ? <ImageIcon aria-hidden /> : <FileIcon aria-hidden />}
@@ -40,7 +40,7 @@ export function Files({ attachments }: { attachments: Attachments }) {
           <span className={styles.size}>{t("conversation.fileArriving")}</span>
         </li>
       ))}
-    </ul>
+    </Row>
   );
 }
 

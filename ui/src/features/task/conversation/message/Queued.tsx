@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { queuedMessages } from "./queued.ts";
-import layout from "#ui/components/layout.module.css";
+import { Truncate } from "#ui/components/Truncate.tsx";
 import styles from "./FollowUp.module.css";
 
 export function Queued({ task }: { task: Task }) {
@@ -19,11 +19,7 @@ export function Queued({ task }: { task: Task }) {
         {messages.map(({ text, comments, files }, index) => (
           <li key={index}>
             <CornerDownRight aria-hidden />
-            {text !== "" && (
-              <span className={layout.truncate} title={text}>
-                {text}
-              </span>
-            )}
+            {text !== "" && <Truncate title={text}>{text}</Truncate>}
             {comments > 0 && (
               <span className={styles.queuedNote}>
                 {t("conversation.queuedComments", { count: comments })}
