@@ -16,6 +16,7 @@ pub mod backups;
 mod check;
 mod connection;
 mod error;
+mod migrations;
 mod open;
 mod reading;
 mod row;
@@ -24,6 +25,7 @@ pub mod table;
 mod trouble;
 
 pub use error::StoreError;
+pub use migrations::MigrationError;
 pub use open::OpenError;
 pub use reading::{ReadConnection, Snapshot};
 pub(crate) use store::Seam;

@@ -302,7 +302,7 @@ mod tests {
     use sqlx::{Connection as _, SqliteConnection};
 
     use super::*;
-    use crate::open::MIGRATIONS;
+    use crate::migrations::MIGRATIONS;
 
     const THIS: i64 = 20_261_122_000_070;
 
