@@ -22,6 +22,8 @@ mod reading;
 mod row;
 mod store;
 pub mod table;
+#[cfg(test)]
+mod testing;
 mod trouble;
 
 pub use error::StoreError;

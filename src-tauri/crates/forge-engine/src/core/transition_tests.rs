@@ -71,6 +71,7 @@ impl Bench {
             version: 1,
             parent_id: None,
             execution_mode: ExecutionMode::Independent,
+            race_place: None,
             subtask_order: None,
             commit_result: None,
             review_config: None,

@@ -299,19 +299,16 @@ impl CostsMut<'_> {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::{Connection as _, SqliteConnection};
+    use sqlx::SqliteConnection;
 
     use super::*;
-    use crate::migrations::MIGRATIONS;
+    use crate::testing::migrated;
 
     const THIS: i64 = 20_261_122_000_070;
 
     /// A project with a task, an entry of its race, and the runs that the table tells.
     async fn seeded(runs: &[(&str, &str, &str, &str, Option<u64>)]) -> SqliteConnection {
-        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        for migration in MIGRATIONS.iter().filter(|migration| migration.version < THIS) {
-            sqlx::raw_sql(migration.sql.clone()).execute(&mut conn).await.unwrap();
-        }
+        let mut conn = migrated(None, ..THIS).await;
         sqlx::raw_sql(
             "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, created_at, updated_at)
              VALUES ('p', 'P', '/p', 'main', 'direct', '{}', '{}', 0, 0);
@@ -344,10 +341,7 @@ mod tests {
             .await
             .unwrap();
         }
-        for migration in MIGRATIONS.iter().filter(|migration| migration.version >= THIS) {
-            sqlx::raw_sql(migration.sql.clone()).execute(&mut conn).await.unwrap();
-        }
-        conn
+        migrated(Some(conn), THIS..).await
     }
 
     #[tokio::test]

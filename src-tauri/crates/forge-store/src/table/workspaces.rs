@@ -120,7 +120,7 @@ impl Workspaces<'_> {
             Ok(WorkspaceView {
                 workspace: read(row)?,
                 project_id: c.text("of_project")?,
-                task_number: super::tasks::shown_number(c.int("of_number")?),
+                task_number: c.int("of_number")?,
                 task_title: c.text("of_title")?,
                 task_status: c.text("of_status")?,
             })
