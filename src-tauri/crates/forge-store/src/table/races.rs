@@ -152,7 +152,10 @@ impl Races<'_> {
     /// # Errors
     /// When it cannot be read.
     pub async fn next_to_go(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.kept().await?.first().and_then(|race| race.losers_until))
+        let row = sqlx::query("SELECT min(losers_until) AS next FROM races WHERE losers_until IS NOT NULL")
+            .fetch_one(&mut *self.conn)
+            .await?;
+        Columns(&row).time_opt("next")
     }
 }
 
