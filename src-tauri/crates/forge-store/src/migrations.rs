@@ -62,3 +62,73 @@ pub(crate) async fn run(migrations: &Migrator, path: &Path, older: bool) -> Resu
 async fn count_dangling(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("SELECT count(*) FROM pragma_foreign_key_check").fetch_one(connection).await
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::SqlSafeStr as _;
+    use sqlx::migrate::{Migration, MigrationType};
+
+    use super::*;
+    use crate::testing::{project, task};
+    use crate::{OpenError, Store};
+
+    /// A data folder with a project and its task, and the present migrations with more behind them.
+    async fn with_more(more: &[&'static str]) -> (tempfile::TempDir, Migrator) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let mut tx = store.write().await.unwrap();
+        tx.projects_mut().insert(&project("p")).await.unwrap();
+        tx.tasks_mut().insert(&task("t", 1)).await.unwrap();
+        tx.commit().await.unwrap();
+        store.close().await;
+        let mut all: Vec<_> = MIGRATIONS.iter().cloned().collect();
+        for (version, sql) in (90_000_000_000_001..).zip(more) {
+            let kind = MigrationType::Simple;
+            all.push(Migration::new(version, "more".into(), kind, sql.into_sql_str(), false));
+        }
+        (folder, Migrator::with_migrations(all))
+    }
+
+    async fn run_in(folder: &Path, migrations: &Migrator) -> Result<(), MigrationError> {
+        run(migrations, &folder.join(crate::connection::DATABASE), true).await
+    }
+
+    /// Opening is refused where a migration is applied that this Forge does not know.
+    async fn is_as_it_was(folder: &Path) {
+        let store = Store::open(folder).await.unwrap();
+        let mut conn = store.read().await.unwrap();
+        assert_eq!(conn.tasks().get(&"t".into()).await.unwrap(), Some(task("t", 1)));
+    }
+
+    #[tokio::test]
+    async fn table_that_is_made_again_keeps_the_rows_that_refer_to_it() {
+        let again = "CREATE TABLE other AS SELECT * FROM projects; DROP TABLE projects; ALTER TABLE other RENAME TO projects;
+             CREATE UNIQUE INDEX projects_id ON projects (id)";
+        let (folder, migrations) = with_more(&[again]).await;
+        run_in(folder.path(), &migrations).await.unwrap();
+        let opened = Store::open(folder.path()).await;
+        assert!(matches!(opened, Err(OpenError::TooNew { .. })), "it was not applied");
+        let file = folder.path().join(crate::connection::DATABASE);
+        let mut connection = SqliteConnection::connect_with(&options(&file)).await.unwrap();
+        let tasks: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM tasks").fetch_one(&mut connection).await.unwrap();
+        assert_eq!(tasks, 1);
+    }
+
+    #[tokio::test]
+    async fn migration_that_loses_rows_is_undone() {
+        let (folder, migrations) = with_more(&["DELETE FROM projects"]).await;
+        let error = run_in(folder.path(), &migrations).await.unwrap_err();
+        assert!(matches!(error, MigrationError::Dangling(1)), "{error}");
+        is_as_it_was(folder.path()).await;
+    }
+
+    #[tokio::test]
+    async fn migration_that_fails_undoes_those_before_it() {
+        let (folder, migrations) =
+            with_more(&["UPDATE tasks SET title = 'lost'", "DROP TABLE nothing"]).await;
+        let error = run_in(folder.path(), &migrations).await.unwrap_err();
+        assert!(error.sqlx().is_some(), "{error}");
+        is_as_it_was(folder.path()).await;
+    }
+}

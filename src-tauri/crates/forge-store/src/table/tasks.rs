@@ -336,3 +336,5 @@ pub(super) fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
 
 #[cfg(test)]
 mod places_tests;
+#[cfg(test)]
+mod tests;

@@ -255,7 +255,10 @@ fn push_selection(query: &mut QueryBuilder<Sqlite>, filter: &Filter, state: Opti
 
 #[cfg(test)]
 mod tests {
+    use forge_model::task::{WaitReason, Waiting};
+
     use super::*;
+    use crate::testing::{entry, seeded, task};
     use crate::{ReadConnection, Store};
 
     async fn plan(conn: &mut ReadConnection, filter: &Filter) -> String {
@@ -278,5 +281,91 @@ mod tests {
             let plan = plan(&mut conn, &filter).await;
             assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{filter:?} is read by\n{plan}");
         }
+    }
+
+    fn ids(rows: &[TaskRow]) -> Vec<&str> {
+        rows.iter().map(|row| row.id.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn page_goes_on_after_the_last_task_of_the_one_before() {
+        let mut tx = seeded().await;
+        for (id, number) in [("c", 2), ("b", 3), ("a", 4)] {
+            tx.tasks_mut().insert(&TaskRow { position: 2048.0, ..task(id, number) }).await.unwrap();
+        }
+        tx.tasks_mut().insert(&entry("e", 1)).await.unwrap();
+        let all = Filter { project: Some("p".into()), ..Filter::default() };
+        let first = tx.tasks().list(&all, 2).await.unwrap();
+        assert_eq!(ids(&first), ["t", "a"]);
+        let after = Filter { after: Some((first[1].position, first[1].id.0.clone())), ..all };
+        assert_eq!(ids(&tx.tasks().list(&after, 9).await.unwrap()), ["b", "c"]);
+    }
+
+    #[tokio::test]
+    async fn list_is_narrowed_by_state_and_text() {
+        let mut tx = seeded().await;
+        let done = TaskRow { status: "done".to_owned(), title: "100% _sure_".to_owned(), ..task("d", 12) };
+        tx.tasks_mut().insert(&done).await.unwrap();
+        tx.tasks_mut().insert(&TaskRow { project_id: "q".into(), ..task("q", 1) }).await.unwrap();
+        for (states, text, found) in [
+            (vec!["done", "todo"], None, vec!["t", "d", "q"]),
+            (vec!["done"], None, vec!["d"]),
+            (vec![], Some("#12"), vec!["d"]),
+            (vec![], Some("0%"), vec!["d"]),
+            (vec![], Some("_s"), vec!["d"]),
+            (vec![], Some("1"), vec!["t", "d", "q"]),
+            (vec![], Some("task T"), vec!["t"]),
+        ] {
+            let states = states.into_iter().map(str::to_owned).collect();
+            let filter = Filter { states, text: text.map(str::to_owned), ..Filter::default() };
+            let mut rows = tx.tasks().list(&filter, 9).await.unwrap();
+            rows.sort_by_key(|row| (row.project_id.0.clone(), row.number));
+            assert_eq!(ids(&rows), found, "{filter:?}");
+        }
+        let counts = tx.tasks().counts(&"p".into()).await.unwrap();
+        assert_eq!(counts, [("done".to_owned(), 1), ("todo".to_owned(), 1)]);
+    }
+
+    #[tokio::test]
+    async fn entries_of_a_closed_task_are_closed_with_it() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&entry("e", 1)).await.unwrap();
+        tx.tasks_mut().insert(&TaskRow { status: "done".to_owned(), ..task("d", 2) }).await.unwrap();
+        let mut closed = tx.tasks().closed(&"p".into(), &["todo"]).await.unwrap();
+        closed.sort_by_key(|task| task.id.0.clone());
+        let since = Timestamp(0);
+        let raced = |id: &str, raced: Option<&str>| ClosedTask {
+            id: id.into(),
+            raced: raced.map(TaskId::from),
+            since,
+        };
+        assert_eq!(closed, [raced("e", Some("t")), raced("t", None)]);
+        assert_eq!(tx.tasks().counts(&"p".into()).await.unwrap().len(), 2, "an entry is counted nowhere");
+    }
+
+    #[tokio::test]
+    async fn waiting_tasks_come_by_rank_and_entries_behind_tasks() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        tx.tasks_mut().insert(&TaskRow { priority: 5, ..task("urgent", 3) }).await.unwrap();
+        for (id, place) in [("e2", 2), ("e1", 1)] {
+            tx.tasks_mut().insert(&entry(id, place)).await.unwrap();
+        }
+        for id in ["u", "e1", "e2", "t", "urgent"] {
+            let mut row = tx.tasks().get(&id.into()).await.unwrap().unwrap();
+            row.waiting = Some(Waiting {
+                reason: WaitReason::TargetCheckoutDirty,
+                until: None,
+                files: Vec::new(),
+                message: String::new(),
+            });
+            tx.tasks_mut().update(&mut row, Timestamp(1)).await.unwrap();
+        }
+        let waiting = tx.tasks().waiting().await.unwrap();
+        assert_eq!(ids(&waiting), ["urgent", "t", "u", "e1", "e2"]);
+        assert_eq!(ids(&tx.tasks().attention(9).await.unwrap()), ["t", "u", "urgent"]);
+        let queue = tx.tasks().queue(&"p".into(), "todo", Some("coder")).await.unwrap();
+        assert_eq!(queue, ["urgent", "t", "u", "e1", "e2"].map(TaskId::from));
+        assert_eq!(tx.tasks().idle(&"p".into(), &["todo".to_owned()]).await.unwrap(), []);
     }
 }

@@ -74,3 +74,37 @@ impl TasksMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::table::tasks::TaskRow;
+    use crate::testing::{seeded, task};
+
+    #[tokio::test]
+    async fn positions_are_of_one_column() {
+        let mut tx = seeded().await;
+        for (id, number, status, position) in
+            [("u", 2, "todo", 10.0), ("v", 3, "todo", 10.5), ("w", 4, "done", 9000.0)]
+        {
+            let row = TaskRow { status: status.to_owned(), position, ..task(id, number) };
+            tx.tasks_mut().insert(&row).await.unwrap();
+        }
+        let (p, todo) = ("p".into(), ["todo".to_owned()]);
+        let told = format!(
+            "{:?} {:?}",
+            tx.tasks().bottom(&p, &todo).await.unwrap(),
+            tx.tasks().bottom(&p, &["none".to_owned()]).await.unwrap(),
+        );
+        assert_eq!(told, "2048.0 1024.0");
+        let v = "v".into();
+        assert_eq!(tx.tasks().neighbour(&p, &todo, 10.5, true, &v).await.unwrap(), Some(10.0));
+        assert_eq!(tx.tasks().neighbour(&p, &todo, 10.5, false, &v).await.unwrap(), Some(1024.0));
+        assert_eq!(tx.tasks().neighbour(&p, &todo, 1024.0, false, &v).await.unwrap(), None);
+        tx.tasks_mut().spread(&p, &todo).await.unwrap();
+        let mut positions = Vec::new();
+        for id in ["u", "v", "t", "w"] {
+            positions.push(tx.tasks().get(&id.into()).await.unwrap().unwrap().position);
+        }
+        assert_eq!(format!("{positions:?}"), "[1024.0, 2048.0, 3072.0, 9000.0]");
+    }
+}
