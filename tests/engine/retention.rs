@@ -129,7 +129,7 @@ async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
         status: "todo".to_owned(),
         parent_id: Some(raced.id.clone()),
         execution_mode: ExecutionMode::RaceEntry,
-        subtask_order: Some(1),
+        race_place: Some(1),
         race: None,
         ..raced
     };

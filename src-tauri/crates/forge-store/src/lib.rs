@@ -16,14 +16,18 @@ pub mod backups;
 mod check;
 mod connection;
 mod error;
+mod migrations;
 mod open;
 mod reading;
 mod row;
 mod store;
 pub mod table;
+#[cfg(test)]
+mod testing;
 mod trouble;
 
 pub use error::StoreError;
+pub use migrations::MigrationError;
 pub use open::OpenError;
 pub use reading::{ReadConnection, Snapshot};
 pub(crate) use store::Seam;

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::Ordering};
 use std::time::Duration;
 
-use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
 use sqlx::{Connection as _, Row};
 use tokio::sync::watch;
@@ -15,10 +14,9 @@ use crate::connection::{DATABASE, options};
 use crate::{
     ReadConnection, Seam, Store, WriteObserver,
     backups::{self, BackupError},
+    migrations::{self, MIGRATIONS, MigrationError},
     trouble,
 };
-
-pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 const READERS: u32 = 4;
 /// Memory for pages of each reading connection, in KiB. What does not fit is in the system's own cache of files.
@@ -68,13 +66,13 @@ pub enum OpenError {
         /// Why.
         source: sqlx::Error,
     },
-    /// A migration failed; the backup made before it is untouched.
+    /// A migration failed. The database is as it was, and so is the backup made before.
     #[error("could not migrate {}: {source}", path.display())]
     Migrate {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: MigrateError,
+        source: MigrationError,
     },
     /// The folder cannot be used.
     #[error("could not use {}: {source}", path.display())]
@@ -94,12 +92,7 @@ impl OpenError {
             Self::Damaged { .. } => Some(StorageTrouble::Damaged),
             Self::Backup(error) => error.trouble(),
             Self::Database { source, .. } => trouble::of_sqlx(source),
-            Self::Migrate { source, .. } => match source {
-                MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => {
-                    trouble::of_sqlx(source)
-                }
-                _ => None,
-            },
+            Self::Migrate { source, .. } => source.sqlx().and_then(trouble::of_sqlx),
             Self::Io { source, .. } => trouble::of_io(source),
             Self::TooNew { .. } | Self::Emptied { .. } => None,
         }
@@ -150,10 +143,10 @@ impl Store {
             .connect_with(options(&path).create_if_missing(true))
             .await
             .map_err(database)?;
-        if existed {
-            before_migrating(&writer, &path, folder).await?;
-        }
-        MIGRATIONS.run(&writer).await.map_err(|source| OpenError::Migrate { path: path.clone(), source })?;
+        let older = existed && before_migrating(&writer, &path, folder).await?;
+        migrations::run(&MIGRATIONS, &path, older)
+            .await
+            .map_err(|source| OpenError::Migrate { path: path.clone(), source })?;
         let reader = only_at_rest(SqlitePoolOptions::new())
             .max_connections(READERS)
             .min_connections(1)
@@ -194,8 +187,8 @@ fn classify(path: &Path, folder: &Path, source: sqlx::Error) -> OpenError {
     OpenError::Database { path: path.to_owned(), source }
 }
 
-/// Refuses a newer schema; copies an older one aside before it is changed.
-async fn before_migrating(pool: &SqlitePool, path: &Path, folder: &Path) -> Result<(), OpenError> {
+/// Refuses a newer schema; copies an older one aside before it is changed. Whether it is older.
+async fn before_migrating(pool: &SqlitePool, path: &Path, folder: &Path) -> Result<bool, OpenError> {
     let database = |source| classify(path, folder, source);
     let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
     let has_table = sqlx::query("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'")
@@ -208,7 +201,10 @@ async fn before_migrating(pool: &SqlitePool, path: &Path, folder: &Path) -> Resu
             .fetch_one(pool)
             .await
             .map_err(database)?;
-        return if tables == 0 { refuse_if_past(path, folder) } else { Ok(()) };
+        if tables == 0 {
+            refuse_if_past(path, folder)?;
+        }
+        return Ok(false);
     }
     let found: i64 = sqlx::query("SELECT coalesce(max(version), 0) FROM _sqlx_migrations")
         .fetch_one(pool)
@@ -224,7 +220,7 @@ async fn before_migrating(pool: &SqlitePool, path: &Path, folder: &Path) -> Resu
             other => other.into(),
         })?;
     }
-    Ok(())
+    Ok(found < known)
 }
 
 /// Whether a data folder shows that its database once held data: worktrees, logs or copies of it.

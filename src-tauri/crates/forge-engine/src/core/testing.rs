@@ -57,6 +57,7 @@ pub(crate) fn task_row(id: TaskId, number: u32, state: &str, now: Timestamp) -> 
         version: 1,
         parent_id: None,
         execution_mode: ExecutionMode::Independent,
+        race_place: None,
         subtask_order: None,
         commit_result: None,
         review_config: None,

@@ -114,7 +114,7 @@ pub(crate) async fn make_entries(
     let initial =
         workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?.name.clone();
     let made = cx.tx.tasks().race_entries(&task.id).await?;
-    let mut place = made.iter().filter_map(|entry| entry.subtask_order).max().unwrap_or(0);
+    let mut place = made.iter().filter_map(|entry| entry.race_place).max().unwrap_or(0);
     let mut entries = Vec::with_capacity(strategies.len());
     for strategy in strategies {
         place += 1;
@@ -125,7 +125,8 @@ pub(crate) async fn make_entries(
             version: 1,
             parent_id: Some(task.id.clone()),
             execution_mode: ExecutionMode::RaceEntry,
-            subtask_order: Some(place),
+            race_place: Some(place),
+            subtask_order: None,
             commit_result: None,
             race: None,
             review_passed_at: None,

@@ -120,7 +120,8 @@ pub(crate) async fn view(
             commit_result: row.commit_result,
             parent_id: row.parent_id,
             execution_mode: row.execution_mode,
-            subtask_order: row.subtask_order,
+            // Programs read the place of a race's entry here, too.
+            subtask_order: row.subtask_order.or(row.race_place),
             review_config: row.review_config,
             merge_config: row.merge_config,
             task_state_config: row.task_state_config,

@@ -90,6 +90,7 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
         version: 1,
         parent_id: part.parent,
         execution_mode: part.mode.unwrap_or(ExecutionMode::Independent),
+        race_place: None,
         subtask_order: part.order,
         commit_result: None,
         review_config: new.review_config,

@@ -87,3 +87,28 @@ impl AcceptedRepositoriesMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::empty;
+
+    #[tokio::test]
+    async fn acceptance_replaces_the_files_of_one_repository() {
+        let mut tx = empty().await;
+        let file = |path: &str| AcceptedFile {
+            path: path.to_owned(),
+            executable: true,
+            sha256: "1".to_owned(),
+            content: Some(vec![0, 255]),
+        };
+        assert_eq!(tx.accepted_repositories().get("/r").await.unwrap(), None, "never asked");
+        for (repo, files) in [("/r", vec![file("b"), file("a")]), ("/s", vec![file("a")])] {
+            tx.accepted_repositories_mut().put(repo, &files, Timestamp(1)).await.unwrap();
+        }
+        assert_eq!(tx.accepted_repositories().get("/r").await.unwrap(), Some(vec![file("a"), file("b")]));
+        tx.accepted_repositories_mut().put("/r", &[], Timestamp(2)).await.unwrap();
+        assert_eq!(tx.accepted_repositories().get("/r").await.unwrap(), Some(vec![]), "nothing is accepted");
+        assert_eq!(tx.accepted_repositories().get("/s").await.unwrap(), Some(vec![file("a")]));
+    }
+}

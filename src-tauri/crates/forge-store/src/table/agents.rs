@@ -114,3 +114,46 @@ fn read(row: &SqliteRow) -> Result<Agent, StoreError> {
         updated_at: c.time("updated_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::execution::ExecutionStatus;
+
+    use super::*;
+    use crate::testing::{agent, is_refused, run, seeded};
+
+    #[tokio::test]
+    async fn profile_is_read_back_and_replaced_as_a_whole() {
+        let mut tx = seeded().await;
+        assert_eq!(tx.agents().get(&"a".into()).await.unwrap(), Some(agent("a")));
+        let changed = Agent { model: Some("m".to_owned()), paused: true, max_concurrent: 4, ..agent("a") };
+        tx.agents_mut().put(&changed).await.unwrap();
+        assert_eq!(tx.agents().by_name("A").await.unwrap(), Some(changed));
+        assert_eq!(tx.agents().get(&"b".into()).await.unwrap(), Some(agent("b")), "another one was written");
+    }
+
+    #[tokio::test]
+    async fn profiles_come_by_name_and_a_name_is_taken_once() {
+        let mut tx = seeded().await;
+        tx.agents_mut().put(&Agent { name: "AA".to_owned(), ..agent("z") }).await.unwrap();
+        let names: Vec<_> = tx.agents().list().await.unwrap().into_iter().map(|agent| agent.name).collect();
+        assert_eq!(names, ["A", "AA", "B"]);
+        let twin = Agent { name: "B".to_owned(), ..agent("c") };
+        assert!(is_refused(tx.agents_mut().put(&twin).await, "UNIQUE"));
+    }
+
+    #[tokio::test]
+    async fn open_runs_are_counted_and_a_used_profile_stays() {
+        let mut tx = seeded().await;
+        tx.executions_mut().insert(&run("x", "t")).await.unwrap();
+        let mut over = run("y", "t");
+        over.execution.status = ExecutionStatus::Finished;
+        tx.executions_mut().insert(&over).await.unwrap();
+        assert_eq!(tx.agents().get(&"a".into()).await.unwrap().unwrap().running, 1);
+        assert_eq!(tx.agents().uses(&"a".into()).await.unwrap(), 2);
+        assert_eq!(tx.agents().uses(&"b".into()).await.unwrap(), 0);
+        assert!(is_refused(tx.agents_mut().delete(&"a".into()).await, "FOREIGN KEY"));
+        tx.agents_mut().delete(&"b".into()).await.unwrap();
+        assert_eq!(tx.agents().get(&"b".into()).await.unwrap(), None);
+    }
+}

@@ -40,3 +40,23 @@ impl AppSettingsMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::testing::empty;
+
+    #[tokio::test]
+    async fn value_is_replaced_and_others_are_left() {
+        let mut tx = empty().await;
+        assert_eq!(tx.app_settings().get("theme").await.unwrap(), None);
+        for (key, value) in
+            [("theme", json!("dark")), ("size", json!(3)), ("theme", json!({ "name": "light" }))]
+        {
+            tx.app_settings_mut().put(key, &value).await.unwrap();
+        }
+        assert_eq!(tx.app_settings().get("theme").await.unwrap(), Some(json!({ "name": "light" })));
+        assert_eq!(tx.app_settings().get("size").await.unwrap(), Some(json!(3)));
+    }
+}

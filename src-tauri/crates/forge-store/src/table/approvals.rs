@@ -155,3 +155,77 @@ fn read(row: &SqliteRow) -> Result<Approval, StoreError> {
         answered_at: c.time_opt("answered_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::approval::ApprovalKind;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{run, seeded};
+
+    fn question(id: &str, ask: &str, asked_at: i64) -> Approval {
+        Approval {
+            id: id.into(),
+            project_id: "p".into(),
+            task_id: "t".into(),
+            raced: None,
+            execution_id: "x".into(),
+            agent_id: "a".into(),
+            kind: ApprovalKind::Command,
+            ask: ask.to_owned(),
+            title: "Run it".to_owned(),
+            detail: json!({ "command": "ls" }),
+            options: Vec::new(),
+            status: ApprovalStatus::Pending,
+            answer: None,
+            note: None,
+            answered_by: None,
+            asked_at: Timestamp(asked_at),
+            answered_at: None,
+        }
+    }
+
+    async fn asked() -> crate::Tx {
+        let mut tx = seeded().await;
+        tx.executions_mut().insert(&run("x", "t")).await.unwrap();
+        for question in [question("two", "2", 9), question("one", "1", 8)] {
+            assert!(tx.approvals_mut().insert(&question).await.unwrap());
+        }
+        tx
+    }
+
+    #[tokio::test]
+    async fn question_of_a_run_is_asked_once_and_the_oldest_comes_first() {
+        let mut tx = asked().await;
+        assert!(!tx.approvals_mut().insert(&question("again", "1", 10)).await.unwrap());
+        let all = [question("one", "1", 8), question("two", "2", 9)];
+        assert_eq!(tx.approvals().list(Some(&"t".into()), true).await.unwrap(), all);
+        assert_eq!(tx.approvals().list(None, true).await.unwrap(), all);
+        assert_eq!(tx.approvals().list(Some(&"u".into()), false).await.unwrap(), []);
+        assert_eq!(tx.approvals().pending(&"x".into()).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn question_is_answered_once() {
+        let mut tx = asked().await;
+        let mut answered = question("one", "1", 8);
+        answered.answer = Some("yes".to_owned());
+        answered.answered_at = Some(Timestamp(11));
+        assert!(tx.approvals_mut().answer(&answered).await.unwrap());
+        assert!(!tx.approvals_mut().answer(&answered).await.unwrap());
+        answered.status = ApprovalStatus::Answered;
+        assert_eq!(tx.approvals().get(&"one".into()).await.unwrap(), Some(answered));
+        assert_eq!(tx.approvals().list(None, true).await.unwrap(), [question("two", "2", 9)]);
+        assert_eq!(tx.approvals_mut().expire(&"x".into(), None, Timestamp(12)).await.unwrap(), 1);
+        let expired = tx.approvals().get(&"two".into()).await.unwrap().unwrap();
+        assert_eq!((expired.status, expired.answered_at), (ApprovalStatus::Expired, Some(Timestamp(12))));
+    }
+
+    #[tokio::test]
+    async fn one_question_of_a_run_expires_alone() {
+        let mut tx = asked().await;
+        assert_eq!(tx.approvals_mut().expire(&"x".into(), Some("2"), Timestamp(12)).await.unwrap(), 1);
+        assert_eq!(tx.approvals().list(None, true).await.unwrap(), [question("one", "1", 8)]);
+    }
+}

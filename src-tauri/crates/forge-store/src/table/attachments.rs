@@ -95,3 +95,50 @@ fn read(row: &SqliteRow) -> Result<Attachment, StoreError> {
         sent_at: c.time_opt("sent_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{count, is_refused, seeded};
+
+    fn file(id: &str, added_at: i64) -> Attachment {
+        Attachment {
+            id: id.into(),
+            task_id: "t".into(),
+            name: format!("{id}.png"),
+            bytes: 5,
+            added_at: Timestamp(added_at),
+            sent_at: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn file_is_sent_once_and_waits_until_then() {
+        let mut tx = seeded().await;
+        for file in [file("late", 2), file("early", 1)] {
+            tx.attachments_mut().insert(&file).await.unwrap();
+        }
+        let all = tx.attachments().list(&"t".into(), true).await.unwrap();
+        assert_eq!(all, [file("early", 1), file("late", 2)]);
+        assert!(tx.attachments_mut().send(&"early".into(), Timestamp(7)).await.unwrap());
+        assert!(!tx.attachments_mut().send(&"early".into(), Timestamp(8)).await.unwrap(), "sent twice");
+        assert!(!tx.attachments_mut().send(&"gone".into(), Timestamp(8)).await.unwrap());
+        let sent = Attachment { sent_at: Some(Timestamp(7)), ..file("early", 1) };
+        assert_eq!(tx.attachments().get(&"early".into()).await.unwrap(), Some(sent.clone()));
+        assert_eq!(tx.attachments().list(&"t".into(), true).await.unwrap(), [file("late", 2)]);
+        assert_eq!(tx.attachments().list(&"t".into(), false).await.unwrap(), [sent, file("late", 2)]);
+    }
+
+    #[tokio::test]
+    async fn file_goes_by_itself_or_with_its_task() {
+        let mut tx = seeded().await;
+        for file in [file("one", 1), file("two", 2)] {
+            tx.attachments_mut().insert(&file).await.unwrap();
+        }
+        tx.attachments_mut().delete(&"one".into()).await.unwrap();
+        assert_eq!(tx.attachments().list(&"t".into(), false).await.unwrap(), [file("two", 2)]);
+        tx.tasks_mut().delete(&"t".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "attachments").await, 0);
+        assert!(is_refused(tx.attachments_mut().insert(&file("three", 3)).await, "FOREIGN KEY"));
+    }
+}

@@ -92,13 +92,11 @@ impl ClockMarksMut<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Store;
+    use crate::testing::empty;
 
     #[tokio::test]
     async fn time_of_the_wall_clock_is_found_at_the_latest_moment_that_showed_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).await.unwrap();
-        let mut tx = store.write().await.unwrap();
+        let mut tx = empty().await;
         assert_eq!(tx.clock_marks().latest_moment_of(Timestamp(1000)).await.unwrap(), None);
         // Set back for a while, then far ahead.
         for (observed_ms, wall) in [(0, 1000), (10, 1010), (20, 100), (30, 1030), (40, 9_000_000)] {
@@ -113,9 +111,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_jump_of_the_wall_clock_makes_nothing_older() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).await.unwrap();
-        let mut tx = store.write().await.unwrap();
+        let mut tx = empty().await;
         for (observed_ms, wall) in [(0, 1000), (10, 1010), (20, 9_000_000), (30, 9_000_010), (40, 1040)] {
             tx.clock_marks_mut().put(Mark { observed_ms, wall: Timestamp(wall) }, i64::MAX).await.unwrap();
         }

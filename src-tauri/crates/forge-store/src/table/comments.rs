@@ -176,3 +176,98 @@ fn read(row: &SqliteRow) -> Result<CommentRow, StoreError> {
         updated_at: c.time("updated_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::redact::Redactor;
+
+    use super::*;
+    use crate::testing::{count, review, seeded, seeded_with};
+
+    /// By its looks a token of a well-known format.
+    const SECRET: &str = concat!("ghp_", "0123456789abcdefghijABCDEFGHIJ012345");
+
+    fn comment(id: &str, source: CommentSource, created_at: i64) -> CommentRow {
+        CommentRow {
+            id: id.into(),
+            task_id: "t".into(),
+            review_id: None,
+            source,
+            author: "Ann".to_owned(),
+            status: CommentStatus::Draft,
+            severity: Some(Severity::Error),
+            path: "src/a.rs".to_owned(),
+            side: DiffSide::New,
+            line: Some(3),
+            last_line: Some(4),
+            anchor: Anchor { before: vec!["{".to_owned()], lines: vec!["a".to_owned()], after: Vec::new() },
+            at_commit: "c".to_owned(),
+            text: "Why?".to_owned(),
+            url: Some("https://host/1".to_owned()),
+            external_id: None,
+            created_at: Timestamp(created_at),
+            updated_at: Timestamp(created_at),
+        }
+    }
+
+    #[tokio::test]
+    async fn comments_are_read_back_oldest_first() {
+        let mut tx = seeded().await;
+        let (late, early) =
+            (comment("late", CommentSource::Person, 2), comment("early", CommentSource::Host, 1));
+        for comment in [&late, &early] {
+            assert!(tx.comments_mut().insert(comment).await.unwrap());
+        }
+        assert_eq!(tx.comments().list(&"t".into()).await.unwrap(), [early.clone(), late.clone()]);
+        assert_eq!(tx.comments().get(&"late".into()).await.unwrap(), Some(late.clone()));
+        tx.comments_mut().delete(&"late".into()).await.unwrap();
+        assert_eq!(tx.comments().get(&"late".into()).await.unwrap(), None);
+        assert_eq!(tx.comments().list(&"t".into()).await.unwrap(), [early]);
+        tx.tasks_mut().delete(&"t".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "comments").await, 0);
+    }
+
+    #[tokio::test]
+    async fn comment_that_the_host_named_before_is_left_as_it_is() {
+        let mut tx = seeded().await;
+        let named =
+            CommentRow { external_id: Some("7".to_owned()), ..comment("one", CommentSource::Host, 1) };
+        assert!(tx.comments_mut().insert(&named).await.unwrap());
+        let again = CommentRow { id: "two".into(), text: "Other".to_owned(), ..named.clone() };
+        assert!(!tx.comments_mut().insert(&again).await.unwrap());
+        assert_eq!(tx.comments().list(&"t".into()).await.unwrap(), [named]);
+    }
+
+    #[tokio::test]
+    async fn update_writes_text_status_and_review_of_one_comment() {
+        let mut tx = seeded().await;
+        tx.reviews_mut().insert(&review("r", 1), 1).await.unwrap();
+        let other = comment("other", CommentSource::Person, 1);
+        let mut changed = comment("changed", CommentSource::Person, 2);
+        for comment in [&other, &changed] {
+            tx.comments_mut().insert(comment).await.unwrap();
+        }
+        changed.text = "Because.".to_owned();
+        changed.status = CommentStatus::Sent;
+        changed.review_id = Some("r".into());
+        changed.updated_at = Timestamp(9);
+        tx.comments_mut().update(&changed).await.unwrap();
+        assert_eq!(tx.comments().list(&"t".into()).await.unwrap(), [other, changed]);
+    }
+
+    #[tokio::test]
+    async fn secrets_are_taken_out_of_what_others_wrote() {
+        let mut tx = seeded_with(Redactor::new(&[], &[], &[])).await;
+        for (id, source) in
+            [("a", CommentSource::Person), ("b", CommentSource::Auditor), ("c", CommentSource::Host)]
+        {
+            let mut row = comment(id, source, 1);
+            row.text = format!("It is {SECRET}.");
+            tx.comments_mut().insert(&row).await.unwrap();
+            tx.comments_mut().update(&row).await.unwrap();
+        }
+        let kept = tx.comments().list(&"t".into()).await.unwrap();
+        let kept: Vec<_> = kept.iter().map(|comment| comment.text.contains(SECRET)).collect();
+        assert_eq!(kept, [true, false, false]);
+    }
+}

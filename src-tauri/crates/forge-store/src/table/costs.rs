@@ -299,19 +299,17 @@ impl CostsMut<'_> {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::{Connection as _, SqliteConnection};
+    use forge_model::cost::CostTokens;
+    use sqlx::SqliteConnection;
 
     use super::*;
-    use crate::open::MIGRATIONS;
+    use crate::testing::{self, migrated};
 
     const THIS: i64 = 20_261_122_000_070;
 
     /// A project with a task, an entry of its race, and the runs that the table tells.
     async fn seeded(runs: &[(&str, &str, &str, &str, Option<u64>)]) -> SqliteConnection {
-        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        for migration in MIGRATIONS.iter().filter(|migration| migration.version < THIS) {
-            sqlx::raw_sql(migration.sql.clone()).execute(&mut conn).await.unwrap();
-        }
+        let mut conn = migrated(None, ..THIS).await;
         sqlx::raw_sql(
             "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, created_at, updated_at)
              VALUES ('p', 'P', '/p', 'main', 'direct', '{}', '{}', 0, 0);
@@ -344,10 +342,7 @@ mod tests {
             .await
             .unwrap();
         }
-        for migration in MIGRATIONS.iter().filter(|migration| migration.version >= THIS) {
-            sqlx::raw_sql(migration.sql.clone()).execute(&mut conn).await.unwrap();
-        }
-        conn
+        migrated(Some(conn), THIS..).await
     }
 
     #[tokio::test]
@@ -393,5 +388,108 @@ mod tests {
         let points = Costs { conn: &mut conn }.points(&all, &lines[0]).await.unwrap();
         let told: Vec<_> = points.iter().map(|point| (point.at.0, point.cost, point.task_number)).collect();
         assert_eq!(told, [(1, 4, 1), (2, 4, 1)]);
+    }
+    fn sample(run: &str, model: &str, cost: Option<u64>) -> CostSample {
+        CostSample {
+            execution_id: run.into(),
+            project_id: "p".into(),
+            task_id: "t".into(),
+            agent_id: "a".into(),
+            strategy: None,
+            model: model.to_owned(),
+            asked: Some("asked".to_owned()),
+            cost,
+            attempts: 1,
+            median: None,
+            ratio: 3.0,
+            is_anomaly: false,
+            ended_at: Timestamp(1),
+        }
+    }
+
+    fn anomaly(run: &str, at: i64) -> CostAnomalyRecord {
+        CostAnomalyRecord {
+            at: Timestamp(at),
+            task_id: "t".into(),
+            execution_id: run.into(),
+            title: "Task t".to_owned(),
+            strategy: None,
+            model: "m".to_owned(),
+            cost_micro_usd: 90,
+            median_micro_usd: 10.5,
+            ratio: 8.6,
+            threshold: 3.0,
+            samples: 5,
+            tokens: CostTokens::default(),
+            attempts: 1,
+        }
+    }
+
+    /// A transaction in which some runs of task `t` are known.
+    async fn with_runs(ids: &[&str]) -> crate::Tx {
+        let mut tx = testing::seeded().await;
+        for id in ids {
+            tx.executions_mut().insert(&testing::run(id, "t")).await.unwrap();
+        }
+        tx
+    }
+
+    #[tokio::test]
+    async fn window_holds_the_last_known_costs_of_one_model() {
+        let mut tx = with_runs(&["1", "2", "3", "4", "5"]).await;
+        for (run, model, cost) in [
+            ("1", "m", Some(1)),
+            ("2", "m", Some(2)),
+            ("3", "m", None),
+            ("4", "n", Some(4)),
+            ("5", "m", Some(5)),
+        ] {
+            tx.costs_mut().insert(&sample(run, model, cost)).await.unwrap();
+        }
+        assert_eq!(tx.costs().window(&"p".into(), "m", 2).await.unwrap(), [2, 5]);
+        assert_eq!(tx.costs().window(&"p".into(), "m", 9).await.unwrap(), [1, 2, 5]);
+        assert_eq!(tx.costs().window(&"q".into(), "m", 9).await.unwrap(), [0; 0]);
+        assert!(tx.costs().is_recorded(&"3".into()).await.unwrap());
+        assert!(!tx.costs().is_recorded(&"6".into()).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn model_that_was_used_last_is_of_the_same_agent_and_wish() {
+        let mut tx = with_runs(&["1", "2", "3", "4"]).await;
+        let unasked = CostSample { asked: None, ..sample("2", "default", None) };
+        for row in [sample("1", "old", None), unasked, sample("3", "new", None), sample("4", "", None)] {
+            tx.costs_mut().insert(&row).await.unwrap();
+        }
+        let (p, a) = ("p".into(), "a".into());
+        let last = tx.costs().last_model(&p, &a, Some("asked")).await.unwrap();
+        assert_eq!(last.as_deref(), Some("new"), "a run that named no model counts");
+        let last = tx.costs().last_model(&p, &a, None).await.unwrap();
+        assert_eq!(last.as_deref(), Some("default"));
+        assert_eq!(tx.costs().last_model(&p, &"b".into(), None).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn anomalies_are_listed_latest_first_and_exported_once() {
+        let mut tx = with_runs(&["1", "2"]).await;
+        for (run, at) in [("1", 1), ("2", 2)] {
+            tx.costs_mut().insert_anomaly(&"p".into(), &anomaly(run, at)).await.unwrap();
+        }
+        let all = CostFilter::default();
+        let latest = CostAnomalyEntry {
+            project_id: "p".into(),
+            project_name: "P".to_owned(),
+            task_number: 1,
+            record: anomaly("2", 2),
+        };
+        assert_eq!(tx.costs().anomalies(&all, None, 1).await.unwrap(), [latest]);
+        assert_eq!(tx.costs().anomalies(&all, Some(&"t".into()), 9).await.unwrap().len(), 2);
+        assert_eq!(tx.costs().anomalies(&all, Some(&"u".into()), 9).await.unwrap(), []);
+        let early = CostFilter { until: Some(Timestamp(2)), ..all };
+        assert_eq!(tx.costs().anomalies(&early, None, 9).await.unwrap().len(), 1);
+        assert_eq!(tx.costs().records(&"p".into()).await.unwrap(), [anomaly("1", 1), anomaly("2", 2)]);
+        tx.costs_mut().set_exported(&"1".into()).await.unwrap();
+        assert_eq!(tx.costs().unexported().await.unwrap(), ["p".into()]);
+        tx.costs_mut().set_exported(&"2".into()).await.unwrap();
+        assert_eq!(tx.costs().unexported().await.unwrap(), []);
     }
 }

@@ -103,3 +103,53 @@ impl DependenciesMut<'_> {
         Ok(done.rows_affected() > 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::tasks::TaskRow;
+    use crate::testing::{count, seeded, task};
+
+    fn ids<const N: usize>(names: [&str; N]) -> Vec<TaskId> {
+        names.map(TaskId::from).to_vec()
+    }
+
+    #[tokio::test]
+    async fn edges_are_read_from_both_ends_and_written_once() {
+        let mut tx = seeded().await;
+        for (id, number) in [("u", 2), ("v", 3)] {
+            tx.tasks_mut().insert(&TaskRow { status: "doing".to_owned(), ..task(id, number) }).await.unwrap();
+        }
+        for (from, to) in [("t", "u"), ("t", "v"), ("t", "u"), ("u", "v")] {
+            tx.dependencies_mut().insert(&from.into(), &to.into()).await.unwrap();
+        }
+        assert_eq!(tx.dependencies().of(&"t".into()).await.unwrap(), ids(["u", "v"]));
+        assert_eq!(tx.dependencies().dependents(&"v".into()).await.unwrap(), ids(["t", "u"]));
+        let all = tx.dependencies().of_project(&"p".into()).await.unwrap();
+        let pairs =
+            [("t", "u"), ("t", "v"), ("u", "v")].map(|(from, to)| (TaskId::from(from), TaskId::from(to)));
+        assert_eq!(all, pairs);
+        assert_eq!(tx.dependencies().of_project(&"q".into()).await.unwrap(), []);
+        let of_u = tx.dependencies().of_tasks(&ids(["u", "v"])).await.unwrap();
+        assert_eq!(of_u, HashMap::from([("u".into(), vec![("v".into(), "doing".to_owned())])]));
+    }
+
+    #[tokio::test]
+    async fn edge_goes_once_and_with_either_task() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        tx.dependencies_mut().insert(&"t".into(), &"u".into()).await.unwrap();
+        assert!(tx.dependencies_mut().delete(&"t".into(), &"u".into()).await.unwrap());
+        assert!(!tx.dependencies_mut().delete(&"t".into(), &"u".into()).await.unwrap());
+        tx.dependencies_mut().insert(&"t".into(), &"u".into()).await.unwrap();
+        tx.tasks_mut().delete(&"u".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "task_dependencies").await, 0);
+    }
+
+    #[tokio::test]
+    async fn task_does_not_depend_on_itself_or_on_nothing() {
+        let mut tx = seeded().await;
+        tx.dependencies_mut().insert(&"t".into(), &"t".into()).await.unwrap_err();
+        tx.dependencies_mut().insert(&"t".into(), &"gone".into()).await.unwrap_err();
+    }
+}

@@ -159,13 +159,11 @@ fn read(row: &SqliteRow) -> Result<Event, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Store;
+    use crate::{Store, testing::empty};
 
     #[tokio::test]
     async fn events_beyond_a_number_are_bounded_by_their_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).await.unwrap();
-        let mut tx = store.write().await.unwrap();
+        let mut tx = empty().await;
         for at in [10, 20, 30, 40] {
             let kind = EventType::ProjectChanged;
             tx.emit(kind, Timestamp(at), None, None, "id", &serde_json::json!({})).await.unwrap();
@@ -178,5 +176,58 @@ mod tests {
         assert_eq!(counts, Counts { kept: 1, doomed: 2, total: 4 });
         assert_eq!(tx.events_mut().remove(bounds).await.unwrap(), 2);
         assert_eq!(tx.events().count(bounds).await.unwrap(), Counts { kept: 1, doomed: 0, total: 2 });
+    }
+    #[tokio::test]
+    async fn numbers_rise_and_the_last_one_is_known_after_all_are_pruned() {
+        let mut tx = empty().await;
+        assert_eq!(
+            (tx.events().last_seq().await.unwrap(), tx.events().first_seq().await.unwrap()),
+            (0, None)
+        );
+        let (project, task, data) = ("p".into(), "t".into(), serde_json::json!({ "a": 1 }));
+        let kind = EventType::TaskUpdated;
+        for at in 1..=3 {
+            let seq = tx.emit(kind, Timestamp(at), Some(&project), Some(&task), "t", &data).await.unwrap();
+            assert_eq!(seq, at);
+        }
+        let third = Event {
+            seq: 3,
+            kind,
+            at: Timestamp(3),
+            project_id: Some(project),
+            task_id: Some(task),
+            entity_id: "t".to_owned(),
+            data,
+        };
+        assert_eq!(tx.events().after(2, 9).await.unwrap(), [third]);
+        let page = tx.events().after(0, 2).await.unwrap();
+        assert_eq!(page.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(tx.events_mut().prune(1).await.unwrap(), 2);
+        assert_eq!(tx.events().first_seq().await.unwrap(), Some(3));
+        assert_eq!(tx.events_mut().prune(0).await.unwrap(), 1);
+        assert_eq!(
+            (tx.events().last_seq().await.unwrap(), tx.events().first_seq().await.unwrap()),
+            (3, None)
+        );
+    }
+
+    #[tokio::test]
+    async fn commit_announces_the_last_event_and_a_dropped_transaction_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let announced = store.events();
+        let data = serde_json::json!({});
+        for commits in [false, true] {
+            let mut tx = store.write().await.unwrap();
+            for at in 1..=2 {
+                let kind = EventType::ProjectChanged;
+                tx.emit(kind, Timestamp(at), None, None, "id", &data).await.unwrap();
+            }
+            assert_eq!(*announced.borrow(), 0, "announced before the commit");
+            if commits {
+                tx.commit().await.unwrap();
+            }
+        }
+        assert_eq!(*announced.borrow(), 2);
     }
 }

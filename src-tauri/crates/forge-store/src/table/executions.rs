@@ -432,3 +432,6 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         },
     })
 }
+
+#[cfg(test)]
+mod tests;

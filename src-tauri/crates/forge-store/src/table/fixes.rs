@@ -280,3 +280,130 @@ fn read_draft(row: &SqliteRow) -> Result<FixDraft, StoreError> {
         finished_at: c.time_opt("finished_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::actor::{Actor, Via};
+    use forge_model::fix::{FixAuthor, FixGate};
+    use forge_model::time::Timestamp;
+
+    use super::*;
+    use crate::table::tasks::TaskRow;
+    use crate::testing::{count, review, seeded, task};
+
+    fn gate() -> FixGate {
+        FixGate { step: 1, command: "make".to_owned(), exit_code: Some(2), failure_ids: vec!["f".to_owned()] }
+    }
+
+    fn fix(id: &str, task: &str) -> FixProposal {
+        FixProposal {
+            fix_id: id.to_owned(),
+            task_id: task.into(),
+            execution_id: "x".into(),
+            review_id: "r1".into(),
+            base_commit: "c".to_owned(),
+            strategy: Some("quick".to_owned()),
+            files: vec!["src/a.rs".to_owned()],
+            added_lines: 3,
+            removed_lines: 1,
+            gate: gate(),
+            author: FixAuthor { agent: "a".into(), model: None },
+            cost_micro_usd: Some(7),
+            status: FixStatus::Drafted,
+            created_at: Timestamp(1),
+            applied_commit: None,
+            verification: None,
+            reason: None,
+            decided_by: None,
+            wanted_by: Some(Actor::User { via: Via::Board }),
+            updated_at: Timestamp(1),
+            patch: "--- a".to_owned(),
+        }
+    }
+
+    fn draft(review: &str, started_at: i64) -> FixDraft {
+        FixDraft {
+            review_id: review.into(),
+            task_id: "t".into(),
+            execution_id: None,
+            agent_id: "a".into(),
+            strategy: None,
+            file: "src/a.rs".to_owned(),
+            base_commit: "c".to_owned(),
+            gate: gate(),
+            status: DraftStatus::Drafting,
+            reason: None,
+            fix_id: None,
+            started_at: Timestamp(started_at),
+            finished_at: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn proposal_is_inserted_once_for_a_task() {
+        let mut tx = seeded().await;
+        let other = TaskRow { project_id: "q".into(), ..task("u", 1) };
+        tx.tasks_mut().insert(&other).await.unwrap();
+        let (one, two, elsewhere) = (fix("1", "t"), fix("2", "t"), fix("1", "u"));
+        for fix in [&two, &one, &elsewhere] {
+            assert!(tx.fixes_mut().insert(fix).await.unwrap());
+        }
+        let again = FixProposal { patch: "other".to_owned(), ..one.clone() };
+        assert!(!tx.fixes_mut().insert(&again).await.unwrap());
+        assert_eq!(tx.fixes().get(&"t".into(), "1").await.unwrap().as_ref(), Some(&one));
+        assert_eq!(tx.fixes().get(&"u".into(), "2").await.unwrap(), None);
+        assert_eq!(tx.fixes().of_task(&"t".into()).await.unwrap(), [two.clone(), one.clone()]);
+        assert_eq!(tx.fixes().of_project(&"p".into()).await.unwrap(), [two, one]);
+        assert_eq!(tx.fixes().of_project(&"q".into()).await.unwrap(), [elsewhere]);
+        assert_eq!(tx.fixes().tasks_of("1").await.unwrap(), ["t", "u"].map(TaskId::from));
+        tx.tasks_mut().delete(&"t".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "fixes").await, 1);
+    }
+
+    #[tokio::test]
+    async fn decision_about_one_proposal_is_written_and_its_wish_forgotten() {
+        let mut tx = seeded().await;
+        let (mut one, two) = (fix("1", "t"), fix("2", "t"));
+        for fix in [&one, &two] {
+            tx.fixes_mut().insert(fix).await.unwrap();
+        }
+        assert_eq!(tx.fixes().half_applied().await.unwrap(), []);
+        one.applied_commit = Some("d".to_owned());
+        one.updated_at = Timestamp(2);
+        tx.fixes_mut().update(&one).await.unwrap();
+        assert_eq!(tx.fixes().half_applied().await.unwrap(), [one.clone()]);
+        tx.fixes_mut().forget_wish(&one).await.unwrap();
+        one.wanted_by = None;
+        assert_eq!(tx.fixes().of_task(&"t".into()).await.unwrap(), [one.clone(), two.clone()]);
+        one.status = FixStatus::Rejected;
+        one.reason = Some("No".to_owned());
+        one.decided_by = Some(Actor::User { via: Via::Cli });
+        tx.fixes_mut().update(&one).await.unwrap();
+        assert_eq!(tx.fixes().half_applied().await.unwrap(), []);
+        assert_eq!(tx.fixes().of_task(&"t".into()).await.unwrap(), [one, two]);
+    }
+
+    #[tokio::test]
+    async fn review_has_one_draft_which_is_open_until_it_is_over() {
+        let mut tx = seeded().await;
+        for (id, attempt) in [("r1", 1), ("r2", 2)] {
+            tx.reviews_mut().insert(&review(id, attempt), 1).await.unwrap();
+        }
+        let (late, mut early) = (draft("r1", 9), draft("r2", 8));
+        for draft in [&late, &early] {
+            assert!(tx.fixes_mut().begin_draft(draft).await.unwrap());
+        }
+        let again = FixDraft { file: "b".to_owned(), ..late.clone() };
+        assert!(!tx.fixes_mut().begin_draft(&again).await.unwrap());
+        assert_eq!(tx.fixes().drafts_of(&"t".into()).await.unwrap(), [early.clone(), late.clone()]);
+        assert_eq!(tx.fixes().open_drafts().await.unwrap().len(), 2);
+        early.execution_id = Some("x".into());
+        early.status = DraftStatus::Dropped;
+        early.reason = Some("No patch".to_owned());
+        early.finished_at = Some(Timestamp(10));
+        tx.fixes_mut().update_draft(&early).await.unwrap();
+        assert_eq!(tx.fixes().draft_of(&"r2".into()).await.unwrap(), Some(early));
+        assert_eq!(tx.fixes().draft_of(&"r3".into()).await.unwrap(), None);
+        assert_eq!(tx.fixes().open_drafts().await.unwrap(), [late]);
+    }
+}

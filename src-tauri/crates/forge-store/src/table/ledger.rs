@@ -292,3 +292,107 @@ fn complete(mut sum: CostSum) -> CostSum {
     sum.cached_share = sum.tokens.cached_share();
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::execution::ExecutionStatus;
+    use forge_model::race::RaceStatus;
+
+    use super::*;
+    use crate::table::tasks::TaskRow;
+    use crate::testing::{entry, race, raced_by, run, seeded, task};
+
+    const DAY: i64 = 86_400_000;
+
+    /// A run that ended, by these models at these costs.
+    async fn ended(tx: &mut crate::Tx, id: &str, task: &str, at: i64, models: &[(&str, Option<u64>)]) {
+        let mut row = run(id, task);
+        tx.executions_mut().insert(&row).await.unwrap();
+        row.execution.models = models
+            .iter()
+            .map(|(model, cost)| UsageSample {
+                model: (*model).to_owned(),
+                output: 10,
+                cost_micro_usd: *cost,
+                ..UsageSample::default()
+            })
+            .collect();
+        row.execution.usage = Usage::of_run(&row.execution.models);
+        row.execution.cost_source = CostSource::Reported;
+        row.execution.status = ExecutionStatus::Finished;
+        row.execution.finished_at = Some(Timestamp(at));
+        tx.executions_mut().update(&row.execution).await.unwrap();
+    }
+
+    /// Runs of a task, of an entry of its race, and of a task of another project; one run goes on.
+    async fn spent() -> crate::Tx {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&entry("e", 1)).await.unwrap();
+        tx.tasks_mut().insert(&TaskRow { project_id: "q".into(), ..task("u", 1) }).await.unwrap();
+        let decided = race("r", 1, vec![raced_by("quick", "e")]);
+        let decided = forge_model::race::Race {
+            status: RaceStatus::Promoted,
+            winner: Some("quick".to_owned()),
+            ..decided
+        };
+        tx.races_mut().put(&decided).await.unwrap();
+        ended(&mut tx, "x1", "t", 10 * DAY, &[("small", Some(5)), ("large", Some(20))]).await;
+        ended(&mut tx, "x2", "e", 11 * DAY, &[("large", Some(7))]).await;
+        ended(&mut tx, "x3", "u", 12 * DAY, &[("small", None)]).await;
+        tx.executions_mut().insert(&run("x4", "t")).await.unwrap();
+        tx
+    }
+
+    fn told(sums: &[CostSum]) -> Vec<(&str, u64, u32, u32)> {
+        sums.iter().map(|sum| (&*sum.label, sum.cost_micro_usd, sum.runs, sum.unknown)).collect()
+    }
+
+    #[tokio::test]
+    async fn pages_go_through_runs_that_are_over_latest_first() {
+        let mut tx = spent().await;
+        let all = CostFilter::default();
+        let first = tx.cost_ledger().page(&all, None, 2).await.unwrap();
+        let rest = tx.cost_ledger().page(&all, first.last().map(|(cursor, _)| *cursor), 9).await.unwrap();
+        let ids = |lines: &[(LedgerCursor, CostRow)]| {
+            lines.iter().map(|(_, line)| line.execution_id.0.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (ids(&first), ids(&rest)),
+            (vec!["x3".to_owned(), "x2".to_owned()], vec!["x1".to_owned()])
+        );
+        let of_p = CostFilter { project: Some("p".into()), ..all.clone() };
+        assert_eq!(ids(&tx.cost_ledger().page(&of_p, None, 9).await.unwrap()), ["x2", "x1"]);
+        let between =
+            CostFilter { since: Some(Timestamp(11 * DAY)), until: Some(Timestamp(12 * DAY)), ..all };
+        assert_eq!(ids(&tx.cost_ledger().page(&between, None, 9).await.unwrap()), ["x2"]);
+    }
+
+    #[tokio::test]
+    async fn line_of_an_entry_is_of_the_raced_task() {
+        let mut tx = spent().await;
+        let lines = tx.cost_ledger().page(&CostFilter::default(), None, 9).await.unwrap();
+        let line = &lines[1].1;
+        assert_eq!((line.task_id.as_str(), line.task_number, &*line.task_title), ("t", 1, "Task t"));
+        assert_eq!((line.strategy.as_deref(), line.race_won), (Some("quick"), Some(true)));
+        let line = &lines[2].1;
+        assert_eq!((line.strategy.as_deref(), line.race_won), (None, None));
+        assert_eq!((line.model.as_deref(), line.models, line.cost_micro_usd), (Some("large"), 2, Some(25)));
+    }
+
+    #[tokio::test]
+    async fn sums_are_complete_and_unknown_costs_are_counted() {
+        let mut tx = spent().await;
+        let totals = tx.cost_ledger().totals(&CostFilter::default(), 9).await.unwrap();
+        assert_eq!((totals.all.cost_micro_usd, totals.all.runs, totals.all.unknown), (32, 3, 1));
+        assert_eq!(totals.all.tokens.output, 40);
+        assert_eq!(told(&totals.projects), [("P", 32, 2, 0), ("Q", 0, 1, 1)]);
+        assert_eq!(told(&totals.tasks), [("Task t", 32, 2, 0), ("Task u", 0, 1, 1)]);
+        assert_eq!(told(&totals.agents), [("A", 32, 3, 1)]);
+        assert_eq!(told(&totals.models), [("large", 27, 2, 0), ("small", 5, 2, 1)]);
+        assert_eq!((totals.days.len(), totals.left_off), (3, 0));
+        assert!(totals.days.is_sorted_by(|a, b| a.key > b.key), "the latest day comes first");
+        let cut = tx.cost_ledger().totals(&CostFilter::default(), 1).await.unwrap();
+        assert_eq!((told(&cut.tasks), cut.left_off), (vec![("Task t", 32, 2, 0)], 2));
+        assert_eq!(cut.all, totals.all, "what is left off is in the sum of all");
+    }
+}

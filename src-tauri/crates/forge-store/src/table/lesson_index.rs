@@ -104,7 +104,7 @@ mod tests {
     use forge_model::knowledge::query;
 
     use super::*;
-    use crate::Store;
+    use crate::testing::{count, seeded};
 
     fn lesson(title: &str, description: &str, path: &str) -> IndexedLesson {
         let paths = vec![path.to_owned()];
@@ -115,16 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn titles_count_most_then_paths_and_each_branch_has_its_own() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).await.unwrap();
-        let mut tx = store.write().await.unwrap();
-        sqlx::query(
-            "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, version, created_at,
-             updated_at) VALUES ('p', 'p', '/r', 'main', 'direct_commit', '{}', '{}', 1, 0, 0)",
-        )
-        .execute(tx.sqlite())
-        .await
-        .unwrap();
+        let mut tx = seeded().await;
         let (project, all) = (
             ProjectId::from("p"),
             [
@@ -146,9 +137,8 @@ mod tests {
         assert_eq!(find("main", "uberschriften NEAR(*").await, ["Parser"]);
         assert_eq!(find("other", "parser").await, ["Elsewhere"]);
         tx.lesson_index_mut().replace((&project, "main"), "", &[]).await.unwrap();
-        sqlx::query("DELETE FROM projects").execute(tx.sqlite()).await.unwrap();
-        let left: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM lesson_index").fetch_one(tx.sqlite()).await.unwrap();
-        assert_eq!(left, 0, "a project takes its index along");
+        assert_eq!(count(&mut tx, "lesson_index").await, 1);
+        tx.projects_mut().delete(&project).await.unwrap();
+        assert_eq!(count(&mut tx, "lesson_index").await, 0, "a project takes its index along");
     }
 }

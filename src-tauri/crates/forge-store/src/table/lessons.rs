@@ -205,3 +205,81 @@ fn read(row: &SqliteRow) -> Result<LessonRow, StoreError> {
         decided_at: c.time_opt("decided_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{run, seeded};
+
+    fn lesson(id: &str, created_at: i64) -> LessonRow {
+        LessonRow {
+            id: id.into(),
+            project_id: "p".into(),
+            task_id: Some("t".into()),
+            task_number: Some(1),
+            execution_id: Some("x".into()),
+            draft: LessonDraft {
+                title: format!("Title {id}"),
+                body: "Body".to_owned(),
+                paths: vec!["src".to_owned()],
+            },
+            status: LessonStatus::Proposed,
+            landing: None,
+            created_at: Timestamp(created_at),
+            decided_at: None,
+        }
+    }
+
+    async fn proposed() -> crate::Tx {
+        let mut tx = seeded().await;
+        tx.executions_mut().insert(&run("x", "t")).await.unwrap();
+        for lesson in [lesson("one", 1), lesson("two", 2), lesson("three", 2)] {
+            assert!(tx.lessons_mut().propose(&lesson).await.unwrap());
+        }
+        tx
+    }
+
+    #[tokio::test]
+    async fn lesson_is_proposed_once() {
+        let mut tx = proposed().await;
+        let again = LessonRow { id: "again".into(), ..lesson("one", 9) };
+        assert!(!tx.lessons_mut().propose(&again).await.unwrap());
+        assert!(tx.lessons().is_known(&"p".into(), &again.draft).await.unwrap());
+        assert!(!tx.lessons().is_known(&"q".into(), &again.draft).await.unwrap());
+        assert_eq!(tx.lessons().get(&"one".into()).await.unwrap(), Some(lesson("one", 1)));
+        assert_eq!(tx.lessons().count(&"p".into(), LessonStatus::Proposed).await.unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn pages_go_through_all_lessons_once() {
+        let mut tx = proposed().await;
+        let (p, status) = (ProjectId::from("p"), LessonStatus::Proposed);
+        let all = tx.lessons().list(&p, status, None, 9).await.unwrap();
+        assert_eq!(all.len(), 3);
+        let mut paged = tx.lessons().list(&p, status, None, 1).await.unwrap();
+        while let Some(last) = paged.last().map(|row| (row.created_at, row.id.clone())) {
+            let page = tx.lessons().list(&p, status, Some((last.0, &last.1)), 1).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            paged.extend(page);
+        }
+        assert_eq!(paged, all);
+    }
+
+    #[tokio::test]
+    async fn decision_and_landing_are_written() {
+        let mut tx = proposed().await;
+        let landing = Landing { target: "main".to_owned(), file: "f.md".to_owned(), commit: "c".to_owned() };
+        let mut row = LessonRow { landing: Some(landing), ..lesson("one", 1) };
+        tx.lessons_mut().update(&row).await.unwrap();
+        assert_eq!(tx.lessons().landing().await.unwrap(), [row.clone()]);
+        row.status = LessonStatus::Accepted;
+        row.decided_at = Some(Timestamp(9));
+        tx.lessons_mut().update(&row).await.unwrap();
+        assert_eq!(tx.lessons().landing().await.unwrap(), []);
+        let files = ["f.md".to_owned(), "g.md".to_owned()];
+        assert_eq!(tx.lessons().of_files(&"p".into(), "main", &files).await.unwrap(), [row]);
+        assert_eq!(tx.lessons().of_files(&"p".into(), "other", &files).await.unwrap(), []);
+    }
+}

@@ -62,3 +62,26 @@ impl LimitsMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{is_refused, seeded};
+
+    #[tokio::test]
+    async fn later_time_stands_until_it_is_cleared() {
+        let mut tx = seeded().await;
+        for (agent, until) in [("b", 5), ("a", 30), ("a", 20)] {
+            tx.limits_mut().put(&agent.into(), Timestamp(until)).await.unwrap();
+        }
+        assert_eq!(tx.limits().of(&"a".into()).await.unwrap(), Some(Timestamp(30)));
+        let all = [(AgentId::from("a"), Timestamp(30)), (AgentId::from("b"), Timestamp(5))];
+        assert_eq!(tx.limits().list().await.unwrap(), all);
+        tx.limits_mut().clear(&"a".into()).await.unwrap();
+        assert_eq!(tx.limits().of(&"a".into()).await.unwrap(), None);
+        assert_eq!(tx.limits().of(&"b".into()).await.unwrap(), Some(Timestamp(5)));
+        tx.agents_mut().delete(&"b".into()).await.unwrap();
+        assert_eq!(tx.limits().list().await.unwrap(), []);
+        assert!(is_refused(tx.limits_mut().put(&"b".into(), Timestamp(1)).await, "FOREIGN KEY"));
+    }
+}

@@ -65,3 +65,28 @@ impl LoopEffectsMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::seeded;
+
+    #[tokio::test]
+    async fn last_effect_of_each_part_is_kept_when_its_task_goes() {
+        let mut tx = seeded().await;
+        let effect = |text: &str, at: i64| EffectRow {
+            task_id: Some("t".into()),
+            effect: text.to_owned(),
+            at: Timestamp(at),
+        };
+        let (p, reviewer, races) = (ProjectId::from("p"), Subsystem::Reviewer, Subsystem::Competitive);
+        for (part, row) in [(reviewer, effect("a", 1)), (races, effect("b", 2)), (reviewer, effect("c", 3))] {
+            tx.loop_effects_mut().put(&p, part, &row).await.unwrap();
+        }
+        assert_eq!(tx.loop_effects().last(&p, reviewer).await.unwrap(), Some(effect("c", 3)));
+        assert_eq!(tx.loop_effects().last(&"q".into(), reviewer).await.unwrap(), None);
+        tx.tasks_mut().delete(&"t".into()).await.unwrap();
+        let left = EffectRow { task_id: None, ..effect("b", 2) };
+        assert_eq!(tx.loop_effects().last(&p, races).await.unwrap(), Some(left));
+    }
+}

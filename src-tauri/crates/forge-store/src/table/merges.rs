@@ -80,3 +80,46 @@ fn read(row: &SqliteRow) -> Result<Merge, StoreError> {
         created_at: c.time("created_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::merge::MergeStatus;
+    use forge_model::settings::MergeStrategy;
+
+    use super::*;
+    use crate::testing::{count, seeded};
+
+    fn merge(id: &str, created_at: i64) -> Merge {
+        Merge {
+            id: id.into(),
+            task_id: "t".into(),
+            target: "main".to_owned(),
+            strategy: MergeStrategy::Squash,
+            source_commit: "s".to_owned(),
+            merge_commit: None,
+            target_before: None,
+            status: MergeStatus::Intended,
+            reason: None,
+            created_at: Timestamp(created_at),
+        }
+    }
+
+    #[tokio::test]
+    async fn intent_becomes_what_was_landed() {
+        let mut tx = seeded().await;
+        for merge in [merge("second", 2), merge("first", 1)] {
+            tx.merges_mut().put(&merge, Timestamp(3)).await.unwrap();
+        }
+        let landed = Merge {
+            status: MergeStatus::Landed,
+            merge_commit: Some("m".to_owned()),
+            target_before: Some("b".to_owned()),
+            ..merge("second", 2)
+        };
+        tx.merges_mut().put(&landed, Timestamp(4)).await.unwrap();
+        assert_eq!(tx.merges().last(&"t".into()).await.unwrap().as_ref(), Some(&landed));
+        assert_eq!(tx.merges().list(&"t".into()).await.unwrap(), [merge("first", 1), landed]);
+        tx.tasks_mut().delete(&"t".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "merges").await, 0);
+    }
+}

@@ -92,3 +92,50 @@ fn read(row: &SqliteRow) -> Result<Notification, StoreError> {
         created_at: c.time("created_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::notification::NotificationKind;
+    use forge_model::time::Timestamp;
+
+    use super::*;
+    use crate::testing::seeded;
+
+    fn notice(id: &str, at: i64) -> Notification {
+        Notification {
+            id: id.into(),
+            kind: NotificationKind::Blocked,
+            project_id: "p".into(),
+            task_id: "t".into(),
+            task_number: 1,
+            title: "Task t".to_owned(),
+            body: "Body".to_owned(),
+            read: false,
+            created_at: Timestamp(at),
+        }
+    }
+
+    #[tokio::test]
+    async fn cause_is_told_once_and_the_newest_comes_first() {
+        let mut tx = seeded().await;
+        assert!(tx.notifications_mut().insert(&notice("one", 1), "cause 1").await.unwrap());
+        assert!(!tx.notifications_mut().insert(&notice("again", 3), "cause 1").await.unwrap());
+        assert!(tx.notifications_mut().insert(&notice("two", 2), "cause 2").await.unwrap());
+        assert_eq!(tx.notifications().list(9).await.unwrap(), [notice("two", 2), notice("one", 1)]);
+        assert_eq!(tx.notifications().list(1).await.unwrap(), [notice("two", 2)]);
+    }
+
+    #[tokio::test]
+    async fn named_notifications_are_read_or_all() {
+        let mut tx = seeded().await;
+        for id in ["one", "two"] {
+            tx.notifications_mut().insert(&notice(id, 1), id).await.unwrap();
+        }
+        tx.notifications_mut().mark_read(Some(&["one".into()])).await.unwrap();
+        let read = Notification { read: true, ..notice("one", 1) };
+        assert_eq!(tx.notifications().get(&"one".into()).await.unwrap(), Some(read));
+        assert_eq!(tx.notifications().get(&"two".into()).await.unwrap(), Some(notice("two", 1)));
+        tx.notifications_mut().mark_read(None).await.unwrap();
+        assert!(tx.notifications().list(9).await.unwrap().iter().all(|notice| notice.read));
+    }
+}

@@ -80,3 +80,65 @@ impl PostmortemsMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::execution::Usage;
+    use forge_model::postmortem::PostmortemCause;
+    use forge_model::time::Timestamp;
+
+    use super::*;
+    use crate::table::tasks::TaskRow;
+    use crate::testing::{seeded, task};
+
+    fn postmortem(task: &str, number: u32, review: Option<&str>, at: i64) -> Postmortem {
+        Postmortem {
+            task_id: task.into(),
+            task_number: 1,
+            title: "Title".to_owned(),
+            number,
+            cause: PostmortemCause::GateFailed,
+            review_id: review.map(ReviewId::from),
+            state: "review".to_owned(),
+            at: Timestamp(at),
+            attempts: Vec::new(),
+            gates: Vec::new(),
+            first_failure: None,
+            entries: Vec::new(),
+            runs: 2,
+            usage: Usage::default(),
+            agent_ms: 5,
+            wall_ms: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn number_and_review_have_one_postmortem_each() {
+        let mut tx = seeded().await;
+        let (first, second) = (postmortem("t", 1, Some("r"), 9), postmortem("t", 2, None, 8));
+        for record in [&second, &first] {
+            assert!(tx.postmortems_mut().insert(record).await.unwrap());
+        }
+        for record in [postmortem("t", 2, None, 7), postmortem("t", 3, Some("r"), 7)] {
+            assert!(!tx.postmortems_mut().insert(&record).await.unwrap());
+        }
+        assert_eq!(tx.postmortems().of_task(&"t".into()).await.unwrap(), [first, second]);
+        assert_eq!(tx.postmortems().of_task(&"u".into()).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn last_one_is_of_its_project_and_each_is_exported_once() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&TaskRow { project_id: "q".into(), ..task("u", 1) }).await.unwrap();
+        let (old, new, other) =
+            (postmortem("t", 1, None, 1), postmortem("t", 2, None, 2), postmortem("u", 1, None, 3));
+        for record in [&new, &other, &old] {
+            tx.postmortems_mut().insert(record).await.unwrap();
+        }
+        assert_eq!(tx.postmortems().last(&"p".into()).await.unwrap().as_ref(), Some(&new));
+        assert_eq!(tx.postmortems().last(&"q".into()).await.unwrap().as_ref(), Some(&other));
+        assert_eq!(tx.postmortems().last(&"gone".into()).await.unwrap(), None);
+        tx.postmortems_mut().set_exported(&"t".into(), 1).await.unwrap();
+        assert_eq!(tx.postmortems().unexported().await.unwrap(), [new, other]);
+    }
+}

@@ -74,3 +74,30 @@ impl ProcessesMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::seeded;
+
+    #[tokio::test]
+    async fn process_is_replaced_by_its_marker_and_forgotten() {
+        let mut tx = seeded().await;
+        let first = ProcessRow {
+            marker: "m1".to_owned(),
+            task_id: "t".into(),
+            pid: 4,
+            start_time: u64::MAX,
+            boot_id: "boot".to_owned(),
+            started_at: Timestamp(6),
+        };
+        let second = ProcessRow { marker: "m2".to_owned(), ..first.clone() };
+        let again = ProcessRow { pid: 9, ..first.clone() };
+        for row in [&second, &first, &again] {
+            tx.processes_mut().insert(row).await.unwrap();
+        }
+        assert_eq!(tx.processes().list().await.unwrap(), [again, second.clone()]);
+        tx.processes_mut().delete("m1").await.unwrap();
+        assert_eq!(tx.processes().list().await.unwrap(), [second]);
+    }
+}

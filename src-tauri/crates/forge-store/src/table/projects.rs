@@ -205,3 +205,49 @@ fn read(row: &SqliteRow) -> Result<ProjectRow, StoreError> {
         repository_config: c.json_opt("repository_config")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{is_refused, project, seeded};
+
+    #[tokio::test]
+    async fn project_is_read_back_and_its_version_rises_with_each_change() {
+        let mut tx = seeded().await;
+        let mut row = tx.projects().get(&"p".into()).await.unwrap().unwrap();
+        assert_eq!(row.project, project("p").project);
+        row.settings = json!({ "a": 1 });
+        row.project.paused = true;
+        tx.projects_mut().update(&mut row, Timestamp(7)).await.unwrap();
+        assert_eq!((row.project.version, row.project.updated_at), (2, Timestamp(7)));
+        let stored = tx.projects().by_name("P").await.unwrap().unwrap();
+        assert_eq!((stored.project, stored.settings), (row.project, json!({ "a": 1 })));
+        let other = tx.projects().get(&"q".into()).await.unwrap().unwrap();
+        assert_eq!(other.project, project("q").project, "another project was written");
+    }
+
+    #[tokio::test]
+    async fn name_is_taken_once_and_projects_come_by_name() {
+        let mut tx = seeded().await;
+        let mut twin = project("r");
+        twin.project.name = "Q".to_owned();
+        assert!(is_refused(tx.projects_mut().insert(&twin).await, "UNIQUE"));
+        twin.project.name = "O".to_owned();
+        tx.projects_mut().insert(&twin).await.unwrap();
+        let names: Vec<_> =
+            tx.projects().list().await.unwrap().into_iter().map(|row| row.project.name).collect();
+        assert_eq!(names, ["O", "P", "Q"]);
+    }
+
+    #[tokio::test]
+    async fn task_numbers_are_given_once_each() {
+        let mut tx = seeded().await;
+        let mut given = Vec::new();
+        for id in ["p", "q", "p"] {
+            given.push(tx.projects_mut().take_task_number(&id.into()).await.unwrap());
+        }
+        assert_eq!(given, [1, 1, 2]);
+    }
+}

@@ -184,3 +184,125 @@ fn read(row: &SqliteRow) -> Result<PullRequestRow, StoreError> {
         created_at: c.time("created_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::pull_request::{HostKind, Mergeable, PullRequestState};
+
+    use super::*;
+    use crate::testing::{count, seeded, task};
+
+    fn asked_for(task: &str) -> PullRequestRow {
+        PullRequestRow {
+            task_id: task.into(),
+            host: HostConfig {
+                kind: HostKind::Gitea,
+                base_url: Some("https://host".to_owned()),
+                owner: "o".to_owned(),
+                repo: "r".to_owned(),
+                remote: "origin".to_owned(),
+            },
+            head: "forge/t".to_owned(),
+            base: "main".to_owned(),
+            intended_commit: Some("c".to_owned()),
+            pushed_commit: None,
+            told_by: None,
+            pull_request: None,
+            over: None,
+            told: Vec::new(),
+            checked_at: None,
+            changed_at: None,
+            next_check_at: None,
+            failures: 0,
+            trouble: None,
+            remedy: None,
+            created_at: Timestamp(1),
+        }
+    }
+
+    fn open(number: u32) -> PullRequest {
+        PullRequest {
+            number,
+            url: format!("https://host/{number}"),
+            title: "Title".to_owned(),
+            state: PullRequestState::Open,
+            draft: false,
+            head: "forge/t".to_owned(),
+            base: "main".to_owned(),
+            head_commit: "c".to_owned(),
+            merge_commit: None,
+            mergeable: Mergeable::Yes,
+            checks: Vec::new(),
+            comments: Vec::new(),
+            unread: Vec::new(),
+            updated_at: Timestamp(2),
+        }
+    }
+
+    async fn put(tx: &mut crate::Tx, row: &PullRequestRow) {
+        tx.pull_requests_mut().put(row, Timestamp(5)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn pull_request_of_a_task_is_rewritten_as_a_whole() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        let (first, other) = (asked_for("t"), asked_for("u"));
+        put(&mut tx, &first).await;
+        put(&mut tx, &other).await;
+        let rewritten = PullRequestRow {
+            base: "release".to_owned(),
+            intended_commit: None,
+            pushed_commit: Some("c".to_owned()),
+            told_by: Some("move".into()),
+            pull_request: Some(open(7)),
+            over: Some(6),
+            told: vec!["1".to_owned()],
+            checked_at: Some(Timestamp(3)),
+            changed_at: Some(Timestamp(2)),
+            next_check_at: Some(Timestamp(9)),
+            failures: 2,
+            trouble: Some("No answer".to_owned()),
+            remedy: Some("Wait".to_owned()),
+            ..first
+        };
+        put(&mut tx, &rewritten).await;
+        assert_eq!(tx.pull_requests().get(&"t".into()).await.unwrap(), Some(rewritten));
+        assert_eq!(tx.pull_requests().get(&"u".into()).await.unwrap(), Some(other));
+        tx.tasks_mut().delete(&"t".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "pull_requests").await, 1);
+    }
+
+    #[tokio::test]
+    async fn links_lead_to_pull_requests_that_exist() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        put(&mut tx, &PullRequestRow { pull_request: Some(open(7)), ..asked_for("t") }).await;
+        put(&mut tx, &asked_for("u")).await;
+        let link =
+            PullRequestLink { number: 7, url: "https://host/7".to_owned(), state: PullRequestState::Open };
+        let links = tx.pull_requests().links(&["t".into(), "u".into()]).await.unwrap();
+        assert_eq!(links, HashMap::from([("t".into(), link)]));
+        assert_eq!(tx.pull_requests().links(&["u".into()]).await.unwrap(), HashMap::new());
+    }
+
+    #[tokio::test]
+    async fn host_is_asked_about_the_next_one_first_until_it_is_not_watched() {
+        let mut tx = seeded().await;
+        for (id, number) in [("u", 2), ("v", 3)] {
+            tx.tasks_mut().insert(&task(id, number)).await.unwrap();
+        }
+        for (task, at) in [("t", Some(30)), ("u", Some(20)), ("v", None)] {
+            put(&mut tx, &PullRequestRow { next_check_at: at.map(Timestamp), ..asked_for(task) }).await;
+        }
+        let watched = async |tx: &mut crate::Tx| {
+            let rows = tx.pull_requests().watched().await.unwrap();
+            rows.into_iter().map(|row| row.task_id.0).collect::<Vec<_>>()
+        };
+        assert_eq!(watched(&mut tx).await, ["u", "t"]);
+        tx.pull_requests_mut().set_due(&"t".into(), Timestamp(10)).await.unwrap();
+        assert_eq!(watched(&mut tx).await, ["t", "u"]);
+        tx.pull_requests_mut().stop_watching(&"t".into()).await.unwrap();
+        assert_eq!(watched(&mut tx).await, ["u"]);
+    }
+}

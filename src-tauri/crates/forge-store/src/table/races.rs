@@ -152,7 +152,10 @@ impl Races<'_> {
     /// # Errors
     /// When it cannot be read.
     pub async fn next_to_go(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.kept().await?.first().and_then(|race| race.losers_until))
+        let row = sqlx::query("SELECT min(losers_until) AS next FROM races WHERE losers_until IS NOT NULL")
+            .fetch_one(&mut *self.conn)
+            .await?;
+        Columns(&row).time_opt("next")
     }
 }
 
@@ -313,4 +316,68 @@ fn read_entry(row: &SqliteRow) -> Result<RaceEntry, StoreError> {
         finished_at: c.time_opt("finished_at")?,
         ..RaceEntry::queued(c.json("strategy")?, c.text("task_id")?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use forge_model::race::RaceEntryStatus;
+
+    use super::*;
+    use crate::testing::{count, entry, race, raced_by, seeded};
+
+    /// Two races of a task: the first is over, the second has an entry more.
+    async fn two_races() -> (crate::Tx, Race, Race) {
+        let mut tx = seeded().await;
+        for (id, place) in [("e1", 1), ("e2", 2), ("e3", 3)] {
+            tx.tasks_mut().insert(&entry(id, place)).await.unwrap();
+        }
+        let mut first = race("r1", 1, vec![raced_by("quick", "e1")]);
+        tx.races_mut().put(&first).await.unwrap();
+        first.status = RaceStatus::NoWinner;
+        first.finished_at = Some(Timestamp(5));
+        first.losers_until = Some(Timestamp(30));
+        tx.races_mut().put(&first).await.unwrap();
+        let second = race("r2", 2, vec![raced_by("careful", "e2"), raced_by("quick", "e3")]);
+        tx.races_mut().put(&second).await.unwrap();
+        (tx, first, second)
+    }
+
+    #[tokio::test]
+    async fn race_is_read_back_with_its_entries() {
+        let (mut tx, first, mut second) = two_races().await;
+        assert_eq!(tx.races().list(&"t".into()).await.unwrap(), [first.clone(), second.clone()]);
+        assert_eq!(tx.races().of_entry(&"e1".into()).await.unwrap().as_ref(), Some(&first));
+        assert_eq!(tx.races().of_entry(&"t".into()).await.unwrap(), None);
+        second.entries[1].status = RaceEntryStatus::Finished;
+        second.entries[1].score = Some(7.5);
+        tx.races_mut().put_entry(&second.id, &second.entries[1]).await.unwrap();
+        assert_eq!(tx.races().last(&"t".into()).await.unwrap(), Some(second));
+    }
+
+    #[tokio::test]
+    async fn open_race_is_counted_and_losers_go_in_time() {
+        let (mut tx, first, mut second) = two_races().await;
+        assert!(tx.races().is_open(&"t".into()).await.unwrap());
+        assert_eq!(tx.races().open_in(&"p".into()).await.unwrap(), 1);
+        assert_eq!(tx.races().open_in(&"q".into()).await.unwrap(), 0);
+        assert_eq!(tx.races().next_to_go().await.unwrap(), Some(Timestamp(30)));
+        second.status = RaceStatus::NoWinner;
+        second.losers_until = Some(Timestamp(20));
+        tx.races_mut().put(&second).await.unwrap();
+        assert!(!tx.races().is_open(&"t".into()).await.unwrap());
+        assert_eq!(tx.races().next_to_go().await.unwrap(), Some(Timestamp(20)));
+        assert_eq!(tx.races().kept().await.unwrap(), [second.clone(), first.clone()]);
+        tx.races_mut().set_cleared(&first.id).await.unwrap();
+        assert_eq!(tx.races().uncleared(&"t".into()).await.unwrap(), [second]);
+    }
+
+    #[tokio::test]
+    async fn badge_is_of_the_last_race() {
+        let (mut tx, ..) = two_races().await;
+        let badges = tx.races().badges(&["t".into(), "e1".into()]).await.unwrap();
+        assert_eq!(badges.len(), 1);
+        assert_eq!(badges[&TaskId::from("t")].status, RaceStatus::Running);
+        tx.tasks_mut().delete(&"t".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "race_entries").await, 0);
+    }
 }

@@ -102,12 +102,11 @@ impl RetentionMut<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Store;
+    use crate::testing::empty;
+
     #[tokio::test]
     async fn question_is_brought_up_to_date_and_asked_again_after_an_answer() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).await.unwrap();
-        let mut tx = store.write().await.unwrap();
+        let mut tx = empty().await;
         tx.retention_mut().ask(("logs", 6, 6), Timestamp(100), Timestamp(1)).await.unwrap();
         tx.retention_mut().ask(("logs", 7, 8), Timestamp(110), Timestamp(2)).await.unwrap();
         let open = tx.retention().get("logs").await.unwrap().unwrap();
@@ -120,5 +119,22 @@ mod tests {
         tx.retention_mut().ask(("logs", 9, 9), Timestamp(120), Timestamp(4)).await.unwrap();
         let again = tx.retention().get("logs").await.unwrap().unwrap();
         assert_eq!((again.answer, again.until, again.asked_at), (None, Timestamp(120), Timestamp(4)));
+    }
+    #[tokio::test]
+    async fn questions_come_oldest_first_and_are_forgotten_one_by_one() {
+        let mut tx = empty().await;
+        for (kind, at) in [("logs", 3), ("events", 2), ("backups", 3)] {
+            tx.retention_mut().ask((kind, 6, 10), Timestamp(100), Timestamp(at)).await.unwrap();
+        }
+        assert!(!tx.retention_mut().answer("none", RetentionAnswer::Delete, Timestamp(4)).await.unwrap());
+        assert!(tx.retention_mut().answer("logs", RetentionAnswer::Delete, Timestamp(4)).await.unwrap());
+        let kinds: Vec<_> =
+            tx.retention().list().await.unwrap().into_iter().map(|question| question.kind).collect();
+        assert_eq!(kinds, ["events", "backups", "logs"]);
+        tx.retention_mut().forget("events").await.unwrap();
+        let left = tx.retention().list().await.unwrap();
+        let left: Vec<_> = left.iter().map(|question| (&*question.kind, question.answer)).collect();
+        assert_eq!(left, [("backups", None), ("logs", Some(RetentionAnswer::Delete))]);
+        assert_eq!(tx.retention().get("events").await.unwrap(), None);
     }
 }

@@ -331,3 +331,78 @@ fn read(row: &SqliteRow) -> Result<Review, StoreError> {
         finished_at: c.time_opt("finished_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::time::Timestamp;
+
+    use super::*;
+    use crate::testing::{count, is_refused, review, seeded};
+
+    async fn reviewed() -> crate::Tx {
+        let mut tx = seeded().await;
+        for (id, attempt, seq) in [("r1", 1, 10), ("r2", 2, 20)] {
+            tx.reviews_mut().insert(&review(id, attempt), seq).await.unwrap();
+        }
+        tx
+    }
+
+    #[tokio::test]
+    async fn attempts_are_read_back_in_order_and_numbered_once() {
+        let mut tx = reviewed().await;
+        assert_eq!(tx.reviews().list(&"t".into()).await.unwrap(), [review("r1", 1), review("r2", 2)]);
+        assert_eq!(tx.reviews().last(&"t".into()).await.unwrap(), Some(review("r2", 2)));
+        let of_move = tx.reviews().of_transition(&"t".into(), 10).await.unwrap();
+        assert_eq!(of_move, Some(review("r1", 1)));
+        assert_eq!(tx.reviews().since(&"t".into(), "review", 10).await.unwrap(), [review("r2", 2)]);
+        assert_eq!(tx.reviews().since(&"t".into(), "other", 0).await.unwrap(), []);
+        assert_eq!(tx.reviews().task_of(&"r1".into()).await.unwrap(), Some("t".into()));
+        assert!(is_refused(tx.reviews_mut().insert(&review("r3", 2), 30).await, "UNIQUE"));
+    }
+
+    #[tokio::test]
+    async fn verdict_is_written_and_the_badge_tells_the_last_one() {
+        let mut tx = reviewed().await;
+        let mut row = review("r2", 2);
+        row.status = ReviewStatus::Failed;
+        row.verdict = Some(Verdict::Fail);
+        row.reason = Some("No tests".to_owned());
+        row.finished_at = Some(Timestamp(9));
+        tx.reviews_mut().update(&row).await.unwrap();
+        assert_eq!(tx.reviews().list(&"t".into()).await.unwrap(), [review("r1", 1), row]);
+        let badges = tx.reviews().badges(&["t".into()]).await.unwrap();
+        assert_eq!(badges[&TaskId::from("t")].verdict, Some(Verdict::Fail));
+    }
+
+    #[tokio::test]
+    async fn steps_are_replaced_by_their_index_and_found_by_the_tree() {
+        let mut tx = reviewed().await;
+        let mut step = ReviewStep::begun(0, "make", "log");
+        let second = ReviewStep::begun(1, "make test", "log");
+        for step in [&second, &step] {
+            tx.reviews_mut().put_step(&"r1".into(), step).await.unwrap();
+        }
+        step.exit_code = Some(2);
+        tx.reviews_mut().put_step(&"r1".into(), &step).await.unwrap();
+        let steps = [step, second];
+        let stored = tx.reviews().of_transition(&"t".into(), 10).await.unwrap().unwrap();
+        assert_eq!(stored.steps, steps);
+        assert_eq!(tx.reviews().steps_on_tree(&"p".into(), "tree").await.unwrap(), []);
+        tx.reviews_mut().set_tree(&"r1".into(), Some("tree")).await.unwrap();
+        assert_eq!(tx.reviews().steps_on_tree(&"p".into(), "tree").await.unwrap(), steps);
+        assert_eq!(tx.reviews().steps_on_tree(&"q".into(), "tree").await.unwrap(), []);
+        tx.reviews_mut().clear_steps(&"r1".into()).await.unwrap();
+        assert_eq!(count(&mut tx, "review_steps").await, 0);
+    }
+
+    #[tokio::test]
+    async fn reuse_of_passes_and_files_of_checks_are_of_one_review() {
+        let mut tx = reviewed().await;
+        tx.reviews_mut().reuse_passes(&"r2".into()).await.unwrap();
+        tx.reviews_mut().set_check_files(&"r2".into(), &["Makefile".to_owned()]).await.unwrap();
+        assert!(tx.reviews().reuses_passes(&"r2".into()).await.unwrap());
+        assert!(!tx.reviews().reuses_passes(&"r1".into()).await.unwrap());
+        assert_eq!(tx.reviews().check_files(&"r2".into()).await.unwrap(), ["Makefile"]);
+        assert_eq!(tx.reviews().check_files(&"r1".into()).await.unwrap(), [""; 0]);
+    }
+}

@@ -86,3 +86,29 @@ impl RolesMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{is_refused, seeded, task};
+
+    #[tokio::test]
+    async fn role_has_one_holder_or_none() {
+        let mut tx = seeded().await;
+        let agent = RoleHolder { kind: HolderKind::Agent, id: Some("a".into()) };
+        let person = RoleHolder { kind: HolderKind::User, id: None };
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        for (role, holder) in [("coder", Some(&person)), ("coder", Some(&agent)), ("reviewer", Some(&person))]
+        {
+            tx.roles_mut().put(&"t".into(), role, holder).await.unwrap();
+        }
+        tx.roles_mut().put(&"u".into(), "coder", Some(&agent)).await.unwrap();
+        assert_eq!(tx.roles().holder(&"t".into(), "coder").await.unwrap(), Some(agent.clone()));
+        tx.roles_mut().put(&"t".into(), "reviewer", None).await.unwrap();
+        assert_eq!(tx.roles().holder(&"t".into(), "reviewer").await.unwrap(), None);
+        let of_t = tx.roles().of_tasks(&["t".into()]).await.unwrap();
+        assert_eq!(of_t, HashMap::from([("t".into(), vec![("coder".to_owned(), agent)])]));
+        let unknown = RoleHolder { kind: HolderKind::Agent, id: Some("gone".into()) };
+        assert!(is_refused(tx.roles_mut().put(&"t".into(), "coder", Some(&unknown)).await, "FOREIGN KEY"));
+    }
+}

@@ -108,3 +108,28 @@ impl SlotsMut<'_> {
         Ok(done.rows_affected() > 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{seeded, task};
+
+    #[tokio::test]
+    async fn place_is_of_one_task_and_counted_for_agent_and_project() {
+        let mut tx = seeded().await;
+        let (p, now) = (ProjectId::from("p"), Timestamp(1));
+        for (id, number) in [("u", 2), ("v", 3)] {
+            tx.tasks_mut().insert(&task(id, number)).await.unwrap();
+        }
+        for (task, agent) in [("t", "a"), ("u", "b"), ("v", "a"), ("u", "a")] {
+            tx.slots_mut().take(&task.into(), &p, &agent.into(), now).await.unwrap();
+        }
+        assert_eq!(tx.slots().holder(&"u".into()).await.unwrap(), Some("a".into()), "the agent was changed");
+        assert_eq!(tx.slots().taken(&"a".into(), &p, &"t".into()).await.unwrap(), (2, 2));
+        assert_eq!(tx.slots().taken(&"b".into(), &"q".into(), &"t".into()).await.unwrap(), (0, 0));
+        assert!(tx.slots_mut().release(&"u".into()).await.unwrap());
+        assert!(!tx.slots_mut().release(&"u".into()).await.unwrap());
+        assert_eq!(tx.slots().holder(&"u".into()).await.unwrap(), None);
+        assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (2, 2));
+    }
+}

@@ -322,3 +322,60 @@ fn read(row: &SqliteRow) -> Result<StepRow, StoreError> {
         finished_at: c.time_opt("finished_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{seeded, task};
+
+    async fn added(tx: &mut crate::Tx, task: &str, kind: StepKind) -> StepRow {
+        let mut step = StepRow::pending(&task.into(), "todo", kind, "phase");
+        tx.steps_mut().insert(&mut step).await.unwrap();
+        step
+    }
+
+    #[tokio::test]
+    async fn steps_run_in_the_order_in_which_they_were_added() {
+        let mut tx = seeded().await;
+        let first = added(&mut tx, "t", StepKind::UndoWindow).await;
+        let second = added(&mut tx, "t", StepKind::Admit).await;
+        assert!(second.id > first.id);
+        assert_eq!(tx.steps().next(&"t".into()).await.unwrap().as_ref(), Some(&first));
+        assert_eq!(tx.steps().open(&"t".into()).await.unwrap(), [first.clone(), second.clone()]);
+        let done = StepRow {
+            status: StepStatus::Done,
+            outcome: Some(StepOutcome::Ok),
+            reason: Some("so".to_owned()),
+            log_id: Some("log".to_owned()),
+            runs: 2,
+            started_at: Some(Timestamp(3)),
+            finished_at: Some(Timestamp(4)),
+            ..first
+        };
+        tx.steps_mut().update(&done).await.unwrap();
+        assert_eq!(tx.steps().next(&"t".into()).await.unwrap().as_ref(), Some(&second));
+        assert_eq!(tx.steps().list(&"t".into()).await.unwrap(), [done, second]);
+        assert!(tx.steps().has_log("log").await.unwrap());
+        assert_eq!(tx.steps().task_of_log("log").await.unwrap(), Some("t".into()));
+        assert_eq!(tx.steps().task_of_log("other").await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn open_steps_are_skipped_for_one_task_and_no_other() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        for task in ["t", "u"] {
+            added(&mut tx, task, StepKind::Admit).await;
+        }
+        let running =
+            StepRow { status: StepStatus::Running, ..added(&mut tx, "u", StepKind::UndoWindow).await };
+        tx.steps_mut().update(&running).await.unwrap();
+        let at_it_first = tx.steps().tasks_with_open().await.unwrap();
+        assert_eq!(at_it_first, ["u", "t"].map(TaskId::from));
+        tx.steps_mut().skip_open(&"t".into(), "moved", Timestamp(5)).await.unwrap();
+        assert!(!tx.steps().any_open(&"t".into()).await.unwrap());
+        assert!(tx.steps().any_open(&"u".into()).await.unwrap());
+        let skipped = tx.steps().list(&"t".into()).await.unwrap().remove(0);
+        assert_eq!((skipped.status, skipped.finished_at), (StepStatus::Done, Some(Timestamp(5))));
+    }
+}

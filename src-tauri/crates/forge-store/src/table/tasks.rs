@@ -1,7 +1,5 @@
 //! `tasks`. A row is read, changed and written back inside one transaction; `version` rises with each write.
 
-use std::collections::HashMap;
-
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
 use forge_model::review::{ReviewConfig, WorkChanged};
@@ -10,18 +8,17 @@ use forge_model::task::{
     CommitResult, DiffStat, EntryBarrier, ErrorAnnotation, ExecutionMode, TaskStateConfig, Waiting,
 };
 use forge_model::time::Timestamp;
-use futures::TryStreamExt as _;
-use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
 use crate::{
     StoreError,
-    row::{Columns, json, json_opt, push_list},
+    row::{Columns, json, json_opt},
 };
 
-handles!(tasks() -> Tasks, tasks_mut() -> TasksMut);
+mod lists;
+mod positions;
 
-/// How many bits of a stored number are the number that people see.
-const NUMBER_BITS: u32 = 32;
+handles!(tasks() -> Tasks, tasks_mut() -> TasksMut);
 
 /// A task as stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +26,10 @@ const NUMBER_BITS: u32 = 32;
 pub struct TaskRow {
     pub id: TaskId,
     pub project_id: ProjectId,
+    /// Of a race's entry: that of its task.
     pub number: u32,
+    /// Of a race's entry: its place among all entries that its task ever had.
+    pub race_place: Option<u32>,
     pub title: String,
     pub description: String,
     pub status: String,
@@ -94,35 +94,6 @@ impl ClosedTask {
 }
 
 impl Tasks<'_> {
-    /// Tasks whose branch may hold commits that their target lacks: those with a worktree, and those that had such commits
-    /// when they were last counted.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn with_commits(&mut self) -> Result<Vec<TaskId>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id FROM tasks WHERE execution_mode <> 'race_entry' AND (unmerged_commits > 0
-               OR id IN (SELECT task_id FROM workspaces WHERE status <> 'cleaned')) ORDER BY id",
-        )
-        .fetch_all(&mut *self.conn)
-        .await?;
-        rows.iter().map(|row| Columns(row).text("id")).collect()
-    }
-
-    /// The tasks that a task's races were worked on as, in the order in which they were made.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn race_entries(&mut self, task: &TaskId) -> Result<Vec<TaskRow>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT * FROM tasks WHERE parent_id = ?1 AND execution_mode = 'race_entry' ORDER BY subtask_order",
-        )
-        .bind(task.as_str())
-        .fetch_all(&mut *self.conn)
-        .await?;
-        rows.iter().map(read).collect()
-    }
-
     /// One task.
     ///
     /// # Errors
@@ -144,146 +115,14 @@ impl Tasks<'_> {
         project: &ProjectId,
         number: u32,
     ) -> Result<Option<TaskRow>, StoreError> {
-        let row = sqlx::query("SELECT * FROM tasks WHERE project_id = ?1 AND number = ?2")
-            .bind(project.as_str())
-            .bind(number)
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        row.as_ref().map(read).transpose()
-    }
-
-    /// At most `limit` tasks in board order.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn list(&mut self, filter: &Filter, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
-        let rows = selection(filter, limit).build().fetch_all(&mut *self.conn).await?;
-        rows.iter().map(read).collect()
-    }
-
-    /// Every task of a project, entries of races included.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn of_project(&mut self, project: &ProjectId) -> Result<Vec<TaskRow>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM tasks WHERE project_id = ?1 ORDER BY id")
-            .bind(project.as_str())
-            .fetch_all(&mut *self.conn)
-            .await?;
-        rows.iter().map(read).collect()
-    }
-
-    /// The tasks of a project that are in one of these states, and the entries of races of those tasks.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn closed(
-        &mut self,
-        project: &ProjectId,
-        states: &[&str],
-    ) -> Result<Vec<ClosedTask>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT task.id, raced.id AS raced, coalesce(raced.status_since, task.status_since) AS since
-             FROM tasks task
-             LEFT JOIN tasks raced ON task.execution_mode = 'race_entry' AND raced.id = task.parent_id
-             WHERE task.project_id = ?1
-               AND coalesce(raced.status, task.status) IN (SELECT value FROM json_each(?2))",
+        let row = sqlx::query(
+            "SELECT * FROM tasks WHERE project_id = ?1 AND number = ?2 AND execution_mode <> 'race_entry'",
         )
         .bind(project.as_str())
-        .bind(json(&states)?)
-        .fetch(&mut *self.conn);
-        rows.map_ok(|row| ClosedTask {
-            id: TaskId(row.get(0)),
-            raced: row.get::<Option<String>, _>(1).map(TaskId),
-            since: Timestamp(row.get(2)),
-        })
-        .err_into()
-        .try_collect()
-        .await
-    }
-
-    /// How many tasks of a project are in each state.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    pub async fn counts(&mut self, project: &ProjectId) -> Result<Vec<(String, u32)>, StoreError> {
-        let rows = sqlx::query("SELECT status, count(*) AS n FROM tasks WHERE project_id = ?1 AND execution_mode <> 'race_entry' GROUP BY status")
-            .bind(project.as_str())
-            .fetch_all(&mut *self.conn)
-            .await?;
-        rows.iter().map(|row| Ok((row.try_get("status")?, Columns(row).int("n")?))).collect()
-    }
-
-    /// The parts of a task, in order.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn children(&mut self, parent: &TaskId) -> Result<Vec<TaskRow>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM tasks WHERE parent_id = ?1 AND execution_mode <> 'race_entry' ORDER BY subtask_order, number")
-            .bind(parent.as_str())
-            .fetch_all(&mut *self.conn)
-            .await?;
-        rows.iter().map(read).collect()
-    }
-
-    /// How many parts of each of many tasks are in each state.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    pub async fn parts(
-        &mut self,
-        parents: &[TaskId],
-    ) -> Result<HashMap<TaskId, Vec<(String, u32)>>, StoreError> {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "SELECT parent_id, status, count(*) AS n FROM tasks WHERE parent_id IN ",
-        );
-        push_list(&mut query, parents)?;
-        query.push(" AND execution_mode <> 'race_entry' GROUP BY parent_id, status");
-        let mut found: HashMap<TaskId, Vec<(String, u32)>> = HashMap::new();
-        for row in query.build().fetch_all(&mut *self.conn).await? {
-            let c = Columns(&row);
-            found.entry(c.text("parent_id")?).or_default().push((c.text("status")?, c.int("n")?));
-        }
-        Ok(found)
-    }
-
-    /// Every ordered part of a project's tasks, in its parent's order.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn ordered_parts(&mut self, project: &ProjectId) -> Result<Vec<(TaskId, TaskId)>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id, parent_id FROM tasks WHERE project_id = ?1 AND parent_id IS NOT NULL
-             AND execution_mode = 'ordered_turn' ORDER BY parent_id, subtask_order, number",
-        )
-        .bind(project.as_str())
-        .fetch_all(&mut *self.conn)
+        .bind(number)
+        .fetch_optional(&mut *self.conn)
         .await?;
-        rows.iter().map(|row| Ok((Columns(row).text("id")?, Columns(row).text("parent_id")?))).collect()
-    }
-
-    /// Tasks in one state of a project that the scheduler has something to do about: those that an agent in `role` is to
-    /// work on, and those that say what they wait for. Highest priority first, then oldest; turns of a parent are left out.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn queue(
-        &mut self,
-        project: &ProjectId,
-        state: &str,
-        role: Option<&str>,
-    ) -> Result<Vec<TaskId>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id FROM tasks t WHERE project_id = ?1 AND status = ?2 AND execution_mode <> 'ordered_turn'
-               AND (waiting IS NOT NULL
-                    OR EXISTS (SELECT 1 FROM task_roles r WHERE r.task_id = t.id AND r.kind = 'agent' AND r.role = ?3))
-             ORDER BY priority DESC, created_at, number",
-        )
-        .bind(project.as_str())
-        .bind(state)
-        .bind(role)
-        .fetch(&mut *self.conn);
-        rows.map_ok(|row| TaskId(row.get(0))).err_into().try_collect().await
+        row.as_ref().map(read).transpose()
     }
 
     /// Some tasks, in the order of their ids in the list; those that are gone are left out.
@@ -300,103 +139,30 @@ impl Tasks<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// Tasks that stand in one of these states of their project with nothing queued, running, awaited or
-    /// annotated for them.
+    /// The tasks that a task's races were worked on as, in the order in which they were made.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn idle(&mut self, project: &ProjectId, states: &[String]) -> Result<Vec<TaskRow>, StoreError> {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "SELECT t.* FROM tasks t WHERE t.waiting IS NULL AND t.error_annotation IS NULL
-               AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.task_id = t.id AND s.status <> 'done')
-               AND t.project_id = ",
-        );
-        query.push_bind(project.as_str().to_owned()).push(" AND t.status IN ");
-        push_list(&mut query, states)?;
-        query.push(" ORDER BY t.id");
-        let rows = query.build().fetch_all(&mut *self.conn).await?;
-        rows.iter().map(read).collect()
-    }
-
-    /// Tasks that wait for something that passes by itself, highest priority and oldest first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn waiting(&mut self) -> Result<Vec<TaskRow>, StoreError> {
+    pub async fn race_entries(&mut self, task: &TaskId) -> Result<Vec<TaskRow>, StoreError> {
         let rows = sqlx::query(
-            "SELECT * FROM tasks WHERE waiting IS NOT NULL ORDER BY priority DESC, status_since, number",
+            "SELECT * FROM tasks WHERE parent_id = ?1 AND execution_mode = 'race_entry' ORDER BY race_place",
         )
+        .bind(task.as_str())
         .fetch_all(&mut *self.conn)
         .await?;
         rows.iter().map(read).collect()
     }
 
-    /// Tasks that need a person: an annotation, a gate that waits for them, a wait only they can end, or an agent
-    /// that asks them; oldest first.
+    /// The parts of a task, in order.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn attention(&mut self, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT t.* FROM tasks t WHERE t.execution_mode <> 'race_entry' AND t.id IN (
-               SELECT id FROM tasks WHERE error_annotation IS NOT NULL
-               UNION SELECT task_id FROM reviews WHERE status = 'awaiting_human'
-               UNION SELECT coalesce(iif(asker.execution_mode = 'race_entry', asker.parent_id, NULL), asker.id)
-                     FROM approvals JOIN tasks asker ON asker.id = approvals.task_id WHERE approvals.status = 'pending'
-               UNION SELECT id FROM tasks WHERE waiting IS NOT NULL
-                     AND json_extract(waiting, '$.reason') IN ('target_checkout_dirty', 'git_locked', 'race_crown'))
-             ORDER BY t.status_since, t.number LIMIT ?1",
-        )
-        .bind(limit)
-        .fetch_all(&mut *self.conn)
-        .await?;
-        rows.iter().map(read).collect()
-    }
-
-    /// The position below all others of these states.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn bottom(&mut self, project: &ProjectId, states: &[String]) -> Result<f64, StoreError> {
-        // One look into the index for each state.
-        let row = sqlx::query(
-            "SELECT coalesce(max((SELECT max(position) FROM tasks WHERE project_id = ?1 AND status = s.value)), 0.0)
-             FROM json_each(?2) s",
-        )
-        .bind(project.as_str())
-        .bind(json(states)?)
-        .fetch_one(&mut *self.conn)
-        .await?;
-        Ok(row.try_get::<f64, _>(0)? + 1024.0)
-    }
-
-    /// The position of the nearest task of these states above (or below) a position.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn neighbour(
-        &mut self,
-        project: &ProjectId,
-        states: &[String],
-        position: f64,
-        above: bool,
-        except: &TaskId,
-    ) -> Result<Option<f64>, StoreError> {
-        let nearest = if above {
-            "SELECT max((SELECT max(position) FROM tasks WHERE project_id = ?1 AND status = s.value AND position < ?2
-               AND id <> ?3)) FROM json_each(?4) s"
-        } else {
-            "SELECT min((SELECT min(position) FROM tasks WHERE project_id = ?1 AND status = s.value AND position > ?2
-               AND id <> ?3)) FROM json_each(?4) s"
-        };
-        let row = sqlx::query(nearest)
-            .bind(project.as_str())
-            .bind(position)
-            .bind(except.as_str())
-            .bind(json(states)?)
-            .fetch_one(&mut *self.conn)
+    pub async fn children(&mut self, parent: &TaskId) -> Result<Vec<TaskRow>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM tasks WHERE parent_id = ?1 AND execution_mode <> 'race_entry' ORDER BY subtask_order, number")
+            .bind(parent.as_str())
+            .fetch_all(&mut *self.conn)
             .await?;
-        Ok(row.try_get(0)?)
+        rows.iter().map(read).collect()
     }
 }
 
@@ -408,12 +174,12 @@ impl TasksMut<'_> {
     pub async fn insert(&mut self, t: &TaskRow) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO tasks (id, project_id, number, title, description, status, priority, position, version, parent_id,
-             execution_mode, subtask_order, review_config, merge_config, task_state_config, held, status_since, created_at, updated_at, race)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+             execution_mode, subtask_order, review_config, merge_config, task_state_config, held, status_since, created_at, updated_at, race, race_place)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
         )
         .bind(t.id.as_str())
         .bind(t.project_id.as_str())
-        .bind(stored_number(t))
+        .bind(t.number)
         .bind(&t.title)
         .bind(&t.description)
         .bind(&t.status)
@@ -431,6 +197,7 @@ impl TasksMut<'_> {
         .bind(t.created_at.0)
         .bind(t.updated_at.0)
         .bind(json_opt(t.race.as_ref())?)
+        .bind(t.race_place)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -523,82 +290,6 @@ impl TasksMut<'_> {
         sqlx::query("DELETE FROM tasks WHERE id = ?1").bind(id.as_str()).execute(self.tx.sqlite()).await?;
         Ok(())
     }
-
-    /// Spreads the positions of a column out evenly, in their present order.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn spread(&mut self, project: &ProjectId, states: &[String]) -> Result<(), StoreError> {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "UPDATE tasks SET position = ranked.place * 1024.0 FROM (SELECT id AS task, row_number() OVER (ORDER BY position, id) AS place
-             FROM tasks WHERE project_id = ",
-        );
-        query.push_bind(project.as_str().to_owned()).push(" AND status IN ");
-        push_list(&mut query, states)?;
-        query.push(") AS ranked WHERE tasks.id = ranked.task");
-        query.build().execute(self.tx.sqlite()).await?;
-        Ok(())
-    }
-}
-
-/// The query for a page of tasks.
-fn selection(filter: &Filter, limit: u32) -> QueryBuilder<Sqlite> {
-    let mut query = QueryBuilder::<Sqlite>::new("");
-    let mut states: Vec<&str> = filter.states.iter().map(String::as_str).collect();
-    states.sort_unstable();
-    states.dedup();
-    match states.as_slice() {
-        [] => push_selection(&mut query, filter, None),
-        // Each state has its tasks in board order, and SQLite merges them: a page costs what it holds, however many
-        // tasks there are. `IN` would sort all of them.
-        [first, rest @ ..] => {
-            push_selection(&mut query, filter, Some(first));
-            for state in rest {
-                query.push(" UNION ALL ");
-                push_selection(&mut query, filter, Some(state));
-            }
-        }
-    }
-    query.push(" ORDER BY position, id LIMIT ").push_bind(limit);
-    query
-}
-
-/// Appends the query for the tasks that pass a filter, of one of its states.
-fn push_selection(query: &mut QueryBuilder<Sqlite>, filter: &Filter, state: Option<&str>) {
-    query.push("SELECT * FROM tasks WHERE execution_mode <> 'race_entry'");
-    if let Some(project) = &filter.project {
-        query.push(" AND project_id = ").push_bind(project.as_str().to_owned());
-    }
-    if let Some(state) = state {
-        query.push(" AND status = ").push_bind(state.to_owned());
-    }
-    if let Some(text) = &filter.text {
-        let pattern = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
-        query
-            .push(" AND (title LIKE ")
-            .push_bind(pattern.clone())
-            .push(" ESCAPE '\\' OR description LIKE ")
-            .push_bind(pattern);
-        query
-            .push(" ESCAPE '\\' OR number = ")
-            .push_bind(text.trim_start_matches('#').parse::<i64>().unwrap_or(-1))
-            .push(")");
-    }
-    if let Some((position, id)) = &filter.after {
-        query.push(" AND (position, id) > (").push_bind(*position).push(", ").push_bind(id.clone()).push(")");
-    }
-}
-
-/// An entry of a race has its task's number; its place among the task's entries stands above the 32nd bit, so that
-/// numbers stay unique in a project and nobody finds an entry by one.
-fn stored_number(t: &TaskRow) -> i64 {
-    let place = if t.execution_mode == ExecutionMode::RaceEntry { t.subtask_order.unwrap_or(0) } else { 0 };
-    (i64::from(place) << NUMBER_BITS) | i64::from(t.number)
-}
-
-/// The number that people see, of a stored one.
-pub(crate) fn shown_number(stored: i64) -> u32 {
-    u32::try_from(stored & i64::from(u32::MAX)).unwrap_or(u32::MAX)
 }
 
 pub(super) fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
@@ -610,7 +301,8 @@ pub(super) fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
     Ok(TaskRow {
         id: c.text("id")?,
         project_id: c.text("project_id")?,
-        number: shown_number(c.int("number")?),
+        number: c.int("number")?,
+        race_place: c.int_opt("race_place")?,
         title: c.text("title")?,
         description: c.text("description")?,
         status: c.text("status")?,
@@ -643,29 +335,6 @@ pub(super) fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{ReadConnection, Store};
-
-    async fn plan(conn: &mut ReadConnection, filter: &Filter) -> String {
-        let query = selection(filter, 50);
-        let text = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", query.sql().as_str()));
-        let rows = sqlx::query(text).fetch_all(conn.sqlite()).await.unwrap();
-        rows.iter().map(|row| format!("{}\n", row.get::<String, _>("detail"))).collect()
-    }
-
-    #[tokio::test]
-    async fn page_of_tasks_is_read_in_order_without_a_sort() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(folder.path()).await.unwrap();
-        let mut conn = store.read().await.unwrap();
-        let all = Filter { project: Some("p".to_owned().into()), ..Filter::default() };
-        let after = Filter { after: Some((1024.0, "id".to_owned())), ..all.clone() };
-        let states = ["backlog", "todo", "todo"].map(str::to_owned).to_vec();
-        let column = Filter { states, ..all.clone() };
-        for filter in [all, after, column] {
-            let plan = plan(&mut conn, &filter).await;
-            assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN"), "{filter:?} is read by\n{plan}");
-        }
-    }
-}
+mod places_tests;
+#[cfg(test)]
+mod tests;

@@ -92,3 +92,38 @@ fn read(row: &SqliteRow) -> Result<Trajectory, StoreError> {
         at: c.time("at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::time::Timestamp;
+
+    use super::*;
+    use crate::testing::{run, seeded, task};
+
+    fn note(text: &str, at: i64) -> Trajectory {
+        Trajectory {
+            text: text.to_owned(),
+            is_cut: true,
+            execution_id: "x".into(),
+            agent_id: "a".into(),
+            at: Timestamp(at),
+        }
+    }
+
+    #[tokio::test]
+    async fn note_is_replaced_and_exported_as_it_was_read() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        tx.executions_mut().insert(&run("x", "t")).await.unwrap();
+        for (task, note) in [("t", note("one", 1)), ("u", note("other", 2)), ("t", note("two", 3))] {
+            tx.trajectories_mut().put(&task.into(), &note).await.unwrap();
+        }
+        assert_eq!(tx.trajectories().get(&"t".into()).await.unwrap(), Some(note("two", 3)));
+        assert_eq!(tx.trajectories().last(&"p".into()).await.unwrap(), Some(("t".into(), note("two", 3))));
+        assert_eq!(tx.trajectories().last(&"q".into()).await.unwrap(), None);
+        tx.trajectories_mut().set_exported(&"t".into(), &note("one", 1)).await.unwrap();
+        assert_eq!(tx.trajectories().unexported().await.unwrap().len(), 2, "another text was exported");
+        tx.trajectories_mut().set_exported(&"t".into(), &note("two", 3)).await.unwrap();
+        assert_eq!(tx.trajectories().unexported().await.unwrap(), [("u".into(), note("other", 2))]);
+    }
+}

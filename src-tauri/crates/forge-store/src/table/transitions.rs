@@ -171,3 +171,58 @@ fn read(row: &SqliteRow) -> Result<TransitionRow, StoreError> {
         at: c.time("at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_model::actor::Cause;
+
+    use super::*;
+    use crate::testing::{seeded, task};
+
+    async fn moved(tx: &mut crate::Tx, task: &str, to: &str, rejection: bool) -> TransitionRow {
+        let mut row = TransitionRow {
+            seq: 0,
+            id: format!("{task}-{to}-{rejection}").into(),
+            task_id: task.into(),
+            from: "todo".to_owned(),
+            to: to.to_owned(),
+            trigger: "walk".to_owned(),
+            actor: Actor::System { cause: Cause::Workflow },
+            audience: Audience::All,
+            reason: Some("because".to_owned()),
+            rejection,
+            cascade_depth: 2,
+            at: Timestamp(5),
+        };
+        tx.transitions_mut().insert(&mut row).await.unwrap();
+        row
+    }
+
+    #[tokio::test]
+    async fn moves_are_numbered_across_tasks_and_read_back_in_order() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        let first = moved(&mut tx, "t", "doing", false).await;
+        let other = moved(&mut tx, "u", "doing", false).await;
+        let last = moved(&mut tx, "t", "done", true).await;
+        assert!(first.seq < other.seq && other.seq < last.seq);
+        assert_eq!(tx.transitions().max_seq().await.unwrap(), last.seq);
+        assert_eq!(tx.transitions().last(&"t".into()).await.unwrap().as_ref(), Some(&last));
+        assert_eq!(tx.transitions().get(other.seq).await.unwrap(), Some(other));
+        assert_eq!(tx.transitions().list(&"t".into()).await.unwrap(), [first, last]);
+    }
+
+    #[tokio::test]
+    async fn budgets_count_moves_after_the_boundary() {
+        let mut tx = seeded().await;
+        let before = moved(&mut tx, "t", "failed", true).await;
+        let mut row = tx.tasks().get(&"t".into()).await.unwrap().unwrap();
+        row.budget_boundary = before.seq;
+        tx.tasks_mut().update(&mut row, Timestamp(6)).await.unwrap();
+        for (to, rejection) in [("todo", true), ("failed", false), ("doing", false)] {
+            moved(&mut tx, "t", to, rejection).await;
+        }
+        let spent = tx.transitions().spent(&["t".into()], Some("failed")).await.unwrap();
+        assert_eq!(spent, HashMap::from([("t".into(), (1, 1))]));
+    }
+}

@@ -71,3 +71,29 @@ impl ProjectTrustMut<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::seeded;
+
+    #[tokio::test]
+    async fn content_is_accepted_anew_and_the_latest_comes_first() {
+        let mut tx = seeded().await;
+        let gone = TrustRow { path: "a.sh".to_owned(), sha256: None, commit: None, content: None };
+        let first = TrustRow {
+            path: "b.sh".to_owned(),
+            sha256: Some("1".to_owned()),
+            commit: None,
+            content: Some(vec![0, 255]),
+        };
+        let again = TrustRow { commit: Some("c".to_owned()), ..first.clone() };
+        for (row, at) in [(&first, 1), (&gone, 2), (&again, 3)] {
+            tx.project_trust_mut().put(&"p".into(), row, Timestamp(at)).await.unwrap();
+        }
+        assert_eq!(tx.project_trust().list(&"p".into()).await.unwrap(), [again, gone]);
+        assert_eq!(tx.project_trust().list(&"q".into()).await.unwrap(), []);
+        tx.projects_mut().delete(&"p".into()).await.unwrap();
+        assert_eq!(tx.project_trust().list(&"p".into()).await.unwrap(), []);
+    }
+}

@@ -120,7 +120,7 @@ impl Workspaces<'_> {
             Ok(WorkspaceView {
                 workspace: read(row)?,
                 project_id: c.text("of_project")?,
-                task_number: super::tasks::shown_number(c.int("of_number")?),
+                task_number: c.int("of_number")?,
                 task_title: c.text("of_title")?,
                 task_status: c.text("of_status")?,
             })
@@ -226,4 +226,118 @@ fn read(row: &SqliteRow) -> Result<Workspace, StoreError> {
         created_at: c.time("created_at")?,
         updated_at: c.time("updated_at")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use forge_model::workspace::WorkspaceStatus;
+
+    use super::*;
+    use crate::testing::{entry, seeded, task};
+
+    fn record(id: &str, task: &str, created_at: i64) -> Workspace {
+        Workspace {
+            id: id.into(),
+            task_id: task.into(),
+            status: WorkspaceStatus::Active,
+            path: format!("/w/{id}"),
+            branch: format!("forge/{id}"),
+            base_commit: "c".to_owned(),
+            cleanup_at: None,
+            disk_bytes: None,
+            error: None,
+            lock: None,
+            port_base: 4000,
+            created_at: Timestamp(created_at),
+            updated_at: Timestamp(created_at),
+        }
+    }
+
+    async fn put(tx: &mut crate::Tx, record: &Workspace) {
+        tx.workspaces_mut().put(record, record.updated_at).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn latest_record_of_a_task_counts_and_a_cleaned_one_is_not_present() {
+        let mut tx = seeded().await;
+        let (old, new) = (record("old", "t", 1), record("new", "t", 2));
+        put(&mut tx, &new).await;
+        put(&mut tx, &Workspace { status: WorkspaceStatus::Cleaned, ..old }).await;
+        assert_eq!(tx.workspaces().last(&"t".into()).await.unwrap().as_ref(), Some(&new));
+        let of_tasks = tx.workspaces().of_tasks(&["t".into()]).await.unwrap();
+        assert_eq!(of_tasks, HashMap::from([("t".into(), new.clone())]));
+        assert_eq!(tx.workspaces().present().await.unwrap(), [new]);
+        let latest = tx.workspaces().latest_of(&"p".into()).await.unwrap();
+        assert_eq!(latest.map(|task| task.id), Some("t".into()));
+        assert_eq!(tx.workspaces().latest_of(&"q".into()).await.unwrap(), None);
+        tx.workspaces_mut().delete(&"new".into()).await.unwrap();
+        assert_eq!(tx.workspaces().present().await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn removals_are_due_in_time_and_the_next_one_is_told() {
+        let mut tx = seeded().await;
+        for (id, at) in [("late", Some(30)), ("due", Some(10)), ("kept", None), ("next", Some(20))] {
+            put(&mut tx, &Workspace { cleanup_at: at.map(Timestamp), ..record(id, "t", 1) }).await;
+        }
+        let (due, next) = tx.workspaces().due(Timestamp(10)).await.unwrap();
+        assert_eq!(due.into_iter().map(|record| record.id.0).collect::<Vec<_>>(), ["due"]);
+        assert_eq!(next, Some(Timestamp(20)));
+    }
+
+    #[tokio::test]
+    async fn failed_removals_are_counted_until_one_succeeds() {
+        let mut tx = seeded().await;
+        let failed = Workspace { error: Some("busy".to_owned()), ..record("w", "t", 1) };
+        put(&mut tx, &failed).await;
+        for count in 1..=2 {
+            assert_eq!(tx.workspaces_mut().count_try(&"w".into()).await.unwrap(), count);
+        }
+        put(&mut tx, &failed).await;
+        assert_eq!(tx.workspaces_mut().count_try(&"w".into()).await.unwrap(), 3, "an error keeps the count");
+        put(&mut tx, &record("w", "t", 1)).await;
+        assert_eq!(tx.workspaces_mut().count_try(&"w".into()).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn space_is_summed_over_present_worktrees_of_a_project() {
+        let mut tx = seeded().await;
+        let cleaned = Workspace { status: WorkspaceStatus::Cleaned, ..record("cleaned", "t", 1) };
+        for record in [record("measured", "t", 1), record("unmeasured", "t", 2), cleaned] {
+            put(&mut tx, &record).await;
+        }
+        for id in ["measured", "cleaned"] {
+            tx.workspaces_mut().set_disk(&id.into(), 100).await.unwrap();
+        }
+        assert_eq!(tx.workspaces().disk_of(&"p".into()).await.unwrap(), (100, 1));
+        assert_eq!(tx.workspaces().disk_of(&"q".into()).await.unwrap(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn ports_of_present_worktrees_are_not_given_again() {
+        let mut tx = seeded().await;
+        put(&mut tx, &record("w", "t", 1)).await;
+        put(&mut tx, &Workspace { port_base: 4010, ..record("v", "t", 1) }).await;
+        let gone = Workspace { port_base: 4020, status: WorkspaceStatus::Cleaned, ..record("u", "t", 1) };
+        put(&mut tx, &gone).await;
+        assert_eq!(tx.workspaces().free_port_base(4000, 10, 5).await.unwrap(), 4020);
+        assert_eq!(tx.workspaces().free_port_base(4000, 10, 2).await.unwrap(), 4000, "none is free");
+    }
+
+    #[tokio::test]
+    async fn entry_of_a_race_is_listed_with_the_number_and_state_of_its_task() {
+        let mut tx = seeded().await;
+        let mut entry = entry("e", 3);
+        entry.status = "coding".to_owned();
+        tx.tasks_mut().insert(&entry).await.unwrap();
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        put(&mut tx, &record("w", "u", 1)).await;
+        put(&mut tx, &record("v", "e", 2)).await;
+        let views = tx.workspaces().views().await.unwrap();
+        let told: Vec<_> = views
+            .iter()
+            .map(|view| (view.workspace.id.as_str(), view.task_number, &*view.task_status))
+            .collect();
+        assert_eq!(told, [("v", 1, "todo"), ("w", 2, "todo")]);
+    }
 }
