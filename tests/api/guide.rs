@@ -44,7 +44,7 @@ fn commands(text: &str) -> Vec<DocumentedCommand> {
             (_, "```console", _) => inside = true,
             (true, "```", _) => inside = false,
             (true, _, Some(command)) => {
-                all.push(DocumentedCommand { command: command.to_owned(), lines: Vec::new() })
+                all.push(DocumentedCommand { command: command.to_owned(), lines: Vec::new() });
             }
             (true, _, None) => all.last_mut().into_iter().for_each(|shown| shown.lines.push(line.to_owned())),
             (false, ..) => {}
