@@ -9,7 +9,7 @@
 //!
 //! A worktree's git directory comes from the repository's record, never from the worktree (`repo`, `dot_git`); no
 //! program runs that the repository did not name when a person accepted it (`accepted`), none that lies in a worktree
-//! because a setting's path is relative (`relative`), none that the state of a half-done operation names (`sequencer`),
+//! because a setting's path is relative (`relative`), none that the state of a unfinished operation names (`sequencer`),
 //! and none that a repository inside a worktree names (`nested`).
 //!
 //! Invariants: no command forces, stashes or resets a checkout that is not Forge's own; refs move by compare
@@ -23,6 +23,7 @@ mod apply;
 mod backup;
 mod bytes;
 mod checkout;
+mod checkout_times;
 mod command;
 mod commit;
 mod config_file;
@@ -36,7 +37,6 @@ mod facts;
 #[cfg(test)]
 mod flows;
 pub mod guard;
-mod half_done;
 mod hidden;
 mod identity;
 mod index;
@@ -67,7 +67,6 @@ mod restore;
 mod scratch;
 mod sequencer;
 mod settings;
-mod settle;
 mod signing;
 mod spread;
 mod stamp;
@@ -78,6 +77,7 @@ mod sweep;
 #[cfg(test)]
 mod testing;
 mod trash;
+mod unfinished;
 mod walk;
 mod withdraw;
 mod worktree;
@@ -93,7 +93,6 @@ pub use discard::Discarded;
 pub use dot_git::Rewritten;
 pub use error::{ForeignReason, GitError, LockHolder};
 pub use facts::{FolderFacts, disk_usage};
-pub use half_done::{HalfDone, Standing};
 pub use land::Landing;
 pub use lines::lines_in;
 pub use merge::{
@@ -112,6 +111,7 @@ pub use startup::changed_lines;
 pub use startup_file::StartupFile;
 pub use status::{StatusEntry, Uncommitted};
 pub use trash::Trash;
+pub use unfinished::{Standing, UnfinishedOperation};
 pub use withdraw::{Withdrawn, return_withdrawn};
 pub use worktree::NewWorktree;
 pub use worktree_entry::WorktreeEntry;

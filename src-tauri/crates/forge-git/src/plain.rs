@@ -3,7 +3,7 @@
 //! git reads objects and makes files in turns; its own helpers for that cost a third more work than they share.
 //! Here one `git cat-file` for each core reads, a thread for each of them writes, and the index is the one that git
 //! would have written, with its trees. Files are dated back by a second, so that git trusts that index at once
-//! (see `settle`). Anything that could make a difference (attributes, filters, conversion of line ends, sparse
+//! (see `checkout_times`). Anything that could make a difference (attributes, filters, conversion of line ends, sparse
 //! checkout, submodules, odd names, another kind of index or of objects) leaves it to git, and so does any failure:
 //! git then resets over whatever is there.
 //!
@@ -23,11 +23,11 @@ use sha1::{Digest as _, Sha1};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::bytes;
+use crate::checkout_times::low32;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::lock::Turn;
 use crate::repo::Repo;
-use crate::settle::low32;
 
 /// Pairs of a reader and a writer beyond which a disk gains nothing.
 const MOST_PAIRS: usize = 4;
@@ -241,7 +241,7 @@ fn is_plain_name(name: &[u8]) -> bool {
     }
 }
 
-/// Files that are as young as the index are not trusted; see `settle`.
+/// Files that are as young as the index are not trusted; see `checkout_times`.
 fn a_second_ago() -> Timestamps {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamps {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::command::Kind;
 use crate::diff::{DiffPage, DiffScope};
 use crate::error::GitError;
-use crate::half_done::Standing;
 use crate::merge::{MergeRequest, MergeStrategy};
 use crate::push::{Push, PushError, RemoteWork};
 use crate::repo::Repo;
 use crate::testing::{Sandbox, pool_away, program_at, remove_away};
+use crate::unfinished::Standing;
 use crate::worktree::NewWorktree;
 
 /// A worktree on the branch `work`, in which somebody works, of a repository that a person accepted.
@@ -19,8 +19,8 @@ struct Given {
     repo: Repo,
     tree: PathBuf,
     base: String,
-    /// Whether git was left half-done in the worktree.
-    half_done: bool,
+    /// Whether git was left unfinished in the worktree.
+    unfinished: bool,
 }
 
 /// Settings that have git run a program, with `EVIL` in its place.
@@ -81,7 +81,7 @@ impl Given {
         let spec = NewWorktree { path: tree.clone(), branch: "work".into(), base: "main".into() };
         repo.create_worktree(&spec).await.unwrap();
         repo.accept(repo.fingerprint().await.unwrap());
-        Self { sandbox, repo, tree, base, half_done: false }
+        Self { sandbox, repo, tree, base, unfinished: false }
     }
 
     fn marker(&self) -> PathBuf {
@@ -151,8 +151,8 @@ impl Given {
             note("restore", repo.restore_backup(tree, &backup.commit).await);
         }
         note("snapshot", repo.snapshot(tree, "m", None).await.map(drop));
-        let standing = repo.settle_half_done(tree, "work", prefix, None).await;
-        let ready = |standing| assert!(self.half_done || matches!(standing, Standing::Ready { .. }));
+        let standing = repo.finish_operation(tree, "work", prefix, None).await;
+        let ready = |standing| assert!(self.unfinished || matches!(standing, Standing::Ready { .. }));
         note("settle", standing.map(ready));
         note("commit", repo.commit_all(tree, "work", None).await.map(drop));
         self.work_again();
@@ -302,7 +302,7 @@ async fn programs_in_the_state_of_a_rebase_do_not_run() {
         (&["cherry-pick", "main"], "sequencer/opts", "[options]\n\tstrategy = EVIL\n"),
     ] {
         let mut given = Given::new().await;
-        given.half_done = true;
+        given.unfinished = true;
         let evil = given.evil();
         fs::write(given.tree.join("b"), "agent\n").unwrap();
         given.sandbox.git_at(&given.tree, &["commit", "-qam", "agent"]);

@@ -118,7 +118,7 @@ impl Repo {
                 }
             };
             delete_later(std::mem::take(&mut prepared.leftovers));
-            let settled = self.settle_in(&claimed, &prepared, &admin, list, &pool, keep, &tree).await;
+            let settled = self.place_claimed(&claimed, &prepared, &admin, list, &pool, keep, &tree).await;
             match settled.and_then(|()| move_in(&prepared.site, &path, &admin)) {
                 Ok(()) => {
                     self.open_for_use(&path, &admin, rules?).await?;
@@ -176,7 +176,7 @@ impl Repo {
 
     /// Makes the claimed directory the worktree that was just registered at `site`.
     #[expect(clippy::too_many_arguments, reason = "one caller; each is a thing of its own")]
-    async fn settle_in(
+    async fn place_claimed(
         &self,
         claimed: &Claimed,
         prepared: &Prepared,

@@ -1,4 +1,4 @@
-//! The state of a half-done rebase, cherry-pick, revert or `am`: whether continuing it would run programs.
+//! The state of a unfinished rebase, cherry-pick, revert or `am`: whether continuing it would run programs.
 //!
 //! git keeps that state in files of the worktree's git directory, which whoever works in the worktree can write. A
 //! to-do list may hold `exec` lines, a merge strategy names a program, and options are handed on to other commands. So

@@ -40,7 +40,7 @@ fn note_places() {
 /// The panic.
 pub fn guarded<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T, Panic>> {
     note_places();
-    // What a panic leaves half-done is in the database: its transaction is rolled back. Locks are not poisoned.
+    // What a panic leaves unfinished is in the database: its transaction is rolled back. Locks are not poisoned.
     // Boxed, since whoever guards much would otherwise carry all of it on its own stack.
     let caught = Box::pin(AssertUnwindSafe(work).catch_unwind());
     async move {

@@ -19,13 +19,15 @@ pub(crate) const MENDING: Mending = Mending {
     in_place: |engine, s, review, workspace, check, cancel| {
         Box::pin(step::fix_in_place(engine, s, review, workspace, check, cancel))
     },
-    settle: |engine, s, workspace, fix, check| Box::pin(step::settle_fix(engine, s, workspace, fix, check)),
+    settle: |engine, s, workspace, fix, check| {
+        Box::pin(step::record_fix_result(engine, s, workspace, fix, check))
+    },
     plan: |engine, s, review, workspace, check| {
         Box::pin(super::plan_draft(engine, s, review, workspace, check))
     },
     start: super::start_draft,
-    settle_wanted: |engine, s, of, sent_back, cancel| {
-        Box::pin(step::settle_wanted(engine, s, of, sent_back, cancel))
+    apply_requested_fix: |engine, s, of, sent_back, cancel| {
+        Box::pin(step::apply_requested_fix(engine, s, of, sent_back, cancel))
     },
 };
 

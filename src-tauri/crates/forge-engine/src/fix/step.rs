@@ -54,7 +54,7 @@ async fn check_with_fix(
     let Some(check) = review::check::run_command(engine, s, workspace, &config, check, cancel).await? else {
         return Ok(None);
     };
-    let fix = settle_fix(engine, s, workspace, fix, &check).await?;
+    let fix = record_fix_result(engine, s, workspace, fix, &check).await?;
     let repo = core::repository::repo(engine, &s.context).await?;
     let stat =
         workspace::measure::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
@@ -70,7 +70,7 @@ async fn check_with_fix(
 
 /// After a reviewer's run: applies what they asked for if they send the work back, and has the failing step run
 /// again; else their wish is over. False when cancelled first; done again after a kill, it goes on where it was.
-pub(crate) async fn settle_wanted(
+pub(crate) async fn apply_requested_fix(
     engine: &Engine,
     s: &Stepping,
     (workspace, run): (&Workspace, &Execution),
@@ -131,7 +131,7 @@ async fn forget_wish(engine: &Engine, fix: &FixProposal) -> Result<()> {
 }
 
 /// Writes what the failing step said with the fix, and takes the fix back when that did not help.
-pub(crate) async fn settle_fix(
+pub(crate) async fn record_fix_result(
     engine: &Engine,
     s: &Stepping,
     workspace: &Workspace,

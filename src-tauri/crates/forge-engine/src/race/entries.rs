@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Writes down what is known of entries that are over, and ends those whose time is up.
-pub(crate) async fn settle_entries(
+pub(crate) async fn record_ended_entries(
     engine: &Engine,
     s: &Stepping,
     context: &ProjectContext,

@@ -93,7 +93,7 @@ pub(crate) async fn apply_to_entry(
 
 /// Applies the fix that the winner was chosen with and has its check run again. False when cancelled first; done
 /// again after a kill, it goes on where it was.
-pub(crate) async fn settle_chosen_fix(
+pub(crate) async fn run_chosen_fix(
     engine: &Engine,
     s: &Stepping,
     cancel: &CancellationToken,

@@ -40,7 +40,7 @@ use crate::{
     fix,
     race::{
         SECOND_MS,
-        entries::{settle_entries, start_entries},
+        entries::{record_ended_entries, start_entries},
         is_entry_over, tell_apart,
     },
     trust, workspace,
@@ -173,7 +173,7 @@ async fn reviewer_of(tx: &mut Tx, s: &Stepping) -> Result<Option<RoleHolder>> {
 
 async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
     let context = s.context.for_entries()?;
-    settle_entries(engine, s, &context, &mut race).await?;
+    record_ended_entries(engine, s, &context, &mut race).await?;
     if !s.task.held {
         start_entries(engine, s, &context, &mut race).await?;
     }
@@ -336,7 +336,7 @@ pub(crate) async fn end_race(engine: &Engine, s: &Stepping, cancel: &Cancellatio
         kept.extend(super::left::clear_race(engine, &s.context, race).await?);
     }
     if accepts(&s.step) {
-        if !super::fixes::settle_chosen_fix(engine, s, cancel).await? {
+        if !super::fixes::run_chosen_fix(engine, s, cancel).await? {
             return Ok(End::Interrupted);
         }
         return accept_winner(engine, s).await;

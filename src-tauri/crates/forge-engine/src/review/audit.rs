@@ -93,7 +93,7 @@ enum Heard {
 }
 
 /// After a run of the auditor: the worktree as it was, and what it said.
-pub(crate) async fn settle_audit(
+pub(crate) async fn finish_audit(
     engine: &Engine,
     s: &Stepping,
     execution: Execution,
@@ -111,7 +111,7 @@ pub(crate) async fn settle_audit(
     if let (Heard::Report(report), Some(workspace)) = (&heard, &workspace) {
         let sent_back = report.audit.verdict == Some(AuditVerdict::Fail);
         if let Some(mending) = &engine.features().mending
-            && !(mending.settle_wanted)(engine, s, (workspace, &execution), sent_back, cancel).await?
+            && !(mending.apply_requested_fix)(engine, s, (workspace, &execution), sent_back, cancel).await?
         {
             return Ok(End::Interrupted);
         }

@@ -35,7 +35,7 @@ use crate::{
     },
     error::{Result, whole},
     review::{self, lacks_winner, no_winner, short},
-    workspace::{self, half_done::Settled, is_present, reviewed::RESTORABLE},
+    workspace::{self, is_present, reviewed::RESTORABLE, unfinished::Settled},
 };
 
 /// The remark on a review that a person's move to the merge stands for.
@@ -214,7 +214,7 @@ async fn commit_worktree(
     workspace: &Workspace,
     known: Option<Uncommitted>,
 ) -> Result<Captured> {
-    let settled = match workspace::half_done::settle_worktree(engine, s, repo, workspace).await? {
+    let settled = match workspace::unfinished::finish_git_operation(engine, s, repo, workspace).await? {
         Settled::Ready(done) => done,
         Settled::Open(trouble) => return Ok(Captured::blocked(*trouble)),
     };
@@ -361,7 +361,7 @@ pub(crate) async fn keep_the_rest(
         &format!("rest-{}", workspace.id),
     )?;
     if let Settled::Open(trouble) =
-        workspace::half_done::settle_worktree_of(engine, context, task, &repo, &workspace).await?
+        workspace::unfinished::finish_git_operation_of(engine, context, task, &repo, &workspace).await?
     {
         return Err(EngineError::Conflict {
             code: crate::ConflictCode::CommitRefused,

@@ -36,7 +36,7 @@ pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &Cancellation
         return Ok(End::skipped("no execution"));
     };
     if audits(execution.role) {
-        return review::audit::settle_audit(engine, s, execution, cancel).await;
+        return review::audit::finish_audit(engine, s, execution, cancel).await;
     }
     if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
         return advance_plan(engine, s, &execution).await;

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Records that a run could not be brought to its end.
-pub(crate) async fn settle_failure(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
+pub(crate) async fn record_failure(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
     tracing::error!(execution = %id, %error, "failed to run an execution");
     // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
     if core::disk::passes_with_storage(engine, error).await {

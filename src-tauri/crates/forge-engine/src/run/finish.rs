@@ -24,7 +24,7 @@ use crate::{
     },
     error::Result,
     hook, subtask,
-    workspace::{self, half_done::Settled, measure::measure},
+    workspace::{self, measure::measure, unfinished::Settled},
 };
 
 /// The cause of the one follow-up that asks an agent which changed nothing.
@@ -40,9 +40,11 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
     }
     let worktree = Path::new(&workspace.path);
     let repo = core::repository::repo(engine, &s.context).await?;
-    let settled = match workspace::half_done::settle_worktree(engine, s, &repo, &workspace).await? {
+    let settled = match workspace::unfinished::finish_git_operation(engine, s, &repo, &workspace).await? {
         Settled::Ready(done) => done,
-        Settled::Open(trouble) => return workspace::half_done::back_to_half_done(engine, s, *trouble).await,
+        Settled::Open(trouble) => {
+            return workspace::unfinished::back_to_unfinished(engine, s, *trouble).await;
+        }
     };
     let seen = repo.uncommitted(worktree).await?;
     if let Some(end) =

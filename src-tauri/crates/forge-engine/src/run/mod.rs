@@ -58,7 +58,7 @@ use crate::{
     error::Result,
     program::log::{close_log, follow_log},
     run::{
-        end::{end_run, settle_failure},
+        end::{end_run, record_failure},
         events::Listening,
         given::{limits_of, permissions_of, run_env, session_of},
         plan::needs_merge_begun,
@@ -101,7 +101,7 @@ pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
                 Err(panic) | Ok(Err(EngineError::Panicked(panic))) => {
                     core::disk::with_patience(&engine, || panicked::run_panicked(&engine, &id, panic)).await
                 }
-                Ok(Err(error)) => settle_failure(&engine, &id, error).await,
+                Ok(Err(error)) => record_failure(&engine, &id, error).await,
             }
         });
         if let Ok(Err(error)) = settled.await {

@@ -32,7 +32,7 @@ use crate::{
     },
     error::Result,
     subtask::open_parts,
-    workspace::{self, half_done::Settled},
+    workspace::{self, unfinished::Settled},
 };
 
 /// What a turn is about to commit, written down before it does.
@@ -135,7 +135,8 @@ pub(crate) async fn commit_turn(
     }
     let worktree = Path::new(&workspace.path);
     let repo = core::repository::repo(engine, &s.context).await?;
-    if let Settled::Open(trouble) = workspace::half_done::settle_worktree(engine, s, &repo, workspace).await?
+    if let Settled::Open(trouble) =
+        workspace::unfinished::finish_git_operation(engine, s, &repo, workspace).await?
     {
         return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
     }

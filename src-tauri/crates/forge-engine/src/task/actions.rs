@@ -80,7 +80,7 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
         }
         Verb::TrustFiles => return task::trusting::trust_files_of(engine, actor, id).await,
         Verb::AddEmbedded | Verb::IgnoreEmbedded => {
-            return task::repositories::settle_embedded(engine, actor, id, request.verb).await;
+            return task::repositories::resolve_embedded(engine, actor, id, request.verb).await;
         }
         _ => {}
     }

@@ -131,7 +131,7 @@ pub(crate) async fn answer_repository_change_of(
 }
 
 /// Adds the files of the embedded repositories that a task tells of, or has git overlook them; then tries again.
-pub(crate) async fn settle_embedded(engine: &Engine, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
+pub(crate) async fn resolve_embedded(engine: &Engine, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
     let _hold = core::workers::hold(engine, id).await;
     run::running::stop_run(engine, id).await;
     let (task, context, workspace) = {

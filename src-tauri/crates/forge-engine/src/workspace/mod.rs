@@ -11,7 +11,6 @@ pub(crate) mod diff_scope;
 pub(crate) mod disk;
 pub(crate) mod folders;
 pub(crate) mod guards;
-pub(crate) mod half_done;
 pub(crate) mod measure;
 pub(crate) mod nested;
 pub(crate) mod orphans;
@@ -21,6 +20,7 @@ pub(crate) mod removal;
 pub(crate) mod reviewed;
 pub(crate) mod set_up;
 pub(crate) mod traces;
+pub(crate) mod unfinished;
 pub(crate) mod unmerged;
 pub(crate) mod watch;
 
@@ -209,7 +209,7 @@ pub(crate) async fn make(
         repo.create_worktree(&spec).await?;
     }
     // While nobody else knows of it. Every git command of this run is the faster for it.
-    repo.settle_index(&spec.path).await?;
+    repo.trust_checkout_times(&spec.path).await?;
     Ok(())
 }
 

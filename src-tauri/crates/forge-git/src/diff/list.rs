@@ -105,12 +105,12 @@ impl Repo {
         })
         .await?;
         let changes = self.inner.lists.remember(scope, ends, changes, begun);
-        self.settle_later(scope, ends);
+        self.prepare_later(scope, ends);
         Ok(changes)
     }
 
     /// Works out what a list depends on while somebody reads it, so that showing it again is cheap at once.
-    fn settle_later(&self, scope: &DiffScope, ends: &Ends) {
+    fn prepare_later(&self, scope: &DiffScope, ends: &Ends) {
         let (repo, scope, ends) = (self.clone(), scope.clone(), ends.clone());
         tokio::spawn(async move {
             if let Err(error) = repo.unchanged(&scope, &ends).await {

@@ -256,7 +256,7 @@ pub(crate) struct Mending {
     /// Drafts what was planned and written down.
     pub start: fn(&Engine, FixDraft),
     /// Applies what an auditor's run asked for, where the work is sent back. False when cancelled first.
-    pub settle_wanted: for<'a> fn(
+    pub apply_requested_fix: for<'a> fn(
         &'a Engine,
         &'a Stepping,
         (&'a Workspace, &'a Execution),

@@ -1,4 +1,4 @@
-//! What was left half-done in a worktree: a rebase, cherry-pick or revert that stands still, a merge with
+//! What was left unfinished in a worktree: a rebase, cherry-pick or revert that stands still, a merge with
 //! conflicts, a `HEAD` that is not on the worktree's branch.
 //!
 //! What needs no decision is brought to its end, as `--continue` does. Where one is needed, and where continuing
@@ -30,12 +30,12 @@ pub enum Standing {
         taken: bool,
     },
     /// Somebody must decide.
-    Open(HalfDone),
+    Open(UnfinishedOperation),
 }
 
 /// What cannot be brought to its end without a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HalfDone {
+pub struct UnfinishedOperation {
     /// What stands still; `None` when only `HEAD` is elsewhere.
     pub operation: Option<Operation>,
     /// Files whose conflicts nobody resolved.
@@ -61,8 +61,8 @@ enum Continued {
 impl Repo {
     /// Brings a worktree back to its branch, at the end of what was begun there.
     ///
-    /// `author` as for [`Repo::commit_all`]. What is not committed and no part of a half-done operation stays so.
-    pub async fn settle_half_done(
+    /// `author` as for [`Repo::commit_all`]. What is not committed and no part of a unfinished operation stays so.
+    pub async fn finish_operation(
         &self,
         worktree: &Path,
         branch: &str,
@@ -90,8 +90,8 @@ impl Repo {
                     let left =
                         self.left_open(worktree, branch, ref_prefix, Some(operation), Vec::new(), "").await?;
                     return Ok(match left {
-                        Standing::Open(half_done) => {
-                            Standing::Open(HalfDone { refused: Some(why), ..half_done })
+                        Standing::Open(unfinished) => {
+                            Standing::Open(UnfinishedOperation { refused: Some(why), ..unfinished })
                         }
                         ready @ Standing::Ready { .. } => ready,
                     });
@@ -130,7 +130,7 @@ impl Repo {
     }
 
     /// Begins to merge the branch `target` in a worktree and leaves it uncommitted there, conflicts and all, for
-    /// whoever edits the files; [`Self::settle_half_done`] and [`Self::commit_all`] end it. Whether one is under way
+    /// whoever edits the files; [`Self::finish_operation`] and [`Self::commit_all`] end it. Whether one is under way
     /// now: none is when the branch holds `target` already, or its files are changed. `author` as for
     /// [`Self::commit_all`].
     pub async fn begin_merge(
@@ -171,7 +171,13 @@ impl Repo {
             None => false,
         };
         let kept = if held { None } else { Some(self.keep(&head, ref_prefix).await?) };
-        Ok(Standing::Open(HalfDone { operation, files, kept, said: said.to_owned(), refused: None }))
+        Ok(Standing::Open(UnfinishedOperation {
+            operation,
+            files,
+            kept,
+            said: said.to_owned(),
+            refused: None,
+        }))
     }
 
     async fn go_on(

@@ -37,11 +37,11 @@ impl Repo {
     ///
     /// To be called before anybody else learns of the worktree. Where this cannot be done (an index of another
     /// kind, somebody has it locked) nothing changes, and git reads the files itself when it has to.
-    pub async fn settle_index(&self, worktree: &Path) -> Result<(), GitError> {
+    pub async fn trust_checkout_times(&self, worktree: &Path) -> Result<(), GitError> {
         let git_dir = self.git_dir(worktree).await?;
         let worktree = worktree.to_owned();
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = settle(&worktree, &git_dir) {
+            if let Err(error) = date_back(&worktree, &git_dir) {
                 // Nothing is lost but time: an entry whose file changed its times is read by git again.
                 tracing::debug!(path = %worktree.display(), %error, "the index is left as it is");
             }
@@ -61,7 +61,7 @@ struct Entry {
 /// A path's place in the index: it ends with a NUL there.
 struct PathAt(usize);
 
-fn settle(worktree: &Path, git_dir: &Path) -> std::io::Result<()> {
+fn date_back(worktree: &Path, git_dir: &Path) -> std::io::Result<()> {
     let path = git_dir.join("index");
     let before = path.metadata()?;
     let mut index = fs::read(&path)?;

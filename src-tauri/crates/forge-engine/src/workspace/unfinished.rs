@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use forge_git::{HalfDone, Operation, Repo, Standing};
+use forge_git::{Operation, Repo, Standing, UnfinishedOperation};
 use forge_model::correction::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::Workspace;
@@ -33,17 +33,17 @@ pub(crate) enum Settled {
 }
 
 /// Brings a worktree back to its branch. Nothing is judged, committed or merged from elsewhere.
-pub(crate) async fn settle_worktree(
+pub(crate) async fn finish_git_operation(
     engine: &Engine,
     s: &Stepping,
     repo: &Repo,
     workspace: &Workspace,
 ) -> Result<Settled> {
-    settle_worktree_of(engine, &s.context, &s.task, repo, workspace).await
+    finish_git_operation_of(engine, &s.context, &s.task, repo, workspace).await
 }
 
 /// The same outside of a step.
-pub(crate) async fn settle_worktree_of(
+pub(crate) async fn finish_git_operation_of(
     engine: &Engine,
     context: &ProjectContext,
     task: &TaskRow,
@@ -53,18 +53,18 @@ pub(crate) async fn settle_worktree_of(
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
     let mended = super::nested::mend_worktree(engine, repo, task, workspace).await?;
-    Ok(match repo.settle_half_done(tree, branch, &backup_prefix(task), author).await? {
+    Ok(match repo.finish_operation(tree, branch, &backup_prefix(task), author).await? {
         Standing::Ready { finished, taken } => {
             let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
             let taken = taken.then(|| "moved the branch to the commits made beside it".to_owned());
             let done: Vec<String> = mended.into_iter().chain(finished).chain(taken).collect();
             Settled::Ready((!done.is_empty()).then(|| done.join(", ")))
         }
-        Standing::Open(half_done) => {
-            let mut trouble = BlockReason::new(AnnotationType::GuardRejected, told(&half_done, branch));
+        Standing::Open(unfinished) => {
+            let mut trouble = BlockReason::new(AnnotationType::GuardRejected, told(&unfinished, branch));
             trouble.details = json!({
-                "operation": half_done.operation.map(name_of), "files": half_done.files,
-                "kept": half_done.kept, "output": half_done.said,
+                "operation": unfinished.operation.map(name_of), "files": unfinished.files,
+                "kept": unfinished.kept, "output": unfinished.said,
             });
             Settled::Open(Box::new(trouble))
         }
@@ -72,7 +72,7 @@ pub(crate) async fn settle_worktree_of(
 }
 
 /// Another turn for the agent, which finds everything as it left it.
-pub(crate) async fn back_to_half_done(engine: &Engine, s: &Stepping, trouble: BlockReason) -> Result<End> {
+pub(crate) async fn back_to_unfinished(engine: &Engine, s: &Stepping, trouble: BlockReason) -> Result<End> {
     let correction = Correction::GuardRefused { reason: trouble.message.clone() };
     core::again::send_back_in_place(engine, s, correction, CAUSE, trouble).await
 }
@@ -86,30 +86,30 @@ const fn name_of(operation: Operation) -> &'static str {
     }
 }
 
-fn told(half_done: &HalfDone, branch: &str) -> String {
-    let mut text = match half_done.operation {
+fn told(unfinished: &UnfinishedOperation, branch: &str) -> String {
+    let mut text = match unfinished.operation {
         Some(operation) => {
             let name = name_of(operation);
-            let stands = match half_done.files.as_slice() {
+            let stands = match unfinished.files.as_slice() {
                 [] => format!("the {name} in the worktree is unfinished"),
                 files => format!("the {name} in the worktree has conflicts in {}", files.join(", ")),
             };
             format!("{stands}: finish it (`git {name} --continue`) or abort it (`git {name} --abort`)")
         }
-        None if half_done.kept.is_some() => format!(
+        None if unfinished.kept.is_some() => format!(
             "the worktree is not on its branch `{branch}`, and its commits do not descend from that branch: \
              move the task's commits to the branch, and check it out"
         ),
         None => format!("the worktree is not on its branch `{branch}`: check it out"),
     };
-    if let Some(kept) = &half_done.kept {
+    if let Some(kept) = &unfinished.kept {
         text.push_str(&format!(". Its commits are kept at {kept}"));
     }
-    if let Some(why) = &half_done.refused {
+    if let Some(why) = &unfinished.refused {
         text.push_str(&format!(". Forge cannot finish it: {why}"));
     }
-    if !half_done.said.is_empty() && half_done.files.is_empty() {
-        text.push_str(&format!(". git says: {}", half_done.said));
+    if !unfinished.said.is_empty() && unfinished.files.is_empty() {
+        text.push_str(&format!(". git says: {}", unfinished.said));
     }
     text
 }

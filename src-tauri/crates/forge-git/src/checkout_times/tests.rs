@@ -42,7 +42,7 @@ async fn every_file_is_dated_back_and_the_index_stays_whole() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = young(&sandbox).await;
     let staged = sandbox.git_at(&tree, &["ls-files", "--stage", "-z"]);
-    repo.settle_index(&tree).await.unwrap();
+    repo.trust_checkout_times(&tree).await.unwrap();
     for file in FILES {
         assert_eq!(seconds(&tree.join(file)), 1_699_999_999, "{file}");
     }
@@ -61,7 +61,7 @@ async fn every_file_is_dated_back_and_the_index_stays_whole() {
 async fn a_change_of_the_same_size_in_the_same_second_is_seen() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = young(&sandbox).await;
-    repo.settle_index(&tree).await.unwrap();
+    repo.trust_checkout_times(&tree).await.unwrap();
     let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     for (file, time) in [("a", second), ("c", second + Duration::from_nanos(5))] {
         fs::write(tree.join(file), "x\n").unwrap();
@@ -83,7 +83,7 @@ async fn what_was_changed_before_is_left_alone_and_seen() {
         .set_modified(second + Duration::from_nanos(5))
         .unwrap();
     fs::remove_file(tree.join("c")).unwrap();
-    repo.settle_index(&tree).await.unwrap();
+    repo.trust_checkout_times(&tree).await.unwrap();
     assert_eq!(seconds(&tree.join("a")), 1_700_000_000);
     assert_eq!(repo.tracked_changes(&tree).await.unwrap(), ["a", "c"]);
 }
@@ -96,14 +96,14 @@ async fn an_index_of_another_kind_or_in_use_is_left_alone() {
     let lock = index.with_file_name("index.lock");
     fs::write(&lock, "").unwrap();
     let before = fs::read(&index).unwrap();
-    repo.settle_index(&tree).await.unwrap();
+    repo.trust_checkout_times(&tree).await.unwrap();
     assert_eq!(fs::read(&index).unwrap(), before);
     assert!(lock.exists());
     fs::remove_file(&lock).unwrap();
     assert_eq!(repo.status(&tree).await.unwrap(), []);
     for torn in [&before[..before.len() - 1], b"DIRC", b"", &[0; 64]] {
         fs::write(&index, torn).unwrap();
-        repo.settle_index(&tree).await.unwrap();
+        repo.trust_checkout_times(&tree).await.unwrap();
         assert_eq!(fs::read(&index).unwrap(), torn);
     }
     let file = tree.join("a").metadata().unwrap();
@@ -116,7 +116,7 @@ async fn an_index_of_another_kind_or_in_use_is_left_alone() {
 async fn sha256_is_left_to_git() {
     let sandbox = Sandbox::with_init(&["--object-format=sha256"]).await;
     let (repo, tree) = young(&sandbox).await;
-    repo.settle_index(&tree).await.unwrap();
+    repo.trust_checkout_times(&tree).await.unwrap();
     assert_eq!(seconds(&tree.join("a")), 1_700_000_000);
     assert_eq!(repo.status(&tree).await.unwrap(), []);
 }

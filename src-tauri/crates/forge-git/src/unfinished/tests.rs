@@ -44,22 +44,22 @@ impl Given {
         self.sandbox.try_git_at(&self.tree, &["rev-parse", rev]).1
     }
 
-    async fn settle(&self) -> Standing {
-        self.repo.settle_half_done(&self.tree, "task", KEPT, None).await.unwrap()
+    async fn finish(&self) -> Standing {
+        self.repo.finish_operation(&self.tree, "task", KEPT, None).await.unwrap()
     }
 
     /// On its branch, in the middle of nothing, with all that was done.
-    async fn assert_settled(&self, standing: Standing, finished: Option<Operation>, taken: bool) {
+    async fn assert_finished(&self, standing: Standing, finished: Option<Operation>, taken: bool) {
         assert_eq!(standing, Standing::Ready { finished, taken });
         assert_eq!(self.sandbox.try_git_at(&self.tree, &["symbolic-ref", "HEAD"]).1, "refs/heads/task");
         assert_eq!(self.repo.operation(&self.tree).await.unwrap(), None);
-        assert_eq!(self.settle().await, Standing::Ready { finished: None, taken: false }, "once is enough");
+        assert_eq!(self.finish().await, Standing::Ready { finished: None, taken: false }, "once is enough");
     }
 }
 
-fn open(standing: Standing) -> HalfDone {
+fn open(standing: Standing) -> UnfinishedOperation {
     match standing {
-        Standing::Open(half_done) => half_done,
+        Standing::Open(unfinished) => unfinished,
         ready @ Standing::Ready { .. } => panic!("{ready:?}"),
     }
 }
@@ -71,8 +71,8 @@ async fn a_resolved_rebase_is_finished_with_everything_that_follows() {
     assert!(!given.git(&["rebase", "-q", "main"]), "it conflicts");
     given.write("a", "both\n");
     given.write("new", "beside\n");
-    let standing = given.settle().await;
-    given.assert_settled(standing, Some(Operation::Rebase), false).await;
+    let standing = given.finish().await;
+    given.assert_finished(standing, Some(Operation::Rebase), false).await;
     for (file, content) in [("a", "both"), ("b", "later"), ("new", "beside")] {
         assert_eq!(given.sandbox.try_git_at(&given.tree, &["show", &format!("task:{file}")]).1, content);
     }
@@ -91,16 +91,16 @@ async fn what_conflicts_still_is_left_as_it_stands() {
         given.commit("a", "more\n");
         assert!(!given.git(begin));
         let (head, before) = (given.tip("HEAD"), std::fs::read(given.tree.join("a")).unwrap());
-        let half_done = open(given.settle().await);
-        assert_eq!((half_done.operation, half_done.files), (Some(operation), vec!["a".to_owned()]));
+        let unfinished = open(given.finish().await);
+        assert_eq!((unfinished.operation, unfinished.files), (Some(operation), vec!["a".to_owned()]));
         assert_eq!((given.tip("HEAD"), std::fs::read(given.tree.join("a")).unwrap()), (head.clone(), before));
         assert_eq!(given.repo.operation(&given.tree).await.unwrap(), Some(operation));
         // Of a rebase the commits it stands on are on no branch of the worktree.
-        match half_done.kept {
+        match unfinished.kept {
             Some(kept) => assert_eq!((operation, given.tip(&kept)), (Operation::Rebase, head)),
             None => assert_ne!(operation, Operation::Rebase),
         }
-        let again = open(given.settle().await);
+        let again = open(given.finish().await);
         assert_eq!(given.repo.backups(KEPT).await.unwrap().len(), usize::from(again.kept.is_some()));
     }
 }
@@ -117,8 +117,8 @@ async fn a_resolved_pick_or_revert_is_finished() {
             assert!(!given.git(begin));
             // The second leaves nothing of it: it is skipped.
             given.write("a", content);
-            let standing = given.settle().await;
-            given.assert_settled(standing, Some(operation), false).await;
+            let standing = given.finish().await;
+            given.assert_finished(standing, Some(operation), false).await;
             assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), content);
         }
     }
@@ -129,7 +129,7 @@ async fn a_merge_that_is_resolved_waits_for_its_commit() {
     let given = Given::new().await;
     assert!(!given.git(&["merge", "-q", "main"]));
     given.write("a", "both\n");
-    assert_eq!(given.settle().await, Standing::Ready { finished: None, taken: false });
+    assert_eq!(given.finish().await, Standing::Ready { finished: None, taken: false });
     given.repo.commit_all(&given.tree, "merged", None).await.unwrap().unwrap();
     assert!(given.repo.is_ancestor("main", "task").await.unwrap());
 }
@@ -143,10 +143,10 @@ async fn a_side_that_must_be_chosen_is_nobodys_to_guess() {
     given.sandbox.remove("b");
     given.sandbox.git(&["commit", "-qam", "removed"]);
     assert!(!given.git(&["rebase", "-q", "main"]));
-    assert_eq!(open(given.settle().await).files, ["b"]);
+    assert_eq!(open(given.finish().await).files, ["b"]);
     assert!(given.git(&["add", "b"]));
-    let standing = given.settle().await;
-    given.assert_settled(standing, Some(Operation::Rebase), false).await;
+    let standing = given.finish().await;
+    given.assert_finished(standing, Some(Operation::Rebase), false).await;
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn commits_beside_the_branch_are_taken_when_they_follow_from_it() {
         assert!(given.git(away));
         let made = given.commit("b", "made\n");
         given.write("c", "not committed\n");
-        let standing = given.settle().await;
-        given.assert_settled(standing, None, true).await;
+        let standing = given.finish().await;
+        given.assert_finished(standing, None, true).await;
         assert_eq!(given.tip("task"), made);
         assert_eq!(std::fs::read_to_string(given.tree.join("c")).unwrap(), "not committed\n");
     }
@@ -169,9 +169,9 @@ async fn commits_that_do_not_follow_are_kept_and_told() {
     let tip = given.tip("task");
     assert!(given.git(&["checkout", "-q", "--detach", "HEAD~1"]));
     let made = given.commit("b", "elsewhere\n");
-    let half_done = open(given.settle().await);
-    assert_eq!((half_done.operation, half_done.files.len()), (None, 0));
-    assert_eq!(given.tip(&half_done.kept.unwrap()), made);
+    let unfinished = open(given.finish().await);
+    assert_eq!((unfinished.operation, unfinished.files.len()), (None, 0));
+    assert_eq!(given.tip(&unfinished.kept.unwrap()), made);
     assert_eq!((given.tip("task"), given.tip("HEAD")), (tip, made));
 }
 
@@ -180,15 +180,15 @@ async fn who_only_looked_at_an_earlier_commit_comes_back() {
     let given = Given::new().await;
     assert!(given.git(&["checkout", "-q", "--detach", "HEAD~1"]));
     given.write("c", "written there\n");
-    let standing = given.settle().await;
-    given.assert_settled(standing, None, false).await;
+    let standing = given.finish().await;
+    given.assert_finished(standing, None, false).await;
     assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "task\n");
     assert_eq!(std::fs::read_to_string(given.tree.join("c")).unwrap(), "written there\n");
     // What cannot be carried along stays where it is.
     assert!(given.git(&["checkout", "-q", "--detach", "HEAD~1"]));
     given.write("a", "changed there\n");
-    let half_done = open(given.settle().await);
-    assert!(half_done.said.contains('a') && half_done.kept.is_none(), "{half_done:?}");
+    let unfinished = open(given.finish().await);
+    assert!(unfinished.said.contains('a') && unfinished.kept.is_none(), "{unfinished:?}");
     assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "changed there\n");
 }
 
@@ -198,14 +198,14 @@ async fn a_merge_is_begun_for_who_edits_the_files_alone() {
     let before = given.tip("HEAD");
     assert!(given.repo.begin_merge(&given.tree, "main", None).await.unwrap());
     assert!(std::fs::read_to_string(given.tree.join("a")).unwrap().contains("<<<<<<<"));
-    assert_eq!(open(given.settle().await).operation, Some(Operation::Merge), "nobody resolved it");
+    assert_eq!(open(given.finish().await).operation, Some(Operation::Merge), "nobody resolved it");
     given.write("a", "both\n");
     assert!(
         given.repo.begin_merge(&given.tree, "main", None).await.unwrap(),
         "it goes on with the one begun"
     );
     assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "both\n", "what was edited stays");
-    assert_eq!(given.settle().await, Standing::Ready { finished: None, taken: false });
+    assert_eq!(given.finish().await, Standing::Ready { finished: None, taken: false });
     given.repo.commit_all(&given.tree, "Do it", None).await.unwrap();
     let parents = given.sandbox.try_git_at(&given.tree, &["rev-list", "--parents", "-1", "HEAD"]).1;
     assert_eq!(parents, format!("{} {before} {}", given.tip("HEAD"), given.tip("main")));
@@ -245,11 +245,11 @@ async fn rebase_that_would_run_programs_is_told_and_not_continued() {
             _ => {}
         }
         given.write("a", "both\n");
-        let half_done = open(given.settle().await);
-        assert_eq!(half_done.operation, Some(Operation::Rebase), "{planted}");
-        assert!(half_done.refused.is_some(), "{planted}: {half_done:?}");
+        let unfinished = open(given.finish().await);
+        assert_eq!(unfinished.operation, Some(Operation::Rebase), "{planted}");
+        assert!(unfinished.refused.is_some(), "{planted}: {unfinished:?}");
         assert!(!marker.exists(), "{planted}");
         assert!(given.git(&["rebase", "--abort"]), "{planted}");
-        given.assert_settled(Standing::Ready { finished: None, taken: false }, None, false).await;
+        given.assert_finished(Standing::Ready { finished: None, taken: false }, None, false).await;
     }
 }
