@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use crate::{
-    codegen, dependencies, fixtures,
+    codegen, dependencies,
     memory_folder::MemoryFolder,
     program::{program, run as run_program},
     python,
@@ -37,7 +37,6 @@ const STAGES: &[Stage] = &[
     ("judges of the http contract", python::install_api_tools),
     ("build", |w| cargo(w, &["build", "--locked", "--workspace"])),
     ("generated types", |w| codegen::run(w, true)),
-    ("recorded fixtures", |w| fixtures::run(w, true)),
     ("rust lints", |w| {
         cargo(w, &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])
     }),
