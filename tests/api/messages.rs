@@ -105,7 +105,11 @@ async fn unsuitable_attachment_is_refused_with_a_reason() -> Result<()> {
         server.post(&at, json!({ "name": format!("{index}.txt"), "data": "" })).await?;
     }
     let (status, body) = refuse(&server, &at, json!({ "name": "more.txt", "data": "" })).await?;
-    assert!(status == 400 && body.to_string().contains("10 files are already attached"), "{body}");
+    let finding = &body["details"]["findings"][0];
+    assert!(
+        status == 400 && finding["path"] == "task_id" && text(finding, "message").starts_with("10 files"),
+        "{body}"
+    );
     Ok(())
 }
 

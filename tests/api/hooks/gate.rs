@@ -131,12 +131,11 @@ async fn move_by_a_person_ends_a_blocking_hook_and_skips_the_others() -> Result<
     let id = text(&task, "id");
     let body = json!({ "agent_id": board.agent, "version": task["version"] });
     board.server.post(&format!("/tasks/{id}/claim"), body).await?;
-    loop {
-        if board.hooks(&task).await?.first().is_some_and(|hook| hook["status"] == "running") {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let running = async || {
+        let hooks = board.hooks(&task).await?;
+        Ok(hooks.first().is_some_and(|hook| hook["status"] == "running").then_some(()))
+    };
+    board.server.watch(running).await?.context("the hook never ran")?;
     board.act(&task, "transition", json!({ "to": "backlog" })).await?;
     board.until_outcomes(&task, &["before_work[0] failed", "before_work[1] skipped"]).await?;
     let hooks = board.hooks(&task).await?;

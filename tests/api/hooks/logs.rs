@@ -17,17 +17,15 @@ async fn hook_run_leaves_a_log_that_can_be_followed_and_read() -> Result<()> {
     let body = json!({ "agent_id": board.agent, "version": task["version"] });
     board.server.post(&format!("/tasks/{id}/claim"), body).await?;
     // While it runs the timeline names its log, and the log grows.
-    let log = loop {
+    let grown = async || {
         let hooks = board.hooks(&task).await?;
-        if let Some(log) = hooks.first().and_then(|hook| hook["log_id"].as_str()) {
-            let page = board.server.get(&format!("/executions/{log}/logs")).await?;
-            if page["entries"][0]["body"]["text"] == "early\n" {
-                assert_eq!(hooks[0]["status"], "running");
-                break log.to_owned();
-            }
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let Some(log) = hooks.first().and_then(|hook| hook["log_id"].as_str()) else { return Ok(None) };
+        let page = board.server.get(&format!("/executions/{log}/logs")).await?;
+        let has_grown = page["entries"][0]["body"]["text"] == "early\n";
+        ensure!(!has_grown || hooks[0]["status"] == "running", "{hooks:#?}");
+        Ok(has_grown.then(|| log.to_owned()))
     };
+    let log = board.server.watch(grown).await?.context("the log never grew")?;
     std::fs::write(&go, "")?;
     board.server.until(&task, |task| task["live"].is_object()).await?;
     assert!(log.starts_with("hook-before_work-0-"), "{log}");

@@ -3,7 +3,8 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io,
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     time::Duration,
@@ -72,7 +73,17 @@ fn located<M>(command: &Command<M>) -> OsString {
     let name = Path::new(&command.program);
     let is_bare = name.file_name() == Some(name.as_os_str());
     let found = path.filter(|_| is_bare).and_then(|path| find_program(name, path));
+    let found = found.filter(|file| !needs_a_shell(file));
     found.map_or_else(|| command.program.clone(), PathBuf::into_os_string)
+}
+
+/// Whether a file is text that does not say what runs it. A shell does, but only for programs that the fork looks up.
+fn needs_a_shell(file: &Path) -> bool {
+    let mut start = [0; 2];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok()
+        && start != *b"#!"
+        && start.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
 /// Writes the child's input. A child that does not read what it is given is no error.

@@ -87,6 +87,11 @@ async fn program_is_found_on_the_path_that_it_gets() {
     std::fs::copy("/bin/sh", &tool).expect("a copy");
     let command = Command::tool("a-tool", "/").args(["-c", "echo $0"]).env("PATH", folder.path());
     assert_eq!(printed(command).await.1, "a-tool\n");
+    // A script that does not say what runs it is run by a shell.
+    std::fs::write(&tool, "echo script\n").expect("a script");
+    let command =
+        Command::tool("a-tool", "/").env("PATH", format!("{}:/usr/bin:/bin", folder.path().display()));
+    assert_eq!(printed(command).await.1, "script\n");
 }
 
 #[tokio::test]

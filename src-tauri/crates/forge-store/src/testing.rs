@@ -119,39 +119,10 @@ pub(crate) fn agent(id: &str) -> Agent {
 
 /// A task of project `p` in the state `todo`.
 pub(crate) fn task(id: &str, number: u32) -> TaskRow {
+    let title = format!("Task {id}");
     TaskRow {
-        id: TaskId::from(id),
-        project_id: "p".into(),
-        number,
-        race_place: None,
-        title: format!("Task {id}"),
-        description: String::new(),
-        status: "todo".to_owned(),
-        priority: 0,
         position: f64::from(number) * 1024.0,
-        version: 1,
-        parent_id: None,
-        execution_mode: ExecutionMode::Independent,
-        subtask_order: None,
-        commit_result: None,
-        review_config: None,
-        merge_config: None,
-        task_state_config: None,
-        race: None,
-        review_passed_at: None,
-        entry_barrier: None,
-        error_annotation: None,
-        waiting: None,
-        held: false,
-        budget_boundary: 0,
-        session_boundary: 0,
-        diff_stat: None,
-        unmerged_commits: 0,
-        closed_unmerged: false,
-        work_changed: None,
-        status_since: Timestamp(0),
-        created_at: Timestamp(0),
-        updated_at: Timestamp(0),
+        ..TaskRow::new(TaskId::from(id), "p".into(), number, title, "todo".to_owned(), Timestamp(0))
     }
 }
 

@@ -372,7 +372,11 @@ impl EventSignal<'_> {
     /// Waits for the next event. The first call only opens the stream, so that earlier changes are seen.
     async fn next(&mut self) {
         let Some(stream) = &mut self.stream else {
-            self.stream = self.served.request(Method::GET, "/events").send().await.ok();
+            match self.served.request(Method::GET, "/events").send().await {
+                Ok(stream) if stream.status().is_success() => self.stream = Some(stream),
+                // An engine that is gone is told by the next look.
+                Ok(_) | Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+            }
             return;
         };
         // What an agent does in its worktree has no event; a look now and then sees it.

@@ -6,7 +6,6 @@ use forge_model::ids::{AgentId, ProjectId, RaceId, TaskId, TransitionId};
 use forge_model::inner_loop::Strategy;
 use forge_model::project::{Project, WorkMode};
 use forge_model::race::{Race, RaceEntry, RaceStatus};
-use forge_model::task::ExecutionMode;
 use forge_model::time::Timestamp;
 use forge_model::workflow::default_workflow;
 use forge_store::table::{projects::ProjectRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
@@ -45,40 +44,7 @@ pub(crate) fn project(settings: Value) -> ProjectContext {
 
 /// A task in a state, as if it had been moved there.
 pub(crate) fn task_row(id: TaskId, number: u32, state: &str, now: Timestamp) -> TaskRow {
-    TaskRow {
-        id,
-        number,
-        project_id: ProjectId::from("p"),
-        title: "t".into(),
-        description: String::new(),
-        status: state.into(),
-        priority: 0,
-        position: 1.0,
-        version: 1,
-        parent_id: None,
-        execution_mode: ExecutionMode::Independent,
-        race_place: None,
-        subtask_order: None,
-        commit_result: None,
-        review_config: None,
-        merge_config: None,
-        task_state_config: None,
-        race: None,
-        review_passed_at: None,
-        entry_barrier: None,
-        error_annotation: None,
-        waiting: None,
-        held: false,
-        budget_boundary: 0,
-        session_boundary: 0,
-        diff_stat: None,
-        unmerged_commits: 0,
-        closed_unmerged: false,
-        work_changed: None,
-        status_since: now,
-        created_at: now,
-        updated_at: now,
-    }
+    TaskRow { position: 1.0, ..TaskRow::new(id, ProjectId::from("p"), number, "t".into(), state.into(), now) }
 }
 
 /// A move as it is recorded.

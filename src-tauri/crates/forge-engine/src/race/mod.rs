@@ -118,31 +118,19 @@ pub(crate) async fn make_entries(
     let mut entries = Vec::with_capacity(strategies.len());
     for strategy in strategies {
         place += 1;
-        let now = cx.now;
+        let (project, title) = (task.project_id.clone(), task.title.clone());
         let row = TaskRow {
-            id: cx.new_id(),
-            status: initial.clone(),
-            version: 1,
+            race_place: Some(place),
+            description: task.description.clone(),
+            priority: task.priority,
+            position: task.position,
             parent_id: Some(task.id.clone()),
             execution_mode: ExecutionMode::RaceEntry,
-            race_place: Some(place),
-            subtask_order: None,
-            commit_result: None,
-            race: None,
-            review_passed_at: None,
-            entry_barrier: None,
-            error_annotation: None,
-            waiting: None,
-            budget_boundary: 0,
-            session_boundary: 0,
-            diff_stat: None,
-            unmerged_commits: 0,
-            closed_unmerged: false,
-            work_changed: None,
-            status_since: now,
-            created_at: now,
-            updated_at: now,
-            ..task.clone()
+            review_config: task.review_config.clone(),
+            merge_config: task.merge_config.clone(),
+            task_state_config: task.task_state_config.clone(),
+            held: task.held,
+            ..TaskRow::new(cx.new_id(), project, task.number, title, initial.clone(), cx.now)
         };
         cx.tx.tasks_mut().insert(&row).await?;
         let coder = RoleHolder { kind: HolderKind::Agent, id: Some(strategy.agent_id.clone()) };

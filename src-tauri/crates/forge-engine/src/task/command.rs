@@ -78,39 +78,20 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
     let initial =
         context.workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?;
     let now = engine.now();
+    let number = tx.projects_mut().take_task_number(project).await?;
+    let title = new.title.trim().to_owned();
     let row = TaskRow {
-        id: engine.new_id(),
-        project_id: project.clone(),
-        number: tx.projects_mut().take_task_number(project).await?,
-        title: new.title.trim().to_owned(),
         description: new.description,
-        status: initial.name.clone(),
         priority: new.priority,
         position: tx.tasks().bottom(project, &column_states(&context, &initial.column)).await?,
-        version: 1,
         parent_id: part.parent,
         execution_mode: part.mode.unwrap_or(ExecutionMode::Independent),
-        race_place: None,
         subtask_order: part.order,
-        commit_result: None,
         review_config: new.review_config,
         merge_config: new.merge_config.map(MergeConfig::tidied),
         task_state_config: new.task_state_config,
         race: new.race,
-        review_passed_at: None,
-        entry_barrier: None,
-        error_annotation: None,
-        waiting: None,
-        held: false,
-        budget_boundary: 0,
-        session_boundary: 0,
-        diff_stat: None,
-        unmerged_commits: 0,
-        closed_unmerged: false,
-        work_changed: None,
-        status_since: now,
-        created_at: now,
-        updated_at: now,
+        ..TaskRow::new(engine.new_id(), project.clone(), number, title, initial.name.clone(), now)
     };
     tx.tasks_mut().insert(&row).await?;
     for (role, holder) in &new.roles {

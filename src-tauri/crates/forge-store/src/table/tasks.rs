@@ -62,6 +62,54 @@ pub struct TaskRow {
     pub updated_at: Timestamp,
 }
 
+impl TaskRow {
+    /// A task that is made at `now` in a state, with nothing else known of it.
+    #[must_use]
+    pub const fn new(
+        id: TaskId,
+        project_id: ProjectId,
+        number: u32,
+        title: String,
+        status: String,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            project_id,
+            number,
+            race_place: None,
+            title,
+            description: String::new(),
+            status,
+            priority: 0,
+            position: 0.0,
+            version: 1,
+            parent_id: None,
+            execution_mode: ExecutionMode::Independent,
+            subtask_order: None,
+            commit_result: None,
+            review_config: None,
+            merge_config: None,
+            task_state_config: None,
+            race: None,
+            review_passed_at: None,
+            entry_barrier: None,
+            error_annotation: None,
+            waiting: None,
+            held: false,
+            budget_boundary: 0,
+            session_boundary: 0,
+            diff_stat: None,
+            unmerged_commits: 0,
+            closed_unmerged: false,
+            work_changed: None,
+            status_since: now,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
 /// What a list of tasks is narrowed by.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn budgets_count_moves_after_the_boundary() {
+    async fn budgets_count_only_moves_after_their_start() {
         let mut tx = seeded().await;
         let before = moved(&mut tx, "t", "failed", true).await;
         let mut row = tx.tasks().get(&"t".into()).await.unwrap().unwrap();
