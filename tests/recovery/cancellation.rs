@@ -35,7 +35,9 @@ impl CancelFixture {
         server
             .wait(&id, "at work", |task| {
                 let tree = task["workspace"]["path"].as_str().unwrap_or_default();
-                std::path::Path::new(tree).join("half.txt").exists()
+                let holder = &task["workspace"]["lock"]["pid"];
+                // Its start is over when the lock is in the name of the agent: it can write before.
+                std::path::Path::new(tree).join("half.txt").exists() && *holder != server.pid()
             })
             .await?;
         Ok(Self { dir, repo, server, task: id })
