@@ -4,21 +4,25 @@ use anyhow::Result;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{
-    board::Board,
-    forge::{refused, text},
-};
+use crate::answers::refused;
+use forge_testkit::serve::Served;
+use forge_testkit::{Board, board::text};
 
 /// Status and field paths of a refusal.
-async fn paths(board: &Board, method: Method, path: &str, body: &Value) -> Result<(u16, Vec<String>)> {
-    let (status, refusal) = refused(board.server.request(method, path).json(body)).await?;
+async fn paths(
+    board: &Board<Served>,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Result<(u16, Vec<String>)> {
+    let (status, refusal) = refused(board.engine.request(method, path).json(body)).await?;
     let findings = refusal["details"]["findings"].as_array().cloned().unwrap_or_default();
     Ok((status, findings.iter().map(|finding| text(finding, "path")).collect()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_and_unusable_values_are_refused_on_save() -> Result<()> {
-    let board = Board::new(json!({})).await?;
+    let board = Board::served(json!({})).await?;
     let settings = format!("/projects/{}/settings", board.project);
     for (body, path) in [
         (json!({ "innerLoop": { "competitive": [true, 3, 60] } }), "innerLoop.competitive"),
@@ -34,7 +38,7 @@ async fn malformed_and_unusable_values_are_refused_on_save() -> Result<()> {
         let refusal = paths(&board, Method::PATCH, &settings, &body).await?;
         assert_eq!(refusal, (400, vec![path.to_owned()]), "{body}");
     }
-    let now = board.server.get(&settings).await?;
+    let now = board.engine.get(&settings).await?;
     assert_eq!(now["settings"]["innerLoop"]["competitive"]["enabled"], false, "nothing was switched on");
 
     let tasks = format!("/projects/{}/tasks", board.project);
@@ -45,7 +49,7 @@ async fn malformed_and_unusable_values_are_refused_on_save() -> Result<()> {
         (json!({ "task_state_config": [] }), "task_state_config"),
         (json!({ "roles": { "coder": ["agent", board.agent] } }), "roles.coder"),
     ] {
-        let body = crate::board::with(json!({ "title": "x" }), &more);
+        let body = forge_testkit::board::with(json!({ "title": "x" }), &more);
         let refusal = paths(&board, Method::POST, &tasks, &body).await?;
         assert_eq!(refusal, (400, vec![path.to_owned()]), "{body}");
     }
@@ -66,7 +70,7 @@ async fn malformed_and_unusable_values_are_refused_on_save() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn target_branch_is_trimmed_and_validated_on_save() -> Result<()> {
-    let board = Board::new(json!({})).await?;
+    let board = Board::served(json!({})).await?;
     let settings = format!("/projects/{}/settings", board.project);
     let target = |target: &str| json!({ "merge_config": { "target_branch": target } });
     let saved = board.patch(&settings, target(" main\n")).await?;
@@ -80,9 +84,9 @@ async fn target_branch_is_trimmed_and_validated_on_save() -> Result<()> {
     for wrong in ["", "  ", "a b", "main..next", "-f", "HEAD", "a.lock", "refs//x", "x~1", "a:b"] {
         let refusal = paths(&board, Method::PATCH, &settings, &target(wrong)).await?;
         assert_eq!(refusal, (400, path.clone()), "{wrong:?}");
-        let new = crate::board::with(json!({ "title": "x" }), &target(wrong));
+        let new = forge_testkit::board::with(json!({ "title": "x" }), &target(wrong));
         assert_eq!(paths(&board, Method::POST, &tasks, &new).await?, (400, path.clone()), "{wrong:?}");
-        let change = crate::board::with(json!({ "version": task["version"] }), &target(wrong));
+        let change = forge_testkit::board::with(json!({ "version": task["version"] }), &target(wrong));
         assert_eq!(
             paths(&board, Method::PATCH, &this_task, &change).await?,
             (400, path.clone()),
@@ -97,7 +101,7 @@ async fn target_branch_is_trimmed_and_validated_on_save() -> Result<()> {
     }
     let saved = board.patch(&this_project, json!({ "default_branch": " main " })).await?;
     assert_eq!(saved["default_branch"], "main");
-    let root = board.sandbox.repo.path();
+    let root = board.folder.repo.path();
     let new = json!({ "repo_path": root, "name": "second", "settings": target("a b") });
     let refusal = paths(&board, Method::POST, "/projects", &new).await?;
     assert_eq!(refusal, (400, vec!["settings.merge_config.target_branch".to_owned()]));
@@ -106,10 +110,11 @@ async fn target_branch_is_trimmed_and_validated_on_save() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn gate_config_on_a_plain_state_is_refused() -> Result<()> {
-    let board = Board::new(json!({})).await?;
+    let board = Board::served(json!({})).await?;
     let workflow = format!("/projects/{}/workflow", board.project);
     let definition = Board::workflow(|states| {
-        crate::board::state(states, "in_progress")["gate_config"] = json!({ "requires_user_approval": true });
+        forge_testkit::board::state(states, "in_progress")["gate_config"] =
+            json!({ "requires_user_approval": true });
     })?;
     let refusal = paths(&board, Method::PUT, &workflow, &json!({ "workflow": definition })).await?;
     assert_eq!(refusal, (400, vec!["states[2].gate_config".to_owned()]));

@@ -7,27 +7,21 @@ use forge_testkit::program;
 use forge_tests::patience::{until, until_there};
 use serde_json::{Value, json};
 
-use crate::forge::{CommandOutput, Sandbox, script, text};
+use forge_testkit::{Folder, board::text, folder::CommandOutput, script};
 
-impl Sandbox {
-    fn json(&self, args: &[&str]) -> Result<Value> {
-        self.run(&[args, &["--json"]].concat())?.json()
-    }
-
-    fn add_bot(&self) -> Result<Value> {
-        let forge = program("forge")?;
-        let forge = forge.to_str().context("no text")?;
-        let args = ["agent", "add", "Bot", "--command", forge, "--json", "--"];
-        self.run(&[&args[..], &["scripted-agent", "--prompt-file", "{prompt_file}"]].concat())?.json()
-    }
+fn add_bot(folder: &Folder) -> Result<Value> {
+    let forge = program("forge")?;
+    let forge = forge.to_str().context("no text")?;
+    let args = ["agent", "add", "Bot", "--command", forge, "--json", "--"];
+    folder.run(&[&args[..], &["scripted-agent", "--prompt-file", "{prompt_file}"]].concat())?.json()
 }
 
 /// Takes a task from nothing to done with commands only.
-fn bring_task_to_done(sandbox: &Sandbox) -> Result<()> {
+fn bring_task_to_done(sandbox: &Folder) -> Result<()> {
     let repo = sandbox.repo.path().to_str().context("no text")?;
     let project = sandbox.json(&["project", "add", repo, "--name", "Sample"])?;
     assert_eq!(project["default_branch"], "main");
-    sandbox.add_bot()?;
+    add_bot(sandbox)?;
     let work = script(&["edit hello.txt <<< \"hello\\n\"", "say I greeted."]);
     let task = sandbox.json(&[
         "task",
@@ -72,7 +66,7 @@ fn bring_task_to_done(sandbox: &Sandbox) -> Result<()> {
 
 #[test]
 fn commands_without_a_running_engine_bring_a_task_to_done() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     bring_task_to_done(&sandbox)?;
     assert!(!sandbox.data_dir().join("token").exists(), "nothing was served");
     Ok(())
@@ -80,7 +74,7 @@ fn commands_without_a_running_engine_bring_a_task_to_done() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_with_a_running_engine_bring_a_task_to_done() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     bring_task_to_done(&sandbox)?;
     // It was this engine that did it, and it knows at whose word.
@@ -94,7 +88,7 @@ async fn commands_with_a_running_engine_bring_a_task_to_done() -> Result<()> {
 /// Both kinds of engine report a missing path field in the same words.
 #[test]
 fn missing_path_field_is_named() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let each = [
         ("task_get", "{}", "task_id"),
         ("task_get", r#"{"task_id": null}"#, "task_id"),
@@ -123,7 +117,7 @@ fn missing_path_field_is_named() -> Result<()> {
 /// A command that starts an agent with a running engine does not wait for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn claim_with_a_running_engine_leaves_the_agent_to_it() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let go = sandbox.dir.path().join("go");
@@ -140,7 +134,7 @@ async fn claim_with_a_running_engine_leaves_the_agent_to_it() -> Result<()> {
 /// Interrupted work of other tasks is resumed by a lasting engine, not by each short-lived command.
 #[tokio::test(flavor = "multi_thread")]
 async fn claim_without_a_running_engine_works_on_its_task_alone() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     server
@@ -183,7 +177,7 @@ async fn claim_without_a_running_engine_works_on_its_task_alone() -> Result<()> 
 /// The engine starts no work when it cannot serve its port.
 #[tokio::test(flavor = "multi_thread")]
 async fn taken_port_is_reported_before_work_begins() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let began = sandbox.dir.path().join("began");
@@ -209,7 +203,7 @@ fn check(ended: &CommandOutput, code: i32, says: &str) {
 
 #[test]
 fn failed_command_exits_with_the_code_of_its_error() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     check(&sandbox.run(&["frobnicate"])?, 2, "usage");
     check(&sandbox.run(&["task", "start", "1", "--wait", "--no-wait"])?, 2, "usage");
     check(&sandbox.run(&["task", "list"])?, 3, "not_found");
@@ -243,7 +237,7 @@ fn failed_command_exits_with_the_code_of_its_error() -> Result<()> {
 
 #[test]
 fn folder_with_non_utf8_path_is_refused_by_name() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let odd = sandbox.dir.path().join(OsStr::from_bytes(b"caf\xe9"));
     forge_testkit::Repository::create(&odd, &[("a", "a")])?;
     for args in [["project", "add", "."].as_slice(), &["validate", "m", "--command", "true"]] {
@@ -263,7 +257,7 @@ fn folder_with_non_utf8_path_is_refused_by_name() -> Result<()> {
 
 #[test]
 fn bare_repository_works_as_a_project() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let bare = sandbox.dir.path().join("bare.git");
     let bare = bare.to_str().context("no text")?;
     sandbox.repo.git(&["clone", "--quiet", "--bare", ".", bare])?;
@@ -273,17 +267,9 @@ fn bare_repository_works_as_a_project() -> Result<()> {
     Ok(())
 }
 
-impl CommandOutput {
-    /// Fails unless the command succeeded.
-    pub fn succeeded(&self) -> Result<()> {
-        anyhow::ensure!(self.code == Some(0), "{self:?}");
-        Ok(())
-    }
-}
-
 #[test]
 fn command_with_several_projects_requires_a_name() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let other = forge_testkit::Repository::create(&sandbox.dir.path().join("other"), &[("a", "a")])?;
     for path in [sandbox.repo.path(), other.path()] {
         sandbox.run(&["project", "add", path.to_str().context("no text")?])?.succeeded()?;
@@ -299,7 +285,7 @@ fn command_with_several_projects_requires_a_name() -> Result<()> {
 
 #[test]
 fn worktree_root_from_environment_is_used() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let root = sandbox.dir.path().join("trees");
     let repo = sandbox.repo.path().to_str().context("no text")?.to_owned();
     sandbox.run(&["project", "add", &repo])?.succeeded()?;
@@ -318,7 +304,7 @@ fn worktree_root_from_environment_is_used() -> Result<()> {
 
 #[test]
 fn every_demo_story_ends_as_expected() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let data_dir = sandbox.data_dir();
     let told = sandbox.run(&["demo", "--data-dir", data_dir.to_str().context("no text")?])?;
     assert_eq!(told.code, Some(0), "{told:?}");
@@ -347,7 +333,7 @@ const EXAMPLES: &str = concat!(
     "/../src-tauri/crates/forge-model/tests/vectors/inner-loop-examples.json"
 );
 
-fn run_with_input(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<CommandOutput> {
+fn run_with_input(sandbox: &Folder, args: &[&str], facts: &str) -> Result<CommandOutput> {
     let file = sandbox.dir.path().join("facts.json");
     std::fs::write(&file, facts)?;
     let mut command = sandbox.command(args)?;
@@ -361,7 +347,7 @@ fn run_with_input(sandbox: &Sandbox, args: &[&str], facts: &str) -> Result<Comma
 
 #[test]
 fn elections_and_costs_are_replayed_from_facts() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let examples = std::fs::read_to_string(EXAMPLES)?;
     for (kind, key) in
         [("election", "election"), ("anomaly", "anomaly"), ("validate-history", "validate-sequence")]

@@ -6,7 +6,8 @@ use forge_tests::patience::until;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
-use crate::forge::{PATIENCE, Sandbox, Served, refused, script, text};
+use crate::answers::refused;
+use forge_testkit::{Folder, board::text, caller::PATIENCE, script, serve::Served};
 
 /// One received event.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ impl Stream {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reader_gets_all_remaining_or_new_events() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     for title in ["One", "Two"] {
@@ -111,7 +112,7 @@ async fn reader_gets_all_remaining_or_new_events() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_event_number_is_answered_with_resync() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let mut stream = Stream::open(&server, Some(1_000_000)).await?;
@@ -127,7 +128,7 @@ async fn unknown_event_number_is_answered_with_resync() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn log_growth_is_announced_without_a_number() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let new = json!({ "description": script(&["say Hello", "edit a.txt <<< \"a\\n\"", "sleep 300"]) });
@@ -149,7 +150,7 @@ async fn log_growth_is_announced_without_a_number() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_event_number_is_answered_with_resync() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     for title in ["One", "Two", "Three"] {
@@ -177,7 +178,7 @@ async fn expired_event_number_is_answered_with_resync() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn event_stream_beyond_the_limit_is_refused() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let mut open = Vec::new();
     for _ in 0..64 {

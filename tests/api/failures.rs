@@ -15,11 +15,11 @@ use nix::{
 };
 use serde_json::json;
 
-use crate::forge::{CommandOutput, Sandbox, script};
+use forge_testkit::{Folder, folder::CommandOutput, script};
 
 /// The commands and their output, without details that differ between machines or days.
 struct Transcript {
-    sandbox: Sandbox,
+    sandbox: Folder,
     text: String,
 }
 
@@ -57,7 +57,7 @@ impl Transcript {
 
 #[test]
 fn failure_of_each_kind_has_a_code_a_message_and_a_hint() -> Result<()> {
-    let mut transcript = Transcript { sandbox: Sandbox::new()?, text: String::new() };
+    let mut transcript = Transcript { sandbox: Folder::new()?, text: String::new() };
     command_lines(&mut transcript)?;
     refusals(&mut transcript)?;
     machines(&mut transcript)?;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::program;
 
-use crate::forge::Sandbox;
+use forge_testkit::Folder;
 
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../src-tauri/docs");
 /// Separates the output of two commands.
@@ -78,7 +78,7 @@ fn line_fits(shown: &str, said: &str) -> bool {
 /// Runs the commands of a chapter and compares their output.
 fn play(chapter: &Path) -> Result<()> {
     let commands = commands(&fs::read_to_string(chapter)?);
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let script: String = commands
         .iter()
         .map(|shown| format!("{}\nend=$?; echo; echo \"{MARK} $end\"\n", shown.command))

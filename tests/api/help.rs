@@ -4,18 +4,16 @@ use std::collections::VecDeque;
 
 use anyhow::Result;
 
-use crate::forge::{CommandOutput, Sandbox};
+use forge_testkit::{Folder, folder::CommandOutput};
 
-impl Sandbox {
-    /// Runs the program as in a terminal with a hundred columns.
-    fn asked(&self, args: &[String]) -> Result<CommandOutput> {
-        let output = self.command(args)?.env("COLUMNS", "100").output()?;
-        Ok(CommandOutput {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout)?,
-            stderr: String::from_utf8(output.stderr)?,
-        })
-    }
+/// Runs the program as in a terminal with a hundred columns.
+fn asked(folder: &Folder, args: &[String]) -> Result<CommandOutput> {
+    let output = folder.command(args)?.env("COLUMNS", "100").output()?;
+    Ok(CommandOutput {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout)?,
+        stderr: String::from_utf8(output.stderr)?,
+    })
 }
 
 /// The commands that a help text lists.
@@ -29,11 +27,11 @@ fn listed(help: &str) -> Vec<String> {
 }
 
 /// Every command with its help text, the program itself first.
-fn all(sandbox: &Sandbox) -> Result<Vec<(Vec<String>, String)>> {
+fn all(sandbox: &Folder) -> Result<Vec<(Vec<String>, String)>> {
     let mut told = Vec::new();
     let mut open = VecDeque::from([Vec::new()]);
     while let Some(command) = open.pop_front() {
-        let ended = sandbox.asked(&[&command[..], &["--help".to_owned()]].concat())?;
+        let ended = asked(sandbox, &[&command[..], &["--help".to_owned()]].concat())?;
         assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{command:?}");
         for name in listed(&ended.stdout) {
             open.push_back([&command[..], &[name]].concat());
@@ -45,7 +43,7 @@ fn all(sandbox: &Sandbox) -> Result<Vec<(Vec<String>, String)>> {
 
 #[test]
 fn help_of_each_command_matches_the_snapshot() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let all = all(&sandbox)?;
     assert!(all.len() > 20, "{}", all.len());
     let text: String = all
@@ -61,7 +59,7 @@ fn help_of_each_command_matches_the_snapshot() -> Result<()> {
 
 #[test]
 fn completions_and_manuals_cover_every_command() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let all = all(&sandbox)?;
     for (shell, begins) in [
         ("bash", "_forge() {"),
@@ -101,7 +99,7 @@ fn completions_and_manuals_cover_every_command() -> Result<()> {
 
 #[test]
 fn every_operation_can_be_called_by_name() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let list = sandbox.run(&["api"])?;
     let removal = list.stdout.lines().find(|line| line.starts_with("task_dependency_remove "));
     assert!(removal.is_some_and(|line| line.contains(" task_id, depends_on ")), "{list:?}");

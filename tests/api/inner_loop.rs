@@ -5,7 +5,8 @@ use forge_tests::patience;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Served, refused};
+use crate::answers::refused;
+use forge_testkit::{Folder, serve::Served};
 
 const FILE: &str = ".forge.json";
 
@@ -21,14 +22,14 @@ async fn until(server: &Served, project: &str, wanted: impl Fn(&Value) -> bool) 
     .await
 }
 
-fn keep(sandbox: &Sandbox, config: &Value, message: &str) -> Result<()> {
+fn keep(sandbox: &Folder, config: &Value, message: &str) -> Result<()> {
     sandbox.repo.write(FILE, &config.to_string())?;
     sandbox.repo.commit(message).map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn project_value_overrides_repository_value_per_field() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let ours = json!({ "competitive": { "enabled": true, "maxParallel": 3 }, "stopOnStagnation": true });
     keep(&sandbox, &json!({ "innerLoop": ours, "somebody": "else" }), "a configuration")?;
     let server = sandbox.serve()?;
@@ -53,7 +54,7 @@ async fn project_value_overrides_repository_value_per_field() -> Result<()> {
     // Only what is committed on the default branch counts.
     sandbox.repo.write(FILE, r#"{"innerLoop": {"stopOnStagnation": false}}"#)?;
     let back = server.request(Method::PATCH, &format!("/projects/{project}/settings"));
-    crate::forge::good(back.json(&json!({ "innerLoop": null })).send().await?).await?;
+    crate::answers::good(back.json(&json!({ "innerLoop": null })).send().await?).await?;
     let now = inner_loop(&server, &project).await?;
     assert_eq!(
         (&now["config"]["competitive"]["maxParallel"], &now["config"]["stopOnStagnation"]),
@@ -81,7 +82,7 @@ async fn project_value_overrides_repository_value_per_field() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_value_is_refused_with_its_path_and_nothing_written() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let before = inner_loop(&server, &project).await?;

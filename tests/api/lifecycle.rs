@@ -7,11 +7,16 @@ use forge_tests::patience::until_there;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, good, script, text, until_exists};
+use crate::answers::good;
+use forge_testkit::{
+    Folder,
+    board::{text, until_exists},
+    script,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn second_engine_is_refused_and_names_the_first() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     assert_eq!(server.line["pid"], server.pid());
     assert_eq!(server.line["data_dir"], sandbox.data_dir().to_string_lossy().as_ref());
@@ -28,7 +33,7 @@ async fn second_engine_is_refused_and_names_the_first() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn engine_shuts_down_in_order_with_open_work() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     let go = sandbox.dir.path().join("go");
     let settings = json!({ "review_config": { "ci_steps": [until_exists(&go)] } });
@@ -68,7 +73,7 @@ async fn engine_shuts_down_in_order_with_open_work() -> Result<()> {
 /// A validation ends with the engine and is not resumed, so the caller is told to send it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn validation_cut_off_by_shutdown_is_reported_as_ended() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     server.project(&sandbox.repo, json!({})).await?;
     let begun = sandbox.dir.path().join("begun");
@@ -92,7 +97,7 @@ fn is_ready(task: &Value) -> bool {
 /// A move away from an agent ends the agent first, which takes seconds when it ignores the signal.
 #[tokio::test(flavor = "multi_thread")]
 async fn move_of_a_disconnected_client_is_completed() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let stubborn = script(&["ignore-sigterm", "say I am busy", "hang"]);

@@ -4,7 +4,8 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Served, refused, script, text};
+use crate::answers::refused;
+use forge_testkit::{Folder, board::text, script, serve::Served};
 
 /// Every list path of the OpenAPI document, with the ids of `task` and `project` filled in.
 async fn lists(server: &Served, project: &str, task: &str) -> Result<Vec<String>> {
@@ -24,7 +25,7 @@ async fn lists(server: &Served, project: &str, task: &str) -> Result<Vec<String>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_list_takes_limit_and_cursor() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = text(&server.task(&project, json!({})).await?, "id");
@@ -53,7 +54,7 @@ async fn every_list_takes_limit_and_cursor() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_together_equal_the_list() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     for name in ["d", "b", "a", "c", "e"] {
         let agent = json!({ "name": name, "adapter": "shell", "config": { "command": "true" } });
@@ -85,7 +86,7 @@ async fn pages_together_equal_the_list() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn diff_has_the_lines_of_each_file() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let work = script(&["edit a.txt <<< \"one\\ntwo\\n\"", "edit b.txt <<< \"b\\n\""]);

@@ -16,7 +16,7 @@ use rmcp::{
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use crate::forge::{Sandbox, Served};
+use forge_testkit::{Folder, serve::Served};
 
 /// A client and its list of tools.
 pub struct Mcp {
@@ -40,7 +40,7 @@ impl Mcp {
     }
 
     /// A client that starts `forge mcp`.
-    pub async fn over_stdio(sandbox: &Sandbox) -> Result<Self> {
+    pub async fn over_stdio(sandbox: &Folder) -> Result<Self> {
         let mut command = Command::from(sandbox.command(["mcp"])?);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut server = command.spawn()?;

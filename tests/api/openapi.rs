@@ -14,7 +14,7 @@ use forge_testkit::program;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, Served, text};
+use forge_testkit::{Folder, board::text, serve::Served};
 
 /// How long the fuzzer runs.
 const SECONDS: &str = "120";
@@ -46,7 +46,7 @@ fn judged(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-async fn document(sandbox: &Sandbox, server: &Served) -> Result<PathBuf> {
+async fn document(sandbox: &Folder, server: &Served) -> Result<PathBuf> {
     let file = sandbox.dir.path().join("openapi.json");
     std::fs::write(&file, server.get("/openapi.json").await?.to_string())?;
     Ok(file)
@@ -54,14 +54,14 @@ async fn document(sandbox: &Sandbox, server: &Served) -> Result<PathBuf> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn openapi_document_is_valid() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     judged(tool("openapi-spec-validator")?.arg(document(&sandbox, &server).await?))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fuzzed_request_gets_a_documented_answer() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let data = sandbox.data_dir();
     sandbox.run(&["demo", "--data-dir", &data.to_string_lossy()])?.succeeded()?;
     let mut server = sandbox.serve()?;

@@ -6,13 +6,14 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::forge::{Sandbox, refused, text};
+use crate::answers::refused;
+use forge_testkit::{Folder, board::text};
 
 const META: &str = "/api/v1/meta";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn request_without_the_token_is_unauthorized() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let file = server.line["token_file"].as_str().context("no token file")?.to_owned();
     assert_eq!(std::fs::metadata(&file)?.permissions().mode() & 0o777, 0o600);
@@ -36,7 +37,7 @@ async fn request_without_the_token_is_unauthorized() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn request_with_foreign_host_or_origin_is_refused() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let port = server.url.rsplit_once(':').context("no port")?.1;
     let with = |name: &str, value: String| server.request(Method::GET, "/meta").header(name, value);
@@ -62,7 +63,7 @@ async fn request_with_foreign_host_or_origin_is_refused() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_origin_is_refused_even_without_authentication() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve_with(&["--no-auth"])?;
     assert!(server.line["token_file"].is_null());
     assert_eq!(server.bare(Method::GET, META).send().await?.status(), 200);
@@ -73,7 +74,7 @@ async fn foreign_origin_is_refused_even_without_authentication() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_request_is_refused_with_its_status_and_code() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let tasks = format!("/projects/{project}/tasks");
@@ -132,7 +133,7 @@ fn tokio_stream_of(text: String) -> impl futures::Stream<Item = Result<Vec<u8>, 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn action_that_does_not_fit_names_those_that_do() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, agent) = server.project(&sandbox.repo, json!({})).await?;
     let task = server.task(&project, json!({})).await?;
@@ -167,7 +168,7 @@ async fn action_that_does_not_fit_names_those_that_do() -> Result<()> {
 /// Serde would accept a list as the fields of an object in order.
 #[tokio::test(flavor = "multi_thread")]
 async fn list_in_place_of_an_object_is_refused() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = server.task(&project, json!({})).await?;

@@ -4,7 +4,8 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::forge::{Sandbox, refused, text};
+use crate::answers::refused;
+use forge_testkit::{Folder, board::text};
 
 fn method_of(method: forge_api::Method) -> Method {
     match method {
@@ -18,7 +19,7 @@ fn method_of(method: forge_api::Method) -> Method {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_is_documented_and_routed() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let document = server.get("/openapi.json").await?;
     for operation in forge_api::operations() {
@@ -46,7 +47,7 @@ async fn every_operation_is_documented_and_routed() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_file_is_documented_and_served_with_its_media_type() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let document = server.get("/openapi.json").await?;
     for file in forge_api::FILE_ROUTES {
@@ -76,7 +77,7 @@ async fn every_file_is_documented_and_served_with_its_media_type() -> Result<()>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn path_query_and_body_are_merged_into_one_input() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let made = server.request(Method::POST, &format!("/projects/{project}/tasks"));

@@ -4,16 +4,17 @@ use anyhow::{Context as _, Result};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::forge::{Sandbox, good};
+use crate::answers::good;
+use forge_testkit::Folder;
 
-fn tasks(sandbox: &Sandbox) -> Result<usize> {
+fn tasks(sandbox: &Folder) -> Result<usize> {
     let list = sandbox.run(&["task", "list", "--json"])?.json()?;
     Ok(list["items"].as_array().context("no items")?.len())
 }
 
 #[test]
 fn backup_is_made_and_restored_without_an_engine() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     sandbox.run(&["project", "add", sandbox.repo.path().to_str().context("a path")?])?;
     sandbox.run(&["task", "create", "Kept"])?;
     let made = sandbox.run(&["backup", "create", "--json"])?.json()?;
@@ -31,7 +32,7 @@ fn backup_is_made_and_restored_without_an_engine() -> Result<()> {
 
 #[test]
 fn damaged_or_emptied_database_is_kept_and_the_newest_good_copy_is_named() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     sandbox.run(&["project", "add", sandbox.repo.path().to_str().context("a path")?])?;
     sandbox.run(&["task", "create", "Kept"])?;
     let made = sandbox.run(&["backup", "create", "--json"])?.json()?;
@@ -57,7 +58,7 @@ fn damaged_or_emptied_database_is_kept_and_the_newest_good_copy_is_named() -> Re
 
 #[tokio::test]
 async fn backup_of_a_running_engine_is_restored_at_its_next_start() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     let path = sandbox.repo.path().to_str().context("a path")?;
     let project = server.post("/projects", json!({ "repo_path": path })).await?;
@@ -82,7 +83,7 @@ async fn backup_of_a_running_engine_is_restored_at_its_next_start() -> Result<()
 
 #[tokio::test]
 async fn storage_reports_its_state_and_accepts_settings() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let health: Value = server.bare(Method::GET, "/healthz").send().await?.json().await?;
     assert_eq!(health["status"], "ok");

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use forge_testkit::serve::{Serve, Served, id, marked_processes, scripted_agent};
+use forge_testkit::caller::id;
+use forge_testkit::serve::{Serve, Served, marked_processes, scripted_agent};
 use forge_testkit::{Repository, fault};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -14,7 +14,8 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use forge_engine::Observer;
-use forge_testkit::serve::{Serve, Served, id, scripted_agent};
+use forge_testkit::caller::id;
+use forge_testkit::serve::{Serve, Served, scripted_agent};
 use forge_testkit::{Repository, Sandbox};
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -3,7 +3,8 @@
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::Repository;
-use forge_testkit::serve::{Serve, Served, id};
+use forge_testkit::caller::id;
+use forge_testkit::serve::{Serve, Served};
 use forge_tests::patience::{until, until_there};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -3,6 +3,7 @@
 
 mod audits;
 mod cancellation;
+mod costs;
 mod disk;
 mod faults;
 mod fixes;

@@ -194,7 +194,7 @@ impl EngineFixture {
     /// Changes the project's settings.
     pub async fn set(&self, patch: Value) -> Result<Value> {
         let path = format!("/projects/{}/settings", self.project);
-        self.served()?.call(Method::PATCH, &path, Some(patch)).await
+        self.served()?.call_route(Method::PATCH, &path, Some(patch)).await
     }
 
     /// Changes a trigger of the workflow.
@@ -206,7 +206,7 @@ impl EngineFixture {
         let trigger = &mut state["triggers"][name];
         *trigger = with(trigger.take(), &change);
         let body = json!({ "workflow": now["workflow"], "version": now["version"] });
-        self.served()?.call(Method::PUT, &path, Some(body)).await
+        self.served()?.call_route(Method::PUT, &path, Some(body)).await
     }
 
     /// Polls a route until it has the wanted value.
@@ -280,7 +280,7 @@ impl EngineFixture {
 
     /// Changes the agent's profile.
     pub async fn change_agent(&self, change: Value) -> Result<Value> {
-        self.served()?.call(Method::PATCH, &format!("/agents/{}", self.agent), Some(change)).await
+        self.served()?.call_route(Method::PATCH, &format!("/agents/{}", self.agent), Some(change)).await
     }
 
     /// Every live process of the fixture except the engine.

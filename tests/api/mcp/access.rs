@@ -8,10 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::Mcp;
-use crate::{
-    board::Board,
-    forge::{Sandbox, Served, good, refused, text},
-};
+use crate::answers::{good, refused};
+use forge_testkit::{Board, Folder, board::text, serve::Served};
 
 const ACCEPTED: &str = "application/json, text/event-stream";
 
@@ -30,7 +28,7 @@ fn initialize(server: &Served) -> reqwest::RequestBuilder {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn request_without_token_or_from_a_foreign_host_is_refused() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let token = server.token.clone().context("no token")?;
     let (status, body) = refused(initialize(&server)).await?;
@@ -59,8 +57,8 @@ async fn request_without_token_or_from_a_foreign_host_is_refused() -> Result<()>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn disconnected_client_ends_its_call() -> Result<()> {
-    let board = Board::new(json!({})).await?;
-    let (server, repo) = (&board.server, board.sandbox.repo.path());
+    let board = Board::served(json!({})).await?;
+    let (server, repo) = (&board.engine, board.folder.repo.path());
     let token = server.token.clone().context("no token")?;
     let check = json!({ "moduleId": "m", "cwd": repo, "commands": ["echo $$ > began; sleep 600"] });
     let call = json!({
@@ -80,8 +78,8 @@ async fn disconnected_client_ends_its_call() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_call_is_answered_with_code_and_field() -> Result<()> {
-    let board = Board::new(json!({})).await?;
-    let mcp = Mcp::over_http(&board.server).await?;
+    let board = Board::served(json!({})).await?;
+    let mcp = Mcp::over_http(&board.engine).await?;
     let missing = mcp.refusal("forge_get_task", json!({})).await?;
     ensure!(missing.starts_with("invalid: task_id: "), "{missing}");
     let unknown = mcp.refusal("forge_list_projects", json!({ "colour": 1 })).await?;
@@ -101,7 +99,7 @@ async fn invalid_call_is_answered_with_code_and_field() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mcp_can_be_disabled_and_enabled() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     let access = server.get("/doors").await?;
     let mcp_url = format!("{}/mcp", server.url);
@@ -126,7 +124,7 @@ async fn mcp_can_be_disabled_and_enabled() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn engine_started_with_no_mcp_refuses_mcp() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve_with(&["--no-mcp"])?;
     let token = server.token.clone().context("no token")?;
     let (status, body) = refused(initialize(&server).bearer_auth(&token)).await?;
@@ -141,7 +139,7 @@ async fn engine_started_with_no_mcp_refuses_mcp() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn new_token_revokes_the_old_one_at_once() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let server = sandbox.serve()?;
     let old = server.token.clone().context("no token")?;
     let new = text(&server.post("/doors/token", json!({})).await?, "token");
@@ -157,7 +155,7 @@ async fn new_token_revokes_the_old_one_at_once() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mcp_ends_with_the_server() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut server = sandbox.serve()?;
     let mcp = Mcp::over_http(&server).await?;
     mcp.call("forge_list_projects", json!({})).await?;
@@ -170,7 +168,7 @@ async fn mcp_ends_with_the_server() -> Result<()> {
 /// Standard output carries only the protocol.
 #[test]
 fn stdio_server_prints_only_the_protocol() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let mut child = sandbox
         .command(["mcp"])?
         .stdin(Stdio::piped())
@@ -200,7 +198,7 @@ fn stdio_server_prints_only_the_protocol() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stdio_clients_share_an_engine_and_start_one_if_none_runs() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let first = Mcp::over_stdio(&sandbox).await?;
     first.call("forge_list_projects", json!({})).await?;
     // It is there for others, too: a second client and the command line reach the same engine.
@@ -223,7 +221,7 @@ async fn stdio_clients_share_an_engine_and_start_one_if_none_runs() -> Result<()
 
 #[test]
 fn print_config_prints_the_configuration_of_each_client() -> Result<()> {
-    let sandbox = Sandbox::new()?;
+    let sandbox = Folder::new()?;
     let data = sandbox.data_dir();
     let codex = sandbox.run(&["mcp", "--print-config", "codex"])?;
     ensure!(codex.stdout.starts_with("[mcp_servers.forge]\ncommand = "), "{codex:?}");

@@ -10,9 +10,11 @@ use forge_tests::{drafter, patience::until};
 use serde_json::{Value, json};
 
 use super::Mcp;
-use crate::{
-    board::{Board, with},
-    forge::{script, text},
+use forge_testkit::serve::Served;
+use forge_testkit::{
+    Board,
+    board::{text, with},
+    script,
 };
 
 /// The tools by their names in the contract.
@@ -85,19 +87,19 @@ impl RecordingClient {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_tool_works_over_http() -> Result<()> {
-    let board = Board::new(json!({ "auto_approve": false })).await?;
-    let mcp = Mcp::over_http(&board.server).await?;
+    let board = Board::served(json!({ "auto_approve": false })).await?;
+    let mcp = Mcp::over_http(&board.engine).await?;
     every_tool(&board, mcp).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_tool_works_over_stdio() -> Result<()> {
-    let board = Board::new(json!({ "auto_approve": false })).await?;
-    let mcp = Mcp::over_stdio(&board.sandbox).await?;
+    let board = Board::served(json!({ "auto_approve": false })).await?;
+    let mcp = Mcp::over_stdio(&board.folder).await?;
     every_tool(&board, mcp).await
 }
 
-async fn every_tool(board: &Board, mcp: Mcp) -> Result<()> {
+async fn every_tool(board: &Board<Served>, mcp: Mcp) -> Result<()> {
     as_listed(&mcp)?;
     let caller = RecordingClient { mcp, called: Mutex::default() };
     places(board, &caller).await?;
@@ -135,7 +137,7 @@ fn as_listed(mcp: &Mcp) -> Result<()> {
     Ok(())
 }
 
-async fn places(board: &Board, caller: &RecordingClient) -> Result<()> {
+async fn places(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {
     let projects = caller.call("forge_list_projects", json!({})).await?;
     assert_eq!(projects["items"][0]["id"], board.project.as_str());
     let project = caller.call("forge_get_project", json!({ "project_id": board.project })).await?;
@@ -147,7 +149,7 @@ async fn places(board: &Board, caller: &RecordingClient) -> Result<()> {
     Ok(())
 }
 
-async fn tasks(board: &Board, caller: &RecordingClient) -> Result<()> {
+async fn tasks(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {
     let new = json!({ "project_id": board.project, "title": "Whole", "priority": 3 });
     let task = caller.call("forge_create_task", new).await?;
     let change = json!({ "task_id": task["id"], "version": task["version"], "title": "The whole" });
@@ -188,7 +190,7 @@ async fn tasks(board: &Board, caller: &RecordingClient) -> Result<()> {
     Ok(())
 }
 
-async fn work(board: &Board, caller: &RecordingClient) -> Result<()> {
+async fn work(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {
     let new = json!({
         "project_id": board.project, "title": "Greet", "roles": { "coder": board.agent },
         "description": script(&["edit hello.txt <<< \"hello\\n\""]),
@@ -196,7 +198,7 @@ async fn work(board: &Board, caller: &RecordingClient) -> Result<()> {
     let task = caller.call("forge_create_task", new).await?;
     let moved = caller.transition(&task, "in_progress", "settled").await?;
     assert_eq!(moved["task"]["status"], "in_progress", "an agent is at it: {moved:#}");
-    board.server.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
+    board.engine.until(&task, |task| task["review"]["status"] == "awaiting_human").await?;
     let history = board.history(&task).await?;
     ensure!(history.iter().any(|row| row["actor"] == "user:mcp"), "{history:#?}");
     let diff = json!({ "task_id": task["id"], "path": "hello.txt" });
@@ -209,13 +211,11 @@ async fn work(board: &Board, caller: &RecordingClient) -> Result<()> {
     until("a second run", async || Ok((board.runs(&task).await?.len() == 2).then_some(()))).await
 }
 
-async fn fixes(board: &Board, caller: &RecordingClient) -> Result<()> {
-    let program = drafter::install(
-        &board.sandbox.dir.path().join("drafter"),
-        &format!("Here:\n\n```diff\n{FIX}```\n"),
-    )?;
+async fn fixes(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {
+    let program =
+        drafter::install(&board.folder.dir.path().join("drafter"), &format!("Here:\n\n```diff\n{FIX}```\n"))?;
     let drafter = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
-    let drafter = board.server.post("/agents", drafter).await?;
+    let drafter = board.engine.post("/agents", drafter).await?;
     let settings = json!({ "innerLoop": { "autoFix": { "agentId": drafter["id"] } } });
     board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
     let more = json!({
@@ -231,7 +231,7 @@ async fn fixes(board: &Board, caller: &RecordingClient) -> Result<()> {
         })
         .await
     };
-    board.server.until(&task, |task| task["status"] == "blocked").await?;
+    board.engine.until(&task, |task| task["status"] == "blocked").await?;
     let drafted = fix("drafted").await?;
     let of = json!({ "fix_id": drafted["fixId"] });
     assert_eq!(caller.call("apply_fix_proposal", of.clone()).await?["status"], "applied");
@@ -242,8 +242,8 @@ async fn fixes(board: &Board, caller: &RecordingClient) -> Result<()> {
     Ok(())
 }
 
-async fn validations(board: &Board, caller: &RecordingClient) -> Result<()> {
-    let root = board.sandbox.repo.path();
+async fn validations(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {
+    let root = board.folder.repo.path();
     let module = json!({ "moduleId": "m1", "runId": "r1", "project_id": board.project });
     let input = with(module.clone(), &json!({ "cwd": root, "files": ["README.md"], "commands": ["exit 3"] }));
     let report = caller.call("validate", input).await?;

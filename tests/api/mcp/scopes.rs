@@ -11,9 +11,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::Mcp;
-use crate::{
-    board::{Board, with},
-    forge::{refused, text},
+use crate::answers::refused;
+use forge_testkit::serve::Served;
+use forge_testkit::{
+    Board,
+    board::{text, with},
 };
 
 /// A check that reports the file as compilers do, unless it is waived.
@@ -21,8 +23,8 @@ const CHECK: &str = "test -e waived || grep -q good total.txt || { echo 'total.t
 const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad\n+good\n three\n";
 
 /// A board whose agents get Forge's MCP tools.
-async fn open() -> Result<Board> {
-    let board = Board::new(json!({ "mcp": { "inject": true } })).await?;
+async fn open() -> Result<Board<Served>> {
+    let board = Board::served(json!({ "mcp": { "inject": true } })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
     Ok(board)
 }
@@ -35,8 +37,8 @@ struct RunFixture {
 }
 
 impl RunFixture {
-    async fn new(board: &Board, name: &str, more: Value) -> Result<Self> {
-        let folder = board.sandbox.dir.path();
+    async fn new(board: &Board<Served>, name: &str, more: Value) -> Result<Self> {
+        let folder = board.folder.dir.path();
         let (file, go) = (folder.join(format!("{name}-token")), folder.join(format!("{name}-go")));
         let lines = [
             format!(
@@ -53,11 +55,11 @@ impl RunFixture {
     }
 
     /// The token and the address that the agent wrote.
-    async fn written(board: &Board, file: &Path) -> Result<String> {
+    async fn written(board: &Board<Served>, file: &Path) -> Result<String> {
         until_there(file).await?;
         let written = std::fs::read_to_string(file)?;
         let (token, url) = written.split_once(' ').context("no token")?;
-        assert_eq!(url, format!("{}/mcp", board.server.url));
+        assert_eq!(url, format!("{}/mcp", board.engine.url));
         ensure!(token.starts_with("run_"), "{token}");
         Ok(token.to_owned())
     }
@@ -68,7 +70,7 @@ impl RunFixture {
 }
 
 /// Every tool that takes an id, with ids of other tasks.
-fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value)> {
+fn foreign(board: &Board<Served>, task: &Value, run: &Value) -> Vec<(&'static str, Value)> {
     let id = &task["id"];
     vec![
         ("forge_list_projects", json!({})),
@@ -91,7 +93,7 @@ fn foreign(board: &Board, task: &Value, run: &Value) -> Vec<(&'static str, Value
         ("forge_follow_up_execution", json!({ "execution_id": run["id"], "message": "Psst." })),
         ("forge_task_action", json!({ "task_id": id, "verb": "hold", "version": 1 })),
         ("forge_search_knowledge", json!({ "project_id": "another", "q": "x" })),
-        ("validate", json!({ "moduleId": "m", "commands": ["true"], "cwd": board.sandbox.repo.path() })),
+        ("validate", json!({ "moduleId": "m", "commands": ["true"], "cwd": board.folder.repo.path() })),
         ("validate", json!({ "moduleId": "m", "commands": ["true"], "runId": id })),
         ("iteration_state", json!({ "action": "get", "moduleId": "m", "runId": id })),
         ("iteration_state", json!({ "action": "reset", "moduleId": "m" })),
@@ -110,8 +112,8 @@ async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
     let checks = json!({ "review_config": { "ci_steps": ["test -e README.md"] } });
     let own = RunFixture::new(&board, "own", checks).await?;
     assert_ne!(own.token, other.token);
-    let all: Vec<String> = Mcp::over_http(&board.server).await?.tools.into_keys().collect();
-    let mcp = Mcp::with_token(&board.server, &own.token).await?;
+    let all: Vec<String> = Mcp::over_http(&board.engine).await?.tools.into_keys().collect();
+    let mcp = Mcp::with_token(&board.engine, &own.token).await?;
     ensure!(mcp.instructions()?.contains(&text(&own.task, "id")), "it is told which task is its own");
     ensure!(!mcp.tools.contains_key("forge_list_projects"), "what it cannot use is not shown");
     let size = mcp.size()?;
@@ -135,7 +137,7 @@ async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
     assert_eq!(diff["changes"]["files"], json!([]));
     let report = mcp.call("validate", json!({ "moduleId": "m", "commands": ["test -e README.md"] })).await?;
     assert_eq!((&report["passed"], &report["attempt"]), (&json!(true), &json!(1)), "{report:#}");
-    let planted = board.sandbox.dir.path().join("planted");
+    let planted = board.folder.dir.path().join("planted");
     let other_command = format!("touch {}", planted.display());
     let said = mcp.refusal("validate", json!({ "moduleId": "m", "commands": [other_command] })).await?;
     ensure!(said.starts_with("out_of_scope: ") && said.contains("test -e README.md"), "{said}");
@@ -163,7 +165,7 @@ async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
 async fn run_token_limits_what_an_agent_decides_about_its_task() -> Result<()> {
     let board = open().await?;
     let own = RunFixture::new(&board, "own", json!({})).await?;
-    let mcp = Mcp::with_token(&board.server, &own.token).await?;
+    let mcp = Mcp::with_token(&board.engine, &own.token).await?;
     let id = own.id();
     let version = mcp.call("forge_get_task", json!({ "task_id": id })).await?["version"].clone();
     let part = json!({ "task_id": id, "tasks": [{ "title": "Part" }] });
@@ -188,7 +190,7 @@ async fn run_token_limits_what_an_agent_decides_about_its_task() -> Result<()> {
     // It may say that it needs a person; that ends its run, and with it the token.
     let give_up = json!({ "task_id": id, "version": version, "to": "blocked", "reason": "What is wanted?", "wait": "none" });
     let _ = mcp.answer("forge_transition_task", give_up).await;
-    board.server.until(&own.task, |task| task["status"] == "blocked").await?;
+    board.engine.until(&own.task, |task| task["status"] == "blocked").await?;
     let rows = board.history(&own.task).await?;
     let last = rows.last().context("no history")?;
     assert_eq!(
@@ -205,15 +207,15 @@ async fn move_by_an_agent_asks_the_guards_for_agents_alone() -> Result<()> {
     for (audience, refused) in [("agent_only", true), ("user_only", false), ("all", true)] {
         let guard = json!([{ "action": "require_clean_worktree", "applies_to": audience }]);
         let workflow = Board::workflow(|states| {
-            crate::board::state(states, "in_progress")["hooks"]["before_exit"] = guard;
+            forge_testkit::board::state(states, "in_progress")["hooks"]["before_exit"] = guard;
         })?;
         let path = format!("/projects/{}/workflow", board.project);
-        let request = board.server.request(Method::PUT, &path).json(&json!({ "workflow": workflow }));
-        crate::forge::good(request.send().await?).await?;
+        let request = board.engine.request(Method::PUT, &path).json(&json!({ "workflow": workflow }));
+        crate::answers::good(request.send().await?).await?;
         let own = RunFixture::new(&board, audience, json!({})).await?;
         let now = board.get(&own.task).await?;
         std::fs::write(Path::new(&text(&now["workspace"], "path")).join("half"), "half")?;
-        let mcp = Mcp::with_token(&board.server, &own.token).await?;
+        let mcp = Mcp::with_token(&board.engine, &own.token).await?;
         let give_up =
             json!({ "task_id": own.id(), "version": now["version"], "to": "blocked", "wait": "none" });
         if refused {
@@ -224,19 +226,19 @@ async fn move_by_an_agent_asks_the_guards_for_agents_alone() -> Result<()> {
         } else {
             // It ends the agent's own run, and with it the answer.
             let _ = mcp.answer("forge_transition_task", give_up).await;
-            board.server.until(&own.task, |task| task["status"] == "blocked").await?;
+            board.engine.until(&own.task, |task| task["status"] == "blocked").await?;
         }
     }
     Ok(())
 }
 
 /// Checks that a token is refused everywhere.
-async fn is_dead(board: &Board, token: &str) -> Result<()> {
+async fn is_dead(board: &Board<Served>, token: &str) -> Result<()> {
     until("the end of a token", async || {
-        Ok(Mcp::with_token(&board.server, token).await.is_err().then_some(()))
+        Ok(Mcp::with_token(&board.engine, token).await.is_err().then_some(()))
     })
     .await?;
-    let asked = board.server.bare(Method::GET, "/api/v1/meta").bearer_auth(token);
+    let asked = board.engine.bare(Method::GET, "/api/v1/meta").bearer_auth(token);
     assert_eq!(refused(asked).await?.0, 401);
     Ok(())
 }
@@ -246,12 +248,12 @@ async fn run_token_is_valid_for_mcp_only_and_during_the_run() -> Result<()> {
     let board = open().await?;
     let own = RunFixture::new(&board, "own", json!({})).await?;
     for path in ["/api/v1/meta", "/api/v1/events", "/api/v1/openapi.json"] {
-        let (status, body) = refused(board.server.bare(Method::GET, path).bearer_auth(&own.token)).await?;
+        let (status, body) = refused(board.engine.bare(Method::GET, path).bearer_auth(&own.token)).await?;
         assert_eq!((status, &body["code"]), (403, &json!("out_of_scope")), "{path}");
     }
-    let mcp = Mcp::with_token(&board.server, &own.token).await?;
+    let mcp = Mcp::with_token(&board.engine, &own.token).await?;
     std::fs::write(&own.go, "")?;
-    board.server.until(&own.task, |task| task["status"] == "done").await?;
+    board.engine.until(&own.task, |task| task["status"] == "done").await?;
     is_dead(&board, &own.token).await?;
     let late = mcp.answer("forge_get_task", json!({ "task_id": own.id() })).await;
     ensure!(late.is_err(), "it is of no use any more: {late:?}");
@@ -262,19 +264,19 @@ async fn run_token_is_valid_for_mcp_only_and_during_the_run() -> Result<()> {
 async fn each_start_issues_a_new_token_and_stores_none() -> Result<()> {
     let mut board = open().await?;
     let own = RunFixture::new(&board, "own", json!({})).await?;
-    let file = board.sandbox.dir.path().join("own-token");
-    board.server.terminate().await?;
+    let file = board.folder.dir.path().join("own-token");
+    board.engine.terminate().await?;
     std::fs::remove_file(&file)?;
-    board.server = board.sandbox.serve()?;
+    board.engine = board.folder.serve()?;
     let token = RunFixture::written(&board, &file).await?;
     assert_ne!(token, own.token);
     is_dead(&board, &own.token).await?;
-    let mcp = Mcp::with_token(&board.server, &token).await?;
+    let mcp = Mcp::with_token(&board.engine, &token).await?;
     mcp.call("forge_get_task", json!({ "task_id": own.id() })).await?;
 
     let events = board.events("execution.started", 2).await?;
     ensure!(!json!(events).to_string().contains("run_"), "{events:#?}");
-    let found = holding(&board.sandbox.data_dir(), &[own.token.as_bytes(), token.as_bytes()])?;
+    let found = holding(&board.folder.data_dir(), &[own.token.as_bytes(), token.as_bytes()])?;
     ensure!(found.is_empty(), "a token lies in {found:?}");
     std::fs::write(&own.go, "")?;
     Ok(())
@@ -300,19 +302,19 @@ fn holding(folder: &Path, secrets: &[&[u8]]) -> Result<Vec<PathBuf>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn project_without_agent_tools_issues_no_run_token() -> Result<()> {
-    let board = Board::new(json!({})).await?;
-    let file = board.sandbox.dir.path().join("token");
+    let board = Board::served(json!({})).await?;
+    let file = board.folder.dir.path().join("token");
     let line = format!("run printf '%s' \"${{FORGE_MCP_TOKEN-none}}\" > {}", file.display());
     let task = board.task(&[&line, "edit a <<< \"a\\n\""], with(json!({}), &json!({}))).await?;
     board.claim(&task).await?;
-    board.server.until(&task, |task| task["status"] == "done").await?;
+    board.engine.until(&task, |task| task["status"] == "done").await?;
     assert_eq!(std::fs::read_to_string(&file)?, "none");
     Ok(())
 }
 
 /// A task with a running reviewer, a drafted fix, and the tools of the reviewer.
 struct ReviewFixture {
-    board: Board,
+    board: Board<Served>,
     task: Value,
     mcp: Mcp,
     fix: Value,
@@ -322,10 +324,10 @@ struct ReviewFixture {
 impl ReviewFixture {
     async fn new(verdict: &str) -> Result<Self> {
         let board = open().await?;
-        let folder = board.sandbox.dir.path();
+        let folder = board.folder.dir.path();
         let program = drafter::install(&folder.join("drafter"), &format!("```diff\n{FIX}```\n"))?;
         let new = json!({ "name": "Drafter", "adapter": "acp", "config": { "program": program } });
-        let id = board.server.post("/agents", new).await?["id"].clone();
+        let id = board.engine.post("/agents", new).await?["id"].clone();
         let settings = json!({ "innerLoop": { "autoFix": { "agentId": id } } });
         board.patch(&format!("/projects/{}/settings", board.project), settings).await?;
         let (file, go) = (folder.join("token"), folder.join("go"));
@@ -345,10 +347,10 @@ impl ReviewFixture {
             "title": "Do it", "description": description, "review_config": { "ci_steps": [CHECK] },
             "roles": { "coder": board.agent, "reviewer": board.agent },
         });
-        let task = board.server.task(&board.project, new).await?;
+        let task = board.engine.task(&board.project, new).await?;
         board.claim(&task).await?;
         let token = RunFixture::written(&board, &file).await?;
-        let mcp = Mcp::with_token(&board.server, &token).await?;
+        let mcp = Mcp::with_token(&board.engine, &token).await?;
         let fixes = mcp.call("list_fix_proposals", json!({ "task_id": task["id"] })).await?;
         let fix = fixes["proposals"][0].clone();
         ensure!(fix["status"] == "drafted", "{fixes:#}");
@@ -358,7 +360,7 @@ impl ReviewFixture {
     /// The fix as the API lists it.
     async fn fix(&self) -> Result<Value> {
         let path = format!("/tasks/{}/fixes", text(&self.task, "id"));
-        Ok(self.board.server.get(&path).await?["items"][0].clone())
+        Ok(self.board.engine.get(&path).await?["items"][0].clone())
     }
 }
 
@@ -379,7 +381,7 @@ async fn reviewer_token_may_request_a_fix_and_nothing_else() -> Result<()> {
     let asker = json!(format!("agent:{}", judged.board.agent));
     assert_eq!((&wanted["status"], &wanted["wantedBy"]), (&json!("drafted"), &asker));
     let person = format!("/fixes/{}/apply", text(&judged.fix, "fixId"));
-    let (status, body) = refused(judged.board.server.request(Method::POST, &person)).await?;
+    let (status, body) = refused(judged.board.engine.request(Method::POST, &person)).await?;
     assert_eq!(
         (status, &body["code"]),
         (409, &json!("fix_blocked")),
@@ -387,11 +389,11 @@ async fn reviewer_token_may_request_a_fix_and_nothing_else() -> Result<()> {
     );
     std::fs::write(&judged.go, "")?;
     // What passed is what was judged.
-    judged.board.server.until(&judged.task, |task| task["status"] == "done").await?;
+    judged.board.engine.until(&judged.task, |task| task["status"] == "done").await?;
     let fix = judged.fix().await?;
     // It is of no use to a task that is closed.
     assert_eq!((&fix["status"], &fix["wantedBy"]), (&json!("superseded"), &Value::Null), "{fix:#}");
-    assert_eq!(judged.board.sandbox.repo.git(&["show", "main:total.txt"])?, "one\nbad\nthree");
+    assert_eq!(judged.board.folder.repo.git(&["show", "main:total.txt"])?, "one\nbad\nthree");
     Ok(())
 }
 
@@ -401,13 +403,13 @@ async fn rejecting_reviewer_has_the_requested_fix_applied_first() -> Result<()> 
     let fix = json!({ "fix_id": judged.fix["fixId"] });
     judged.mcp.call("apply_fix_proposal", fix).await?;
     std::fs::write(&judged.go, "")?;
-    judged.board.server.until(&judged.task, |task| task["review"]["verdict"] == "fail").await?;
+    judged.board.engine.until(&judged.task, |task| task["review"]["verdict"] == "fail").await?;
     let fix = judged.fix().await?;
     assert_eq!((&fix["status"], &fix["wantedBy"]), (&json!("verified"), &Value::Null), "{fix:#}");
     let asker = json!(format!("agent:{}", judged.board.agent));
     assert_eq!((&fix["decidedBy"], &fix["verification"]["passed"]), (&asker, &json!(true)), "{fix:#}");
     let commit = text(&fix, "appliedCommit");
-    let total = judged.board.sandbox.repo.git(&["show", &format!("{commit}:total.txt")])?;
+    let total = judged.board.folder.repo.git(&["show", &format!("{commit}:total.txt")])?;
     assert_eq!(total, "one\ngood\nthree");
     Ok(())
 }

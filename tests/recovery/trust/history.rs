@@ -8,7 +8,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use forge_testkit::serve::{Serve, Served, id, scripted_agent};
+use forge_testkit::caller::id;
+use forge_testkit::serve::{Serve, Served, scripted_agent};
 use forge_testkit::{Repository, script};
 use forge_tests::drafter;
 use reqwest::Method;

@@ -4,12 +4,13 @@ use std::{path::Path, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use forge_api::{Api, ApiError};
-use forge_engine::{Engine, EngineConfig};
+use forge_engine::EngineConfig;
 use forge_model::{actor::Via, settings::merge_patch};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
+    local::LocalEngine,
     program,
     repository::{HERMETIC_GIT, Repository},
 };
@@ -21,6 +22,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A repository, an engine on it, an agent that does what its task's script says.
 pub struct Sandbox {
+    // Ends before its folder goes.
+    engine: LocalEngine,
     /// The folder of everything.
     pub dir: TempDir,
     /// The contract.
@@ -58,8 +61,9 @@ impl Sandbox {
             &dir.path().join("repo"),
             &[("README.md", "# Sample\n"), ("src/a.txt", "one\ntwo\nthree\n")],
         )?;
-        let api = start(dir.path(), change).await?;
-        let mut sandbox = Self { dir, api, repo, project: String::new(), agent: String::new() };
+        let engine = start(dir.path(), change).await?;
+        let api = engine.api().clone();
+        let mut sandbox = Self { engine, dir, api, repo, project: String::new(), agent: String::new() };
         let agent = sandbox
             .call(
                 "agent_create",
@@ -198,8 +202,9 @@ impl Sandbox {
     /// # Errors
     /// When it does not start.
     pub async fn restart_with(&mut self, change: impl FnOnce(&mut EngineConfig)) -> Result<()> {
-        self.api.engine().stop().await;
-        self.api = start(self.dir.path(), change).await?;
+        self.engine.stop().await;
+        self.engine = start(self.dir.path(), change).await?;
+        self.api = self.engine.api().clone();
         Ok(())
     }
 
@@ -226,26 +231,12 @@ impl Sandbox {
     }
 }
 
-/// A shell that, asked as a login shell, reads nobody's profile.
-fn plain_shell(dir: &Path) -> Result<std::path::PathBuf> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let path = dir.join("plain-shell");
-    if !path.exists() {
-        std::fs::write(&path, "#!/bin/sh\nexec /bin/sh -c \"$2\"\n")?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
-    }
-    Ok(path)
-}
-
-async fn start(dir: &Path, change: impl FnOnce(&mut EngineConfig)) -> Result<Api> {
-    let mut config = EngineConfig::new(dir.join("data"), std::env::vars_os());
-    config.git_env =
-        HERMETIC_GIT.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    config.undo_window = Duration::from_millis(200);
-    config.login_shell = Some(plain_shell(dir)?.into());
-    change(&mut config);
-    let engine = Engine::start(config).await?;
-    Ok(Api::new(engine, program("forge-scripted-agent")?))
+async fn start(dir: &Path, change: impl FnOnce(&mut EngineConfig)) -> Result<LocalEngine> {
+    LocalEngine::start(dir, |config| {
+        config.undo_window = Duration::from_millis(200);
+        change(config);
+    })
+    .await
 }
 
 fn text(value: &Value, field: &str) -> Result<String> {

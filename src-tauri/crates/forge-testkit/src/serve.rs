@@ -1,14 +1,14 @@
-//! A running `forge serve` and a client of it.
+//! A running `forge serve`, which is called as a [`Caller`].
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
+    ops::Deref,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::mpsc,
-    time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use nix::{
     sys::{
         signal::{Signal, kill},
@@ -16,17 +16,14 @@ use nix::{
     },
     unistd::Pid,
 };
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::{HERMETIC_GIT, Repository, client::HttpClient, program};
-
-/// How long a test waits for an expected event.
-pub const PATIENCE: Duration = Duration::from_secs(60);
-/// The interval of polling for changes without an event.
-const UNTOLD: Duration = Duration::from_millis(200);
-/// The interval between attempts to reach an engine that does not answer.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+use crate::{
+    HERMETIC_GIT,
+    caller::{Caller, Http, PATIENCE},
+    program,
+};
 
 /// A `forge serve` process on a data folder, and its address. Dropping it shuts it down in order.
 pub struct Served {
@@ -38,10 +35,8 @@ pub struct Served {
     pub url: String,
     /// The token of requests, unless it was started without one.
     pub token: Option<String>,
-    /// The HTTP client.
-    pub client: reqwest::Client,
-    /// The typed client of its operations.
-    pub api: HttpClient,
+    http: Http,
+    caller: Caller,
 }
 
 /// The options of a server.
@@ -135,33 +130,19 @@ impl Served {
             }
             None => None,
         };
-        let client = reqwest::Client::builder().no_proxy().build()?;
-        let api = HttpClient::new(client.clone(), url.clone(), token.clone());
-        Ok(Self { child, stdout, line, url, token, client, api })
+        let http = Http::new(url.clone(), token.clone())?;
+        let caller = Caller::http(http.clone());
+        Ok(Self { child, stdout, line, url, token, http, caller })
     }
 
     /// A request without a token, at the root.
     pub fn bare(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("{}{path}", self.url))
+        self.http.bare(method, path)
     }
 
     /// A request with the token, below `/api/v1`.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.bare(method, &format!("/api/v1{path}"));
-        match &self.token {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        }
-    }
-
-    /// Calls a route below `/api/v1`; the error is the server's answer, or that the server is gone.
-    ///
-    /// # Errors
-    /// When it is refused, or the server is gone.
-    pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
-        let (status, value) = self.answer(method, path, body).await?;
-        ensure!((200..300).contains(&status), "{status}: {value}");
-        Ok(value)
+        self.http.request(method, path)
     }
 
     /// The status and the body of the health check.
@@ -178,108 +159,6 @@ impl Served {
     pub fn path_of(&self, path: &Path) -> PathBuf {
         let inside = path.strip_prefix("/").unwrap_or(path);
         PathBuf::from(format!("/proc/{}/root", self.pid())).join(inside)
-    }
-
-    /// Calls a route below `/api/v1` and returns status and body, also of a refusal.
-    ///
-    /// # Errors
-    /// When the server is gone.
-    pub async fn answer(&self, method: Method, path: &str, body: Option<Value>) -> Result<(u16, Value)> {
-        let mut request = self.request(method, path);
-        if let Some(body) = body {
-            request = request.json(&body);
-        }
-        let answer = request.send().await?;
-        let status = answer.status().as_u16();
-        let body = answer.bytes().await?;
-        let body = if body.is_empty() { Value::Null } else { serde_json::from_slice(&body)? };
-        Ok((status, body))
-    }
-
-    /// Reads a route.
-    ///
-    /// # Errors
-    /// When it is refused, or the server is gone.
-    pub async fn get(&self, path: &str) -> Result<Value> {
-        self.call(Method::GET, path, None).await
-    }
-
-    /// Posts to a route.
-    ///
-    /// # Errors
-    /// When it is refused, or the server is gone.
-    pub async fn post(&self, path: &str, body: Value) -> Result<Value> {
-        self.call(Method::POST, path, Some(body)).await
-    }
-
-    /// Waits until a task satisfies a condition.
-    ///
-    /// # Errors
-    /// When the condition is not met, or the server is gone.
-    pub async fn wait(&self, task: &str, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-        let path = format!("/tasks/{task}");
-        let found = self.watch(async || Ok(Some(self.get(&path).await?).filter(&wanted))).await?;
-        match found {
-            Some(task) => Ok(task),
-            None => {
-                let now = self.get(&path).await?;
-                let history = self.get(&format!("{path}/transitions")).await?;
-                bail!("the task is not {what}: {now:#}\nhistory: {history:#}")
-            }
-        }
-    }
-
-    /// Waits until a task, given as an answer, satisfies a condition.
-    ///
-    /// # Errors
-    /// When the condition is not met, or the server is gone.
-    pub async fn until(&self, task: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-        self.wait(&id(task)?, "as wanted", wanted).await
-    }
-
-    /// Creates a project on a repository and a scripted agent, and returns their ids.
-    ///
-    /// # Errors
-    /// When it is refused, or the server is gone.
-    pub async fn project(&self, repo: &Repository, settings: Value) -> Result<(String, String)> {
-        let project =
-            self.post("/projects", json!({ "repo_path": repo.path(), "settings": settings })).await?;
-        let args = ["scripted-agent", "--prompt-file", "{prompt_file}"];
-        let config = json!({ "command": program("forge")?, "args": args });
-        let agent =
-            self.post("/agents", json!({ "name": "Bot", "adapter": "shell", "config": config })).await?;
-        Ok((id(&project)?, id(&agent)?))
-    }
-
-    /// Creates a task of a project, with a default title.
-    ///
-    /// # Errors
-    /// When it is refused, or the server is gone.
-    pub async fn task(&self, project: &str, mut new: Value) -> Result<Value> {
-        if new["title"].is_null() {
-            new["title"] = "Do it".into();
-        }
-        self.post(&format!("/projects/{project}/tasks"), new).await
-    }
-
-    /// Polls now and after each event of the engine until `look` finds something; none after [`PATIENCE`].
-    ///
-    /// # Errors
-    /// When `look` fails.
-    pub async fn watch<T, Look, Found>(&self, mut look: Look) -> Result<Option<T>>
-    where
-        Look: FnMut() -> Found,
-        Found: Future<Output = Result<Option<T>>>,
-    {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        let mut news = EventSignal { served: self, stream: None };
-        loop {
-            let found = look().await?;
-            if found.is_some() || tokio::time::Instant::now() > deadline {
-                return Ok(found);
-            }
-            news.next().await;
-        }
     }
 
     /// The id of the process.
@@ -354,39 +233,19 @@ impl Served {
     }
 }
 
+impl Deref for Served {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
+}
+
 impl Drop for Served {
     fn drop(&mut self) {
         // In good order first, so that a test that fails leaves no agent behind.
         self.end_in_order();
         let _ = self.kill();
-    }
-}
-
-/// The events of an engine, as a signal of possible changes.
-struct EventSignal<'a> {
-    served: &'a Served,
-    stream: Option<Response>,
-}
-
-impl EventSignal<'_> {
-    /// Waits for the next event. The first call only opens the stream, so that earlier changes are seen.
-    async fn next(&mut self) {
-        let Some(stream) = &mut self.stream else {
-            match self.served.request(Method::GET, "/events").send().await {
-                Ok(stream) if stream.status().is_success() => self.stream = Some(stream),
-                // An engine that is gone is told by the next look.
-                Ok(_) | Err(_) => tokio::time::sleep(LOOK_EVERY).await,
-            }
-            return;
-        };
-        // What an agent does in its worktree has no event; a look now and then sees it.
-        match tokio::time::timeout(UNTOLD, stream.chunk()).await {
-            Ok(Ok(Some(_))) | Err(_) => {}
-            Ok(Ok(None) | Err(_)) => {
-                self.stream = None;
-                tokio::time::sleep(LOOK_EVERY).await;
-            }
-        }
     }
 }
 
@@ -418,12 +277,4 @@ pub fn marked_processes(dir: &Path) -> Result<Vec<String>> {
         }
     }
     Ok(found)
-}
-
-/// The id of an answer.
-///
-/// # Errors
-/// When the answer has none.
-pub fn id(value: &Value) -> Result<String> {
-    Ok(value["id"].as_str().with_context(|| format!("no id in {value}"))?.to_owned())
 }

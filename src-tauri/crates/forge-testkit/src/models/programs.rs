@@ -128,6 +128,9 @@ impl AgentProgram {
                 let settings = home.join(".config/opencode");
                 fs::create_dir_all(&settings)?;
                 write_once(&settings.join("opencode.json"), &opencode_settings(server))?;
+                // It runs for seconds only: compiling its code further, or collecting its memory, takes longer than it saves.
+                environment.insert("BUN_JSC_useFTLJIT".to_owned(), "0".to_owned());
+                environment.insert("BUN_JSC_forceRAMSize".to_owned(), "34359738368".to_owned());
                 let off = ["AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD"];
                 environment.extend(off.map(|it| (format!("OPENCODE_DISABLE_{it}"), "1".to_owned())));
                 Vec::new()
