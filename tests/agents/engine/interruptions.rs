@@ -48,7 +48,11 @@ async fn stopped_run_leaves_no_process_and_is_resumed(program: AgentProgram) -> 
     fixture.wait_for_file(&task, "begun").await?;
     fixture.wait_for_file(&task, "aside").await?;
     let run = fixture.wait_for_run(&task, |run| run["status"] == "running").await?;
-    ensure!(count_endless_commands(&fixture)? >= 2, "{:?}", fixture.processes()?);
+    // The file is there a moment before its maker becomes the endless command.
+    forge_tests::patience::until("both commands", async || {
+        Ok((count_endless_commands(&fixture)? >= 2).then_some(()))
+    })
+    .await?;
     // A program may tell of a command a moment after it began.
     forge_tests::patience::until("the command in the log", async || {
         let log = fixture.log(&run).await?;

@@ -133,7 +133,10 @@ impl AgentProgram {
                 environment.insert("BUN_JSC_forceRAMSize".to_owned(), "34359738368".to_owned());
                 let off = ["AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS", "LSP_DOWNLOAD"];
                 environment.extend(off.map(|it| (format!("OPENCODE_DISABLE_{it}"), "1".to_owned())));
-                Vec::new()
+                // Its catalogue of the world's models takes a second to read, and the tests' model is not in it.
+                let catalogue = settings.join("models.json");
+                write_once(&catalogue, "{}")?;
+                vec![("OPENCODE_MODELS_PATH", text(catalogue)?)]
             }
             Self::Gemini => {
                 let settings = home.join(".gemini");
