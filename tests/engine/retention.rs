@@ -14,7 +14,7 @@ use forge_engine::Clock;
 use forge_model::ids::TaskId;
 use forge_model::task::ExecutionMode;
 use forge_model::time::Timestamp;
-use forge_store::table::tasks::TaskRow;
+use forge_store::{Store, table::tasks::TaskRow};
 use forge_testkit::Sandbox;
 use forge_tests::patience::until;
 use futures::future::BoxFuture;
@@ -122,7 +122,8 @@ async fn logs_of_closed_tasks_expire_by_observed_days_not_by_clock_jumps() -> Re
 
 /// Creates a race entry of a task with a log, and returns the log folder.
 async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
-    let mut tx = sandbox.api.engine().store().write().await?;
+    let store = Store::open(&sandbox.dir.path().join("data")).await?;
+    let mut tx = store.write().await?;
     let raced = tx.tasks().get(&TaskId(task.to_owned())).await?.context("no task")?;
     let entry = TaskRow {
         id: TaskId(format!("{task}-entry")),
@@ -135,6 +136,7 @@ async fn entry_of(sandbox: &Sandbox, task: &str) -> Result<PathBuf> {
     };
     tx.tasks_mut().insert(&entry).await?;
     tx.commit().await?;
+    store.close().await;
     let folder = sandbox.dir.path().join("data/logs").join(&sandbox.project).join(entry.id.as_str());
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("run.jsonl"), "{}\n")?;

@@ -13,6 +13,7 @@ use forge_model::{
     time::Timestamp,
     usage::UsageSample,
 };
+use forge_store::Store;
 use forge_store::table::{costs::CostSample, executions::ExecutionRow};
 use forge_tests::{display::Display, patience::until, window::Window};
 use serde_json::{Value, json};
@@ -155,7 +156,8 @@ async fn spend(api: &Api, project: &str, agent: &str, runs: u32) -> Result<()> {
         tasks.push(text(&call(api, "task_create", new).await?, "id")?);
     }
     let (now, span) = (jiff::Timestamp::now().as_millisecond(), DAYS * 24 * 3_600_000);
-    let mut tx = api.engine().store().write().await?;
+    let store = Store::open(api.engine().data_dir()).await?;
+    let mut tx = store.write().await?;
     for number in 0..runs {
         let task = &tasks[(number % TASKS) as usize];
         let at = now - span + i64::from(number) * span / i64::from(runs);
@@ -171,6 +173,7 @@ async fn spend(api: &Api, project: &str, agent: &str, runs: u32) -> Result<()> {
         }
     }
     tx.commit().await?;
+    store.close().await;
     let totals = call(api, "cost_totals", json!({ "project": project })).await?;
     ensure!(totals["all"]["runs"] == runs, "{}", totals["all"]);
     Ok(())

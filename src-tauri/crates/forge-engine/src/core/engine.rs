@@ -97,8 +97,7 @@ impl Inner {
 
 impl Engine {
     /// The database.
-    #[must_use]
-    pub fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         &self.inner.store
     }
 
