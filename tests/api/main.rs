@@ -1,4 +1,5 @@
-//! The interfaces for other programs: HTTP, events and the command line, each as such a program sees it.
+//! The interfaces for other programs: HTTP, events, MCP and the command line, each as such a program sees it. What
+//! operations do is tested in `tests/engine`.
 //!
 //! The engine is a real `forge serve` with a folder and an environment of its own.
 

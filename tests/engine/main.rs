@@ -1,4 +1,5 @@
-//! The engine through its contract: real git, real SQLite, real processes.
+//! The engine through its contract: real git, real SQLite, real processes. It runs in the process of the test; what
+//! needs a program of its own is in `tests/api` and `tests/recovery`.
 
 mod actions;
 mod audit;
