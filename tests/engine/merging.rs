@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{
-    Board, LocalEngine,
+    Board,
     board::{is, text, until_exists},
 };
 use forge_tests::patience::until_there;
@@ -56,7 +56,8 @@ async fn twenty_concurrent_merges_all_land() -> Result<()> {
 /// The first merge holds the queue: a merge driver of the user blocks until the test releases it.
 #[tokio::test(flavor = "multi_thread")]
 async fn later_merge_is_queued_and_names_the_task_ahead() -> Result<()> {
-    let mut board = Board::new(json!({ "max_concurrent": 8 })).await?;
+    // A merge that does not end is cut short only by the end of its process.
+    let mut board = Board::served(json!({ "max_concurrent": 8 })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
     let go = board.folder.dir.path().join("go");
     let repo = &board.folder.repo;
@@ -92,8 +93,8 @@ async fn later_merge_is_queued_and_names_the_task_ahead() -> Result<()> {
     board.claim(&other).await?;
     board.engine.until(&other, is("done")).await?;
     // Its own end lets nobody pass, and who leaves the line holds nobody up.
-    board.engine.stop().await;
-    board.engine = LocalEngine::start(board.folder.dir.path(), |_| {}).await?;
+    board.engine.terminate().await?;
+    board.engine = board.folder.serve()?;
     let last = &line[3];
     board.engine.until(last, waits_for("merge_queue")).await?;
     board.act(&line[2], "actions/cancel", json!({})).await?;

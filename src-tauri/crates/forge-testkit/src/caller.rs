@@ -16,6 +16,8 @@ use crate::{Repository, program};
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// The interval of polling for changes without an event.
 const UNTOLD: Duration = Duration::from_millis(200);
+/// Events come in bursts; what is looked at after each costs more than what it is about.
+const BURST: Duration = Duration::from_millis(10);
 /// The interval between attempts to reach an engine that does not answer.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What a route is put behind to be read as a URL.
@@ -410,7 +412,12 @@ impl EventSignal<'_> {
         // What an agent does in its worktree has no event; a look now and then sees it.
         match self {
             // The sender lives as long as the engine does.
-            Self::Local(events) => drop(tokio::time::timeout(UNTOLD, events.changed()).await),
+            Self::Local(events) => {
+                if tokio::time::timeout(UNTOLD, events.changed()).await.is_ok() {
+                    tokio::time::sleep(BURST).await;
+                    events.borrow_and_update();
+                }
+            }
             Self::Http { http, stream: stream @ None } => {
                 match http.request(Method::GET, "/events").send().await {
                     Ok(opened) if opened.status().is_success() => *stream = Some(opened),
