@@ -7,6 +7,7 @@ import "#ui/features/task/TaskPanel.tsx";
 import "#ui/features/costs/CostChart.tsx";
 import "#ui/features/costs/CostsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { pageOf, type Output } from "#ui/test/answers.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
 it("shows the course, what is out of the ordinary, sums and every run", async () => {
@@ -87,13 +88,9 @@ it("says that there is nothing, and why it could not be read", async () => {
 
 it("tells on the task what was out of the ordinary", async () => {
   const host = createSampleHost("costs-few");
-  const found = (await host.call("cost_anomalies", {})) as {
-    items: { task_number: number; record: { taskId: string } }[];
-  };
-  const { task_number: number } = found.items[0] ?? { task_number: 0 };
-  const task = host.tasks.find((each) => each.number === number);
-  for (const entry of found.items) entry.record.taskId = task?.id ?? "";
-  openApp(host, `#/task/p1/${number}?tab=timeline`);
+  const { items } = (await host.call("cost_anomalies", {})) as Output<"cost_anomalies">;
+  host.answer("cost_anomalies", ({ task_id }) => pageOf(task_id === "t3" ? items : []));
+  openApp(host, "#/task/p1/3?tab=timeline");
   const list = await screen.findByRole("list", { name: "Cost anomalies" });
   expect(list.textContent).toMatch(/cost \$.*× the median of \$.* for runs with/);
 });

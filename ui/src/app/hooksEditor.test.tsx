@@ -1,9 +1,13 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeAll, beforeEach, expect, it } from "vitest";
 import { drafts } from "#ui/draft/drafts.ts";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
-import { createSampleHost } from "#ui/test/sampleHost.ts";
+import type { HookTest } from "#ui/api/generated.ts";
+import { refuseInput } from "#ui/test/answers.ts";
+import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
+import { sampleHookTest, samplePrinted } from "#ui/test/sampleProcess.ts";
+import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
 const page = "#/settings/project/p1?tab=hooks";
 
@@ -20,6 +24,22 @@ beforeEach(() => {
 });
 
 const event = (name: RegExp) => screen.findByRole("region", { name });
+
+/** A test of a hook that goes on until it is told to end; what it prints is read from its log. */
+function willTest(host: SampleHost, log: "task_log" | "hook_test_log") {
+  let finish: (test: HookTest) => void = () => {};
+  host.answer("hook_test", () => new Promise((resolve) => (finish = resolve)));
+  host.answer(log, samplePrinted());
+  return {
+    print(line: string) {
+      host.answer(log, samplePrinted(line));
+      const [sent] = inputsOf(host, "hook_test") as { log_id: string }[];
+      act(() => host.commit({ tags: [`log:${sent?.log_id}`] }));
+    },
+    finish: (test: HookTest) => act(async () => finish(test)),
+  };
+}
+
 const save = () => userEvent.click(screen.getByRole("button", { name: /^Save/ }));
 
 it("lets a script block before work, and nowhere else", async () => {
@@ -39,6 +59,13 @@ it("says at its field what the engine refuses, and saves what is mended", async 
   const host = createSampleHost();
   const { container } = openApp(host, page);
   const before = await event(/^Before work/);
+  host.answer("project_settings_update", () =>
+    refuseInput(
+      "failed to change the settings: the input is not valid",
+      "lifecycle_hooks.before_work[2].command",
+      "must be a shell command, not blank",
+    ),
+  );
   await userEvent.click(within(before).getByRole("button", { name: "Add script" }));
   await save();
   const command = await within(before).findByRole("textbox", {
@@ -47,6 +74,7 @@ it("says at its field what the engine refuses, and saves what is mended", async 
   });
   expect(document.activeElement).toBe(command);
   expect(await violationsIn(container)).toEqual([]);
+  host.answer("project_settings_update", sampleSettings(sampleOwn));
   await userEvent.type(command, "npm test");
   expect(screen.queryByText(/Must be a shell command/)).toBeNull();
   await save();
@@ -87,6 +115,7 @@ it("offers the plugins that fit the event", async () => {
 
 it("tries an unsaved hook in a task's worktree, and shows what it prints while it runs", async () => {
   const host = createSampleHost();
+  const running = willTest(host, "task_log");
   openApp(host, page);
   const done = await event(/^When a task is done/);
   await userEvent.click(within(done).getByRole("button", { name: /notify\.sh done$/ }));
@@ -99,12 +128,25 @@ it("tries an unsaved hook in a task's worktree, and shows what it prints while i
   await userEvent.click(await screen.findByRole("option", { name: /^#7 / }));
   await userEvent.click(within(test).getByRole("button", { name: "Run test" }));
   const live = await within(test).findByText(/^Running/);
+  expect(within(test).queryByText(/Looking for the lock file/)).toBeNull();
+  running.print("Looking for the lock file\n");
   await within(test).findByText(/Looking for the lock file/);
+  const dir = "/home/me/.local/share/forge/worktrees/t7";
+  await running.finish(
+    sampleHookTest({
+      status: "failed",
+      exit_code: 3,
+      stderr: "npm error code ELIFECYCLE\n",
+      working_dir: dir,
+      environment: { FORGE_TASK_ID: "t7", FORGE_WORKTREE_PATH: dir },
+      error: "exited with 3",
+    }),
+  );
   const result = await within(test).findByRole("group", { name: "Failed" });
   expect(live.isConnected).toBe(false);
   within(result).getByText("Exit code 3");
   within(result).getByText(/ELIFECYCLE/);
-  expect(within(result).getAllByText("/home/me/.local/share/forge/worktrees/t7")).toHaveLength(2);
+  expect(within(result).getAllByText(dir)).toHaveLength(2);
   within(result).getByText("FORGE_TASK_ID");
   const [sent] = inputsOf(host, "hook_test") as {
     hook: unknown;
@@ -120,6 +162,7 @@ it("tries an unsaved hook in a task's worktree, and shows what it prints while i
 
 it("shows what a test in the repository itself prints while it runs", async () => {
   const host = createSampleHost();
+  const running = willTest(host, "hook_test_log");
   openApp(host, page);
   const done = await event(/^When a task is done/);
   await userEvent.click(within(done).getByRole("button", { name: /notify\.sh done$/ }));
@@ -127,8 +170,10 @@ it("shows what a test in the repository itself prints while it runs", async () =
   const test = await within(done).findByRole("region", { name: "Test" });
   await userEvent.click(within(test).getByRole("button", { name: "Run test" }));
   const live = await within(test).findByText(/^Running/);
+  running.print("Looking for the lock file\n");
   await within(test).findByText(/Looking for the lock file/);
   expect(live.isConnected).toBe(true);
+  await running.finish(sampleHookTest());
   await within(test).findByRole("group", { name: "Succeeded" });
   const [sent] = inputsOf(host, "hook_test") as { log_id: string }[];
   expect(inputsOf(host, "hook_test_log")[0]).toEqual({

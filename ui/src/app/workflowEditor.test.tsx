@@ -3,8 +3,12 @@ import userEvent from "@testing-library/user-event";
 import { beforeAll, beforeEach, expect, it } from "vitest";
 import { drafts } from "#ui/draft/drafts.ts";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import type { Workflow, WorkflowReport } from "#ui/api/generated.ts";
+import { refuse } from "#ui/test/answers.ts";
 import { sampleWorkflow } from "#ui/test/sample.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleWorkflowAt } from "#ui/test/sampleProcess.ts";
+import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
 const page = "#/settings/project/p1?tab=workflow";
 
@@ -28,10 +32,19 @@ const openState = async (name: RegExp) => {
   await userEvent.click(row);
 };
 
+/** What the engine finds in a definition of which this state has no column. */
+function lacksColumn(state: string): WorkflowReport {
+  const index = sampleWorkflow.states.findIndex(({ name }) => name === state);
+  const path = `states[${index}].column`;
+  return { findings: [{ path, message: "must not be empty" }], notes: [], workflow: null };
+}
+
 /** A state's column is emptied, in the form. */
-async function breakState(name = /^Review Gate/) {
-  const opened = openApp(createSampleHost(), `${page}&view=form`);
+async function breakState(name = /^Review Gate/, state = "review") {
+  const host = createSampleHost();
+  const opened = openApp(host, `${page}&view=form`);
   await openState(name);
+  host.answer("workflow_check", lacksColumn(state));
   await userEvent.clear(screen.getByRole("textbox", { name: "Column" }));
   await problems();
   return opened;
@@ -61,7 +74,7 @@ it("says what is wrong at the state in the graph", async () => {
 
 it("says what is wrong at the line of the text", async () => {
   // Near the top: nothing has a height here, so little more is drawn.
-  await breakState(/^Backlog/);
+  await breakState(/^Backlog/, "backlog");
   await userEvent.click(screen.getByRole("radio", { name: "JSON" }));
   const text = await screen.findByRole("textbox", { name: "Workflow as JSON" });
   await waitFor(() => expect(text.querySelector(".cm-lintRange-error")).not.toBeNull());
@@ -73,6 +86,7 @@ it("leads from the list to the field", async () => {
   const host = createSampleHost();
   openApp(host, `${page}&view=form`);
   await openState(/^Merging/);
+  host.answer("workflow_check", lacksColumn("merging"));
   await userEvent.clear(screen.getByRole("textbox", { name: "Column" }));
   await openState(/^Todo/);
   const entry = within(await problems()).getByRole("button", { name: /Must not be empty/ });
@@ -99,6 +113,11 @@ it("tells what a text lacks that is not JSON, and keeps it", async () => {
 
 it("adds a state in a few clicks, saves it with the version, and the board has it", async () => {
   const host = createSampleHost();
+  host.answer("project_workflow_put", ({ text }) => {
+    const next = sampleWorkflowAt(2, JSON.parse(text ?? "") as Workflow);
+    host.answer("project_workflow_get", next);
+    return next;
+  });
   openApp(host, `${page}&view=form`);
   await userEvent.click(await screen.findByRole("button", { name: "Add state" }));
   const dialog = await screen.findByRole("dialog", { name: "Add state" });
@@ -129,7 +148,15 @@ it("undoes and does again", async () => {
 });
 
 it("names the tasks that a removed state holds, and keeps the draft", async () => {
-  openApp(createSampleHost(), `${page}&view=form`);
+  const host = createSampleHost();
+  host.answer("project_workflow_put", () =>
+    refuse("states_in_use", "failed to put the workflow in force: tasks are in states it removes", {
+      tasks: host.tasks
+        .filter(({ status }) => status === "blocked")
+        .map(({ id, number, title, status }) => ({ id, number, title, status })),
+    }),
+  );
+  openApp(host, `${page}&view=form`);
   await openState(/^Blocked/);
   await userEvent.click(screen.getByRole("button", { name: "Remove Blocked" }));
   await userEvent.click(screen.getByRole("button", { name: /^Save/ }));
@@ -145,7 +172,8 @@ it("asks whose workflow is kept when it was changed elsewhere", async () => {
   openApp(host, `${page}&view=form`);
   const name = (await screen.findAllByRole("textbox", { name: "Name" }))[0] as HTMLElement;
   await userEvent.type(name, " mine");
-  act(() => host.replaceWorkflow("p1", { ...sampleWorkflow, name: "theirs" }));
+  host.answer("project_workflow_get", sampleWorkflowAt(2, { ...sampleWorkflow, name: "theirs" }));
+  act(() => host.commit({ tags: ["projects", "board:p1"] }));
   const banner = await screen.findByRole("alert", { name: "The workflow changed elsewhere" });
   expect(name).toHaveProperty("value", "default mine");
   await userEvent.click(within(banner).getByRole("button", { name: "Keep my draft" }));
@@ -162,7 +190,15 @@ it("saves again by itself when only the project changed", async () => {
   const name = (await screen.findAllByRole("textbox", { name: "Name" }))[0] as HTMLElement;
   await userEvent.type(name, " 2");
   // A change of the project that the window has not heard of yet.
-  host.bumpVersion("p1");
+  host.answer("project_workflow_get", sampleWorkflowAt(2));
+  host.answer("project_workflow_put", ({ version }) =>
+    version === 2
+      ? sampleWorkflowAt(3)
+      : refuse(
+          "version_conflict",
+          "failed to put the workflow in force: it changed since it was read",
+        ),
+  );
   await userEvent.click(screen.getByRole("button", { name: /^Save/ }));
   await screen.findByText("Workflow saved");
   const puts = inputsOf(host, "project_workflow_put") as { version: number }[];
@@ -182,7 +218,19 @@ it("starts from a preset, having said what changes", async () => {
 
 it("only shows what the repository defines", async () => {
   const host = createSampleHost();
-  await host.call("project_settings_update", { project_id: "p1", workflow_source: "repository" });
+  host.answer(
+    "project_settings_get",
+    sampleSettings({ ...sampleOwn, workflow_source: "repository" }),
+  );
+  host.answer("project_workflow_get", {
+    ...sampleWorkflowAt(1),
+    source: "repository",
+    origin: {
+      commit: "4f2a9c1d0b7e63a5c8f1",
+      looked_at: "b81d33e07a94f6c2150d",
+      findings: [{ path: "states[3].role", message: "no role is called `auditor`" }],
+    },
+  });
   openApp(host, `${page}&view=form`);
   const banner = await screen.findByRole("alert", {
     name: /latest workflow in the repository is not active/,
@@ -194,8 +242,15 @@ it("only shows what the repository defines", async () => {
   for (const field of within(form).getAllByRole("textbox"))
     expect(field.matches(":disabled")).toBe(true);
   expect(screen.queryByRole("button", { name: /^Save/ })).toBeNull();
+  const own = sampleSettings(sampleOwn);
+  const next = () => {
+    host.answer("project_settings_get", own);
+    host.answer("project_workflow_get", sampleWorkflowAt(1));
+  };
+  host.after("project_settings_update", own, next, "projects");
   await userEvent.click(within(banner).getByRole("button", { name: "Edit here instead" }));
   await screen.findByRole("button", { name: /^Save/ });
+  expect(inputsOf(host, "project_settings_update")).toMatchObject([{ project_id: "p1" }]);
 });
 
 it("keeps an unsaved draft when one leaves, and says so", async () => {

@@ -12,7 +12,12 @@ import "#ui/features/settings/SettingsScreen.tsx";
 import "#ui/features/workflow/WorkflowEditor.tsx";
 import "#ui/features/workflow/GraphView.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { movedTask, pageOf, refuse, refuseInput } from "#ui/test/answers.ts";
+import { sampleProject } from "#ui/test/sample.ts";
+import { sampleNotifications } from "#ui/test/sampleBoard.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleProfiles } from "#ui/test/sampleProfiles.ts";
+import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
 it("creates a task for the agent chosen last and starts it", async () => {
   const host = createSampleHost(null, 20);
@@ -32,7 +37,11 @@ it("creates a task for the agent chosen last and starts it", async () => {
 });
 
 it("says a finding at its field", async () => {
-  openApp(createSampleHost("new"), "#/agents");
+  const host = createSampleHost("new");
+  host.answer("task_create", () =>
+    refuseInput("failed to create the task", "title", "must be 1 to 300 characters on one line"),
+  );
+  openApp(host, "#/agents");
   await screen.findByRole("heading", { level: 1, name: "Agents" });
   await userEvent.keyboard("c");
   const title = await screen.findByRole("textbox", { name: "Title" });
@@ -45,6 +54,8 @@ it("says a finding at its field", async () => {
 
 it("adds the folder that was dropped on the window", async () => {
   const host = createSampleHost("empty");
+  const shop = sampleProject({ name: "shop", repo_path: "/home/me/code/shop" });
+  host.after("project_create", shop, () => host.answer("project_list", pageOf([shop])), "projects");
   openApp(host, "#/agents");
   await screen.findByRole("heading", { level: 1, name: "Agents" });
   host.dropFiles(["/home/me/code/shop"]);
@@ -52,19 +63,32 @@ it("adds the folder that was dropped on the window", async () => {
   expect((path as HTMLInputElement).value).toBe("/home/me/code/shop");
   await userEvent.click(screen.getByRole("button", { name: "Add project" }));
   await screen.findByRole("heading", { level: 1, name: "shop" });
+  expect(inputsOf(host, "project_create")).toEqual([{ repo_path: "/home/me/code/shop" }]);
 });
 
 it("shows why an agent may not be deleted", async () => {
-  openApp(createSampleHost(null, 20), "#/agents");
+  const host = createSampleHost(null, 20);
+  host.answer("agent_delete", () =>
+    refuse("in_use", "failed to remove the agent: tasks name it", null, [
+      "Give its tasks to another agent first.",
+    ]),
+  );
+  openApp(host, "#/agents");
   await userEvent.click(await screen.findByRole("button", { name: "Delete Claude" }));
   const dialog = await screen.findByRole("alertdialog");
   await userEvent.click(within(dialog).getByRole("button", { name: "Delete agent" }));
   const why = await within(dialog).findByText(/tasks name it/);
   expect(why.textContent).toContain("tasks name it. Give its tasks to another agent first.");
+  expect(inputsOf(host, "agent_delete")).toEqual([{ agent_id: "a2" }]);
 });
 
 it("tells a missing program, pauses and resumes", async () => {
   const host = createSampleHost(null, 20);
+  const [first, claude, third] = sampleProfiles();
+  if (!first || !claude || !third) throw new Error("there are three profiles");
+  const paused = { ...claude, paused: true };
+  const next = () => host.answer("agent_list", pageOf([first, paused, third]));
+  host.after("agent_pause", paused, next, "agents");
   openApp(host, "#/agents");
   await screen.findByText(/night-shift is not on the PATH/);
   await userEvent.click(screen.getByRole("button", { name: "Pause Claude" }));
@@ -79,6 +103,12 @@ it("lists what waits, oldest first, and takes an offer", async () => {
   const rows = within(list).getAllByRole("listitem");
   expect(rows.map((row) => row.textContent?.match(/#\d+/)?.[0])).toEqual(["#7", "#3", "#2"]);
   expect(screen.getByText(/cargo test --workspace/)).toBeTruthy();
+  const [waiting, conflicting, blocked] = ["t7", "t3", "t2"].map((id) =>
+    host.tasks.find((task) => task.id === id),
+  );
+  if (!waiting || !conflicting || !blocked) throw new Error("three tasks wait");
+  const next = () => host.answer("attention", pageOf([waiting, conflicting]));
+  host.after("task_action", movedTask(blocked), next, "attention");
   await userEvent.click(screen.getByRole("button", { name: "Reset retries" }));
   await waitFor(() =>
     expect(inputsOf(host, "task_action")).toMatchObject([{ task_id: "t2", verb: "reset_budget" }]),
@@ -90,9 +120,20 @@ it("changes a setting, shows it as the project's own, and returns it to the defa
   const host = createSampleHost(null, 20);
   openApp(host, "#/settings/project/p1?tab=automation");
   const field = await screen.findByRole("textbox", { name: "Concurrent agents" });
+  host.answer("project_settings_update", () =>
+    refuseInput(
+      "failed to change the settings: max_concurrent: must be at least 1",
+      "max_concurrent",
+      "must be at least 1",
+    ),
+  );
   await userEvent.clear(field);
   await userEvent.type(field, "0{Enter}");
   await screen.findByText("must be at least 1");
+  const { max_concurrent: _, ...others } = sampleOwn;
+  const reset = sampleSettings(others);
+  const next = () => host.answer("project_settings_get", reset);
+  host.after("project_settings_update", reset, next, "projects");
   await userEvent.click(screen.getByRole("button", { name: "Reset Concurrent agents to default" }));
   await waitFor(() =>
     expect(inputsOf(host, "project_settings_update").at(-1)).toEqual({
@@ -140,6 +181,9 @@ it("keeps notifications in the bar and marks them as read", async () => {
   const host = createSampleHost(null, 20);
   openApp(host, "#/agents");
   await userEvent.click(await screen.findByRole("button", { name: "Notifications, 2 unread" }));
+  const read = sampleNotifications().map((each) => ({ ...each, read: true }));
+  const next = () => host.answer("notification_list", pageOf(read));
+  host.after("notification_read", { done: true }, next, "notifications");
   await userEvent.click(await screen.findByRole("button", { name: "Mark all read" }));
   await waitFor(() => expect(inputsOf(host, "notification_read")).toEqual([{}]));
   await screen.findByRole("button", { name: "Notifications" });
@@ -167,6 +211,9 @@ it("gives agents Forge's tools, as the project's own", async () => {
   openApp(host, "#/settings/project/p1?tab=automation");
   const tools = await screen.findByRole("switch", { name: "Give agents Forge tools" });
   expect(tools).toMatchObject({ ariaChecked: "false" });
+  const given = sampleSettings({ ...sampleOwn, mcp: { inject: true } });
+  const next = () => host.answer("project_settings_get", given);
+  host.after("project_settings_update", given, next, "projects");
   await userEvent.click(tools);
   await screen.findByRole("button", { name: "Reset Give agents Forge tools to default" });
   expect(inputsOf(host, "project_settings_update")).toEqual([

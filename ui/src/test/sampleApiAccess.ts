@@ -2,14 +2,10 @@
  * How other programs reach the sample host. Served with MCP, unless the sample is `shut` (nothing is served) or
  * `unguarded` (started with --no-mcp and --no-auth).
  */
-import type { ClientConfig, McpClient, Operations } from "#ui/api/generated.ts";
+import type { ClientConfig, McpClient } from "#ui/api/generated.ts";
+import type { Handlers, Output } from "./answers.ts";
 
-type Access = Operations["doors_get"]["output"];
-
-interface Settings {
-  readonly sample: string | null;
-  changed(...tags: string[]): void;
-}
+type Access = Output<"doors_get">;
 
 const url = "http://127.0.0.1:4780";
 const folder = "/home/me/.local/share/forge";
@@ -84,35 +80,33 @@ export const sampleClients = (isServed: boolean): ClientConfig[] => [
   ...(isServed ? clients.map(asked) : []),
 ];
 
-export function createSampleApiAccess({ sample, changed }: Settings) {
-  const isServed = sample !== "shut";
-  const isAllowed = sample !== "unguarded";
-  let isOn = true;
-  let tokens = 1;
-  const access = (): Access => {
-    const mcp_enabled = isAllowed && isOn;
-    return {
-      url: isServed ? url : null,
-      mcp_url: isServed && mcp_enabled ? `${url}/mcp` : null,
-      mcp_enabled,
-      mcp_allowed: isAllowed,
-      auth: isAllowed,
-      token_file: `${folder}/token`,
-      clients: sampleClients(isServed && mcp_enabled),
-    };
-  };
-  const token = () => ({ token: `sample-token-${tokens}-Zk3vQ1xN8tLw2yRb7cUe5hJd9mAf` });
+export function sampleAccess(change: Partial<Access> = {}): Access {
   return {
-    doors_get: access,
-    doors_update: ({ mcp_enabled }: Operations["doors_update"]["input"]) => {
-      isOn = mcp_enabled ?? isOn;
-      changed("meta");
-      return access();
-    },
-    doors_token: token,
-    doors_token_renew: () => {
-      tokens += 1;
-      return token();
-    },
+    url,
+    mcp_url: `${url}/mcp`,
+    mcp_enabled: true,
+    mcp_allowed: true,
+    auth: true,
+    token_file: `${folder}/token`,
+    clients: sampleClients(true),
+    ...change,
   };
+}
+
+/** Served over HTTP, without MCP there. */
+export const withoutMcp = (change: Partial<Access> = {}): Access =>
+  sampleAccess({ mcp_url: null, mcp_enabled: false, clients: sampleClients(false), ...change });
+
+export const sampleToken = (number: number) => ({
+  token: `sample-token-${number}-Zk3vQ1xN8tLw2yRb7cUe5hJd9mAf`,
+});
+
+export function apiAccessAnswers(sample: string | null): Handlers {
+  const access =
+    sample === "shut"
+      ? withoutMcp({ url: null, mcp_enabled: true })
+      : sample === "unguarded"
+        ? withoutMcp({ mcp_allowed: false, auth: false })
+        : sampleAccess();
+  return { doors_get: () => access, doors_token: () => sampleToken(1) };
 }

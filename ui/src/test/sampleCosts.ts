@@ -8,6 +8,7 @@ import type {
   CostTotals,
   CostTokens,
 } from "#ui/api/generated.ts";
+import type { Handlers } from "./answers.ts";
 
 const models = ["claude-opus-4-8", "gpt-5.5-codex", "qwen3-coder"] as const;
 const hour = 3_600_000;
@@ -185,7 +186,7 @@ export function sampleCostRow(index: number): CostRow {
 }
 
 /** The answers about costs of a host with so many runs. */
-export function createSampleCosts(samples: number) {
+export function costAnswers(samples: number): Handlers {
   const series = sampleSeries(samples);
   const anomalies = sampleAnomalies(series);
   const from = (cursor: string | null | undefined) => Number(cursor ?? 0);
@@ -195,25 +196,20 @@ export function createSampleCosts(samples: number) {
     );
   const next = (start: number, limit: number) =>
     start + limit < samples ? String(start + limit) : null;
-  interface Asked {
-    readonly limit?: number | null;
-    readonly cursor?: string | null;
-    readonly task_id?: string | null;
-  }
   return {
     cost_totals: () => sampleTotals(samples),
     cost_series: () => (samples === 0 ? { lines: [], left_off: 0 } : series),
-    cost_anomalies: ({ task_id, limit }: Asked) => ({
+    cost_anomalies: ({ task_id, limit }) => ({
       items: anomalies
         .filter(({ record }) => !task_id || record.taskId === task_id)
         .slice(0, limit ?? 50),
       next_cursor: null,
     }),
-    cost_ledger: ({ cursor, limit }: Asked) => ({
+    cost_ledger: ({ cursor, limit }) => ({
       items: rows(from(cursor), limit ?? 50),
       next_cursor: next(from(cursor), limit ?? 50),
     }),
-    cost_csv: ({ cursor, limit }: Asked) => ({
+    cost_csv: ({ cursor, limit }) => ({
       text: [
         ...(cursor ? [] : ["execution_id,cost_micro_usd"]),
         ...rows(from(cursor), limit ?? 50).map(

@@ -1,23 +1,12 @@
 /**
  * The sample host's changes, the comments on them and a merge conflict (`?sample=diff`): task #1
- * waits for a person's review, #2 for a hand at its merge. Comments are kept as the engine keeps
- * them: drafts are rewritten and removed, sent ones resolved.
+ * waits for a person's review, #2 for a hand at its merge.
  */
-import type {
-  Comment,
-  Conflict,
-  ConflictFile,
-  CreateComment,
-  Execution,
-  FollowUp,
-  Scope,
-  Task,
-  UpdateComment,
-} from "#ui/api/generated.ts";
+import type { Comment, Conflict, ConflictFile, Execution, Task } from "#ui/api/generated.ts";
+import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleWorkspace } from "./sample.ts";
 import { sampleFileDiff, sampleFiles, sampleSummary } from "./sampleChanges.ts";
 import { previewOf } from "./samplePictures.ts";
-import type { Refuse } from "./sampleProcess.ts";
 import { sampleComment as recordedComment } from "./sampleReview.ts";
 import { sampleExecution } from "./sampleRuns.ts";
 import { at } from "./sampleTasks.ts";
@@ -41,7 +30,7 @@ export function sampleComment(change: Partial<Comment> = {}): Comment {
   });
 }
 
-const someComments = (): Comment[] => [
+export const sampleComments = (): Comment[] => [
   sampleComment({
     id: "c1",
     source: "auditor",
@@ -212,88 +201,20 @@ const execution = (task_id: string): Execution =>
     finished_at: at(22),
   });
 
-interface Hooks {
-  readonly refuse: Refuse;
-  readonly change: (id: string, change: Partial<Task>) => Task;
-  readonly changed: (...tags: string[]) => void;
-}
-
-export function createSampleDiff({ refuse, change, changed }: Hooks) {
-  let comments = someComments();
-  let made = comments.length;
-  const page = <Item>(items: readonly Item[]) => ({ items: [...items], next_cursor: null });
-  const tell = (id: string) => changed(`task:${id}`);
-  const known = (id: string): Comment =>
-    comments.find((each) => each.id === id) ?? refuse("not_found", `no comment ${id}`);
-  const put = (id: string, next: Partial<Comment>): Comment => {
-    const after = { ...known(id), ...next, updated_at: at(0) };
-    comments = comments.map((each) => (each.id === id ? after : each));
-    tell(after.task_id);
-    return after;
-  };
-  const send = (id: string) => {
-    comments = comments.map((each) =>
-      each.task_id === id && each.status === "draft" ? { ...each, status: "sent" } : each,
-    );
-    tell(id);
-  };
+export function diffAnswers() {
+  const comments = sampleComments();
   return {
-    task_diff: ({ scope }: { scope?: Scope }) => sampleSummary(scope),
+    task_diff: ({ scope }) => sampleSummary(scope),
     task_diff_file: sampleFileDiff,
     task_diff_preview: previewOf,
-    task_executions: ({ task_id }: { task_id: string }) => page([execution(task_id)]),
+    task_executions: ({ task_id }) => pageOf([execution(task_id)]),
     execution_logs: () => ({ entries: [], first_seq: 0, last_seq: 0, total: 0 }),
-    execution_follow_up: ({ execution_id, with_comments }: FollowUp) => {
-      const id = execution_id.replace(/^e-/, "");
-      if (with_comments) send(id);
-      return change(id, { status: "in_progress", review: null });
-    },
-    review_reject: ({ task_id }: { task_id: string }) => {
-      send(task_id);
-      const review = {
-        attempt_number: 1,
-        status: "failed",
-        verdict: "fail",
-        reviewed_commit: null,
-      } as const;
-      return { task: change(task_id, { status: "in_progress", review }), review: null };
-    },
-    task_comments: ({ task_id }: { task_id: string }) =>
-      page(comments.filter((each) => each.task_id === task_id)),
-    comment_create: ({ task_id, path, side: on, line, last_line, text: said }: CreateComment) => {
-      made += 1;
-      const comment = sampleComment({
-        id: `c${made}`,
-        task_id,
-        path,
-        side: on ?? "new",
-        line: line ?? null,
-        last_line: last_line ?? line ?? null,
-        text: said,
-        created_at: at(0),
-        updated_at: at(0),
-      });
-      comments = [...comments, comment];
-      tell(task_id);
-      return comment;
-    },
-    comment_update: ({ comment_id, text: said, resolved }: UpdateComment) =>
-      put(comment_id, {
-        ...(said ? { text: said } : {}),
-        ...(resolved === true ? { status: "resolved" } : {}),
-        ...(resolved === false ? { status: "sent" } : {}),
-      }),
-    comment_delete: ({ comment_id }: { comment_id: string }) => {
-      const { task_id } = known(comment_id);
-      comments = comments.filter((each) => each.id !== comment_id);
-      tell(task_id);
-      return { done: true };
-    },
-    task_conflict: ({ task_id }: { task_id: string }) => ({
+    task_comments: ({ task_id }) => pageOf(comments.filter((each) => each.task_id === task_id)),
+    task_conflict: ({ task_id }) => ({
       conflict: task_id === "t2" ? sampleConflict : null,
       standing: task_id === "t2" ? "open" : null,
     }),
-    task_conflict_file: ({ path }: { path: string }) =>
+    task_conflict_file: ({ path }) =>
       conflictFile(path) ?? refuse("not_found", `no file in conflict ${path}`),
-  };
+  } satisfies Handlers;
 }

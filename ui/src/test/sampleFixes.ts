@@ -1,13 +1,6 @@
 /** Drafted fixes in every state, with the tasks that they mend (`?sample=fixes`). */
-import type {
-  FixDraft,
-  FixProposal,
-  FixStatus,
-  Fixes,
-  Offer,
-  Review,
-  Task,
-} from "#ui/api/generated.ts";
+import type { FixDraft, FixProposal, Fixes, Offer, Task } from "#ui/api/generated.ts";
+import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
 import { sampleReview, sampleStep } from "./sampleReview.ts";
 import { at } from "./sampleTasks.ts";
@@ -256,59 +249,33 @@ export function sampleFixTasks(project: string): Task[] {
   );
 }
 
-interface Host {
-  refuse(code: string, message: string): never;
-  changed(...tags: string[]): void;
-}
+/** What is read of task #N; the fixes of #7 cannot be read. */
+const stored = new Map(
+  kinds.map(({ proposals, drafts = [] }, index): [string, Fixes] => {
+    const taskId = `t${index + 1}`;
+    return [
+      taskId,
+      {
+        proposals: proposals.map((fix) => ({ ...fix, taskId })),
+        drafts: drafts.map((draft) => ({ ...draft, taskId })),
+      },
+    ];
+  }),
+);
 
-export function createSampleFixes({ refuse, changed }: Host) {
-  const stored = new Map<string, Fixes>(
-    kinds.map(({ proposals, drafts = [] }, index): [string, Fixes] => {
-      const taskId = `t${index + 1}`;
-      return [
-        taskId,
-        {
-          proposals: proposals.map((fix) => ({ ...fix, taskId })),
-          drafts: drafts.map((draft) => ({ ...draft, taskId })),
-        },
-      ];
-    }),
-  );
-  const none: Fixes = { proposals: [], drafts: [] };
-  const put = (task: string, id: string, status: FixStatus, more: Partial<FixProposal> = {}) => {
-    const fixes = stored.get(task) ?? none;
-    const found =
-      fixes.proposals.find(({ fixId }) => fixId === id) ?? refuse("not_found", `no fix ${id}`);
-    const after: FixProposal = { ...found, ...more, status, decidedBy: "user:board" };
-    const proposals = fixes.proposals.map((fix) => (fix === found ? after : fix));
-    stored.set(task, { ...fixes, proposals });
-    changed(`task:${task}`);
-    return after;
-  };
-  interface Of {
-    readonly task_id: string;
-    readonly fix_id: string;
-  }
-  const failed = (task: string): Review =>
-    sampleReview({
-      id: "r1",
-      task_id: task,
-      steps: [sampleStep({ exit_code: 101, stdout_tail: "src/limit.rs:89: assertion failed" })],
-    });
+export function fixAnswers(): Handlers {
   return {
-    fix_list: ({ task_id }: { task_id: string }): Fixes =>
+    fix_list: ({ task_id }) =>
       task_id === "t7"
         ? refuse("internal", "failed to read the fixes: the database is locked by another program")
-        : (stored.get(task_id) ?? none),
-    fix_apply: ({ task_id, fix_id }: Of) => put(task_id, fix_id, "verified", applied(true)),
-    fix_reject: ({ task_id, fix_id }: Of) => put(task_id, fix_id, "rejected"),
-    fix_rollback: ({ task_id, fix_id }: Of) =>
-      fix_id === "f-verified"
-        ? refuse("fix_outdated", "the patch does not apply: src/limit.rs moved on")
-        : put(task_id, fix_id, "rolled_back"),
-    task_reviews: ({ task_id }: { task_id: string }) => ({
-      items: [failed(task_id)],
-      next_cursor: null,
-    }),
+        : (stored.get(task_id) ?? { proposals: [], drafts: [] }),
+    task_reviews: ({ task_id }) =>
+      pageOf([
+        sampleReview({
+          id: "r1",
+          task_id,
+          steps: [sampleStep({ exit_code: 101, stdout_tail: "src/limit.rs:89: assertion failed" })],
+        }),
+      ]),
   };
 }

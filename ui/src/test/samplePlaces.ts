@@ -1,24 +1,22 @@
 /** Worktrees, what is left of some, and backups, as the sample host keeps them. */
-import type { AdoptOrphan, Project, Task } from "#ui/api/generated.ts";
-import {
-  sampleBackup,
-  sampleDisk,
-  sampleOrphan,
-  sampleTask,
-  sampleWorkspaceView,
-} from "./sample.ts";
+import type { OrphanFolder, Project, Task } from "#ui/api/generated.ts";
+import { pageOf, type Handlers } from "./answers.ts";
+import { sampleBackup, sampleDisk, sampleOrphan, sampleWorkspaceView } from "./sample.ts";
 import { at } from "./sampleTasks.ts";
 
-interface Places {
-  readonly projects: readonly Project[];
-  readonly tasks: Task[];
-  refuse(code: string, message: string): never;
-  changed(...tags: string[]): void;
-}
+export const sampleOrphans = (): OrphanFolder[] => [
+  sampleOrphan({ unmerged_commits: 3, uncommitted: 2, last_change: at(4_000) }),
+  sampleOrphan({
+    path: "/home/me/.local/share/forge/workspaces/website/left-behind",
+    project_id: null,
+    bytes: null,
+    last_change: at(90_000),
+    branch: null,
+    adoptable: false,
+  }),
+];
 
-const page = <Item>(items: readonly Item[]) => ({ items: [...items], next_cursor: null });
-
-export function createSamplePlaces({ projects, tasks, refuse, changed }: Places) {
+export function placeAnswers(projects: readonly Project[], tasks: readonly Task[]): Handlers {
   // What is on disk is dated by the real clock here, as the tasks are.
   const worktrees = tasks
     .filter(({ live }) => live !== null)
@@ -61,24 +59,10 @@ export function createSamplePlaces({ projects, tasks, refuse, changed }: Places)
       }),
     );
   }
-  const orphans =
-    tasks.length > 0
-      ? [
-          sampleOrphan({ unmerged_commits: 3, uncommitted: 2, last_change: at(4_000) }),
-          sampleOrphan({
-            path: "/home/me/.local/share/forge/workspaces/website/left-behind",
-            project_id: null,
-            bytes: null,
-            last_change: at(90_000),
-            branch: null,
-            adoptable: false,
-          }),
-        ]
-      : [];
   return {
-    workspace_list: () => page(worktrees),
+    workspace_list: () => pageOf(worktrees),
     workspace_disk: () =>
-      page(
+      pageOf(
         projects
           .filter(({ id }) => worktrees.some(({ project_id }) => project_id === id))
           .map(({ id }) =>
@@ -92,51 +76,9 @@ export function createSamplePlaces({ projects, tasks, refuse, changed }: Places)
             }),
           ),
       ),
-    workspace_measure: () => ({ done: true }),
-    workspace_orphans: () => page(orphans),
-    workspace_keep: ({ task_id }: { task_id: string }) => {
-      const index = worktrees.findIndex((each) => each.task_id === task_id);
-      const kept = worktrees[index];
-      if (!kept) return refuse("not_found", "failed to keep the worktree: there is none");
-      worktrees[index] = { ...kept, status: "active", cleanup_at: null };
-      changed("workspaces", `task:${task_id}`);
-      return worktrees[index];
-    },
-    workspace_remove: ({ task_id }: { task_id: string }) => {
-      const index = worktrees.findIndex((each) => each.task_id === task_id);
-      const [gone] = worktrees.splice(index, 1);
-      changed("workspaces", `task:${task_id}`);
-      return gone;
-    },
-    orphan_reclaim: ({ path }: { path: string }) => {
-      orphans.splice(
-        orphans.findIndex((each) => each.path === path),
-        1,
-      );
-      changed("workspaces");
-      return { done: true };
-    },
-    orphan_adopt: ({ path, project_id, title }: AdoptOrphan) => {
-      const index = orphans.findIndex((each) => each.path === path);
-      const [taken] = orphans.splice(index, 1);
-      const number =
-        Math.max(
-          0,
-          ...tasks.filter((each) => each.project_id === project_id).map(({ number }) => number),
-        ) + 1;
-      const added = sampleTask({
-        id: `t${number}-${project_id}`,
-        number,
-        project_id,
-        title: title ?? taken?.branch ?? "",
-        status_since: at(0),
-      });
-      tasks.push(added);
-      changed("workspaces", `board:${project_id}`);
-      return added;
-    },
-    project_backups: ({ project_id }: { project_id: string }) =>
-      page(
+    workspace_orphans: () => pageOf(tasks.length > 0 ? sampleOrphans() : []),
+    project_backups: ({ project_id }) =>
+      pageOf(
         worktrees
           .filter((each) => each.project_id === project_id)
           .slice(0, 2)
@@ -149,6 +91,5 @@ export function createSamplePlaces({ projects, tasks, refuse, changed }: Places)
             }),
           ),
       ),
-    backup_restore: () => ({ done: true }),
   };
 }

@@ -1,16 +1,11 @@
 /** Agent programs of this machine, as the sample host finds, asks and tries them. */
-import type { CreateAgent, ProbeAgent } from "#ui/api/generated.ts";
+import { pageOf, type Handlers } from "./answers.ts";
 import { sampleKnown } from "./sampleRuns.ts";
 
-const page = <Item>(items: readonly Item[]) => ({ items: [...items], next_cursor: null });
-
-export function createSamplePrograms(
-  sample: string | null,
-  profilesOf: (adapter: string) => string[],
-) {
+export function programAnswers(sample: string | null): Handlers {
   const known = () =>
     [
-      sampleKnown({ profiles: profilesOf("codex") }),
+      sampleKnown({ profiles: sample === "agents" ? ["Codex"] : [] }),
       sampleKnown({
         name: "Claude Code",
         adapter: "claude",
@@ -22,7 +17,6 @@ export function createSamplePrograms(
           problem: null,
           remedy: null,
         },
-        profiles: profilesOf("claude"),
       }),
       sampleKnown({
         name: "OpenCode",
@@ -36,7 +30,6 @@ export function createSamplePrograms(
           problem: null,
           remedy: "Sign in with `opencode auth login`.",
         },
-        profiles: profilesOf("acp"),
       }),
       sampleKnown({
         name: "Gemini CLI",
@@ -53,8 +46,8 @@ export function createSamplePrograms(
       }),
     ] as const;
   return {
-    agent_known: () => page(sample === "empty" ? known().slice(3) : known()),
-    agent_probe: ({ adapter, config }: ProbeAgent) => {
+    agent_known: () => pageOf(sample === "empty" ? known().slice(3) : known()),
+    agent_probe: ({ adapter, config }) => {
       const { program } = (config ?? {}) as { program?: string };
       if (program === "nowhere") {
         return {
@@ -75,7 +68,7 @@ export function createSamplePrograms(
         remedy: null,
       };
     },
-    agent_models: ({ adapter }: ProbeAgent) =>
+    agent_models: ({ adapter }) =>
       adapter === "acp"
         ? {
             models: [],
@@ -100,7 +93,7 @@ export function createSamplePrograms(
             problem: null,
             remedy: null,
           },
-    agent_try: ({ agent_id }: { agent_id: string }) =>
+    agent_try: ({ agent_id }) =>
       agent_id === "a3"
         ? {
             ok: false,
@@ -119,12 +112,4 @@ export function createSamplePrograms(
             cost_micro_usd: 1_900,
           },
   };
-}
-
-/** What the engine would say about a profile that names no program. */
-export function sampleConfigFinding({ adapter, config }: CreateAgent) {
-  const { program, command } = (config ?? {}) as { program?: string; command?: string };
-  const [field, value] = adapter === "shell" ? ["command", command] : ["program", program];
-  const missing = adapter === "shell" || adapter === "acp" ? !value?.trim() : value === "";
-  return missing ? { path: `config.${field}`, message: "must name a program" } : null;
 }

@@ -1,17 +1,9 @@
 /** A host's answers about races (`?sample=races`). */
-import type {
-  EntryEstimate,
-  EstimateNewRace,
-  Execution,
-  Race,
-  RaceEntry,
-  RaceEstimate,
-  TakeOffer,
-  Task,
-} from "#ui/api/generated.ts";
+import type { EntryEstimate, Execution, RaceEntry, RaceEstimate, Task } from "#ui/api/generated.ts";
+import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleWorkspace } from "./sample.ts";
 import { sampleExecutions } from "./sampleConversation.ts";
-import { badgeOf, sampleRaces } from "./sampleRaces.ts";
+import { sampleRaces } from "./sampleRaces.ts";
 import { at } from "./sampleTasks.ts";
 
 const estimate = (name: string, agent: string, median: number | null): EntryEstimate => ({
@@ -32,12 +24,6 @@ function estimateOf(entries: EntryEstimate[]): RaceEstimate {
   const known = entries.flatMap(({ median_micro_usd: median }) => median ?? []);
   const total = known.reduce((sum, median) => sum + median, 0);
   return { entries, total_micro_usd: known.length < entries.length ? null : total };
-}
-
-interface Races {
-  refuse(code: string, message: string): never;
-  task(id: string): Task;
-  change(id: string, change: Partial<Task>): Task;
 }
 
 /** An entry as the task that it is. */
@@ -68,76 +54,53 @@ function entryTask(parent: Task, entry: RaceEntry): Task {
   };
 }
 
-export function createSampleRaces({ refuse, task, change }: Races) {
-  let races = [...sampleRaces];
-  const page = <Item>(items: readonly Item[]) => ({ items: [...items], next_cursor: null });
-  const entryOf = (id: string) => {
-    for (const race of races) {
-      const entry = race.entries.find(({ task_id: own }) => own === id);
-      if (entry) return { race, entry };
-    }
-    return null;
-  };
-  const execution = (id: string): Execution[] => {
-    const found = entryOf(id);
-    const like = sampleExecutions[0];
-    if (!found || !like || found.entry.status === "queued") return [];
-    return [
-      {
-        ...like,
-        id: `e-${id}`,
-        log_id: "e1",
-        task_id: id,
-        agent_id: found.entry.agent_id,
-        status: found.entry.status === "running" ? "running" : "finished",
-        cost_micro_usd: found.entry.cost_micro_usd,
-        started_at: found.entry.started_at ?? at(4),
-        finished_at: found.entry.finished_at,
-      },
-    ];
-  };
+const found = (id: string) => {
+  for (const race of sampleRaces) {
+    const entry = race.entries.find(({ task_id: own }) => own === id);
+    if (entry) return { race, entry };
+  }
+  return null;
+};
+
+function executionOf({ status, ...entry }: RaceEntry): Execution[] {
+  const like = sampleExecutions[0];
+  if (!like || status === "queued") return [];
+  return [
+    {
+      ...like,
+      id: `e-${entry.task_id}`,
+      log_id: "e1",
+      task_id: entry.task_id,
+      agent_id: entry.agent_id,
+      status: status === "running" ? "running" : "finished",
+      cost_micro_usd: entry.cost_micro_usd,
+      started_at: entry.started_at ?? at(4),
+      finished_at: entry.finished_at,
+    },
+  ];
+}
+
+/** What every agent of the sample costs. */
+export const sampleEstimate = estimateOf(everyAgent);
+
+/** What strategies cost, one an agent and median. */
+export const sampleEstimateOf = (medians: readonly (number | null)[]) =>
+  estimateOf(medians.map((median, index) => estimate(`strategy-${index + 1}`, "a1", median)));
+
+export function raceAnswers(tasks: readonly Task[]): Handlers {
+  const task = (id: string) =>
+    tasks.find((each) => each.id === id) ?? refuse("not_found", `no task ${id}`);
   return {
-    task_get: ({ task_id }: { task_id: string }) => {
-      const found = entryOf(task_id);
-      return found ? entryTask(task(found.race.task_id), found.entry) : task(task_id);
+    task_get: ({ task_id }) => {
+      const of = found(task_id);
+      return of ? entryTask(task(of.race.task_id), of.entry) : task(task_id);
     },
-    task_races: ({ task_id }: { task_id: string }) =>
-      page(races.filter((race) => race.task_id === task_id)),
-    task_executions: ({ task_id }: { task_id: string }) => page(execution(task_id)),
-    race_estimate: () => estimateOf(everyAgent),
-    project_race_estimate: ({ strategies }: EstimateNewRace) =>
-      estimateOf(
-        strategies && strategies.length > 0
-          ? strategies.map(({ name, agent_id: agent, model }) =>
-              estimate(name, agent, model === "new" ? null : 42_000),
-            )
-          : everyAgent,
-      ),
-    task_action: ({ task_id, verb, entry }: TakeOffer) => {
-      const last = races.findLast((race) => race.task_id === task_id);
-      if (verb !== "crown" || !last) {
-        const offers = { offers: [], error_annotation: null, waiting: null };
-        return { task: change(task_id, { status: "in_progress", ...offers }), review: null };
-      }
-      if (!last.entries.some(({ strategy }) => strategy === entry)) {
-        refuse("invalid", `failed to crown: the race has no entry \`${entry ?? ""}\``);
-      }
-      const picked: Race = {
-        ...last,
-        status: "promoted",
-        winner: entry ?? null,
-        crowned_by: "user:board",
-        finished_at: at(0),
-      };
-      races = races.map((race) => (race === last ? picked : race));
-      const after = {
-        status: "review",
-        raced: badgeOf(picked),
-        waiting: null,
-        error_annotation: null,
-        offers: [],
-      };
-      return { task: change(task_id, after), review: null };
+    task_races: ({ task_id }) => pageOf(sampleRaces.filter((race) => race.task_id === task_id)),
+    task_executions: ({ task_id }) => {
+      const of = found(task_id);
+      return pageOf(of ? executionOf(of.entry) : []);
     },
+    race_estimate: () => sampleEstimate,
+    project_race_estimate: () => sampleEstimate,
   };
 }

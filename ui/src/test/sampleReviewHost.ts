@@ -1,5 +1,6 @@
 /** A host's answers about reviews, merges, pull requests and deliveries, with a task for each (`?sample=review`). */
-import type { AnnotationType, HostStanding, Offer, Task, Waiting } from "#ui/api/generated.ts";
+import type { AnnotationType, Offer, Task, Waiting } from "#ui/api/generated.ts";
+import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
 import {
   sampleAudit,
@@ -263,86 +264,47 @@ const pulls: Readonly<Record<string, ReturnType<typeof sampleTaskPullRequest>>> 
   }),
 };
 
-export function createSampleReview({
-  refuse,
-  changed,
-}: {
-  refuse: (code: string, message: string, details?: unknown, hints?: string[]) => never;
-  changed: (...tags: string[]) => void;
-}) {
-  let standing: HostStanding = sampleStanding({
-    configured: false,
-    token: null,
-    reachable: false,
-    problem: "There is no token for github.com.",
-    remedy: "Sign in with gh auth login, or keep a token here.",
-  });
-  const page = <Item>(items: readonly Item[]) => ({ items: [...items], next_cursor: null });
+const standing = sampleStanding({
+  configured: false,
+  token: null,
+  reachable: false,
+  problem: "There is no token for github.com.",
+  remedy: "Sign in with gh auth login, or keep a token here.",
+});
+
+const given = sampleDelivery({ merge: null, commits: [], checks: [], audit: null, summary: null });
+
+function deliveryOf(id: string) {
+  if (id === "doneOld") return refuse("not_found", "failed to read the delivery: there is none");
+  if (id === "gone") return given;
+  if (id !== "donePull") return sampleDelivery();
+  const { number, url } = samplePullRequest();
+  return sampleDelivery({ merge: null, pull_request: { number, url, state: "merged" } });
+}
+
+export function reviewAnswers(): Handlers {
   return {
-    answers: {
-      task_reviews: ({ task_id: id }: { task_id: string }) => {
-        const known = kinds.find((each) => each.id === id);
-        return page(reviews[id] ?? (known?.review_passed_at ? [passedReview] : []));
-      },
-      task_merges: ({ task_id: id }: { task_id: string }) => page(merges[id] ?? []),
-      task_conflict: ({ task_id: id }: { task_id: string }) => ({
-        conflict: id === "conflict" ? sampleConflict() : null,
-      }),
-      task_comments: ({ task_id: id }: { task_id: string }) =>
-        page(
-          id === "awaiting" ? ["k1", "k2", "k3"].map((each) => sampleComment({ id: each })) : [],
-        ),
-      project_merge_queue: () =>
-        page([
-          sampleQueueEntry({ task_id: "dirty", number: 7, title: "The checkout is dirty" }),
-          sampleQueueEntry({ place: 1, waiting: null }),
-          sampleQueueEntry({ task_id: "queued", number: 6, title: "It stands in line", place: 2 }),
-        ]),
-      task_pull_request: ({ task_id: id }: { task_id: string }) => ({
-        pull_request: pulls[id] ?? null,
-      }),
-      pull_request_refresh: ({ task_id: id }: { task_id: string }) =>
-        id === "unreachable"
-          ? refuse("host_unreachable", "failed to ask github.com: it does not answer", null, [
-              "Look at the network, then ask again.",
-            ])
-          : { pull_request: pulls[id] ?? null },
-      pull_request_send: () => sampleReviewTasks("p1")[8],
-      review_cancel: () => ({ task: sampleReviewTasks("p1")[0], review: null }),
-      task_delivery: ({ task_id: id }: { task_id: string }) => {
-        if (id === "doneOld") refuse("not_found", "failed to read the delivery: there is none");
-        if (id === "gone") {
-          return sampleDelivery({
-            merge: null,
-            commits: [],
-            checks: [],
-            audit: null,
-            summary: null,
-          });
-        }
-        if (id === "donePull") {
-          const { number, url } = samplePullRequest();
-          return sampleDelivery({ merge: null, pull_request: { number, url, state: "merged" } });
-        }
-        return sampleDelivery();
-      },
-      project_code_host: () => standing,
-      code_host_token_put: () => {
-        standing = {
-          ...standing,
-          token: "keychain",
-          reachable: true,
-          problem: null,
-          remedy: null,
-        };
-        changed("projects");
-        return { done: true };
-      },
-      code_host_token_forget: () => {
-        standing = { ...standing, token: null, reachable: false };
-        changed("projects");
-        return { done: true };
-      },
+    task_reviews: ({ task_id: id }) => {
+      const known = kinds.find((each) => each.id === id);
+      return pageOf(reviews[id] ?? (known?.review_passed_at ? [passedReview] : []));
     },
+    task_merges: ({ task_id: id }) => pageOf(merges[id] ?? []),
+    task_conflict: ({ task_id: id }) => ({
+      conflict: id === "conflict" ? sampleConflict() : null,
+      standing: id === "conflict" ? "open" : null,
+    }),
+    task_comments: ({ task_id: id }) =>
+      pageOf(
+        id === "awaiting" ? ["k1", "k2", "k3"].map((each) => sampleComment({ id: each })) : [],
+      ),
+    project_merge_queue: () =>
+      pageOf([
+        sampleQueueEntry({ task_id: "dirty", number: 7, title: "The checkout is dirty" }),
+        sampleQueueEntry({ place: 1, waiting: null }),
+        sampleQueueEntry({ task_id: "queued", number: 6, title: "It stands in line", place: 2 }),
+      ]),
+    task_pull_request: ({ task_id: id }) => ({ pull_request: pulls[id] ?? null }),
+    task_delivery: ({ task_id: id }) => deliveryOf(id),
+    project_code_host: () => standing,
   };
 }

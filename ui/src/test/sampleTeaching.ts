@@ -1,13 +1,12 @@
 /** What runs of the sample's tasks teach: a note, postmortems, and the checks that files imply. */
 import type {
-  CheckFolder,
   CheckOffer,
   Debrief,
   GateFailure,
   Postmortem,
-  TakeChecks,
   Trajectory,
 } from "#ui/api/generated.ts";
+import { pageOf, type Handlers } from "./answers.ts";
 import { sampleUsage } from "./sample.ts";
 import { at } from "./sampleTasks.ts";
 
@@ -104,21 +103,15 @@ const offers: readonly CheckOffer[] = [
   { command: "npm run lint", source: "package.json" },
 ];
 const nothing: Debrief = { note: null, postmortems: [] };
-const page = (items: readonly CheckOffer[]) => ({ items: [...items], next_cursor: null });
 
-interface Surroundings {
-  /** Tasks that left something behind. */
-  readonly debriefed: ReadonlySet<string>;
-  /** The project that has no checks and wants to be asked. */
-  readonly unchecked: string;
-  takeChecks(project: string, commands: readonly string[]): void;
-}
+/** The checks that the files of a repository imply. */
+export const sampleCheckOffers = pageOf(offers);
 
-export function createSampleTeaching({ debriefed, unchecked, takeChecks }: Surroundings) {
-  let open = true;
+/** Task #4 of the sample `races` left something behind; project p2 has no checks and wants to be asked. */
+export function teachingAnswers(sample: string | null): Handlers {
   return {
-    task_debrief: ({ task_id }: { task_id: string }): Debrief =>
-      debriefed.has(task_id)
+    task_debrief: ({ task_id }) =>
+      sample === "races" && task_id === "t4"
         ? {
             note: sampleNote(),
             postmortems: [
@@ -134,17 +127,7 @@ export function createSampleTeaching({ debriefed, unchecked, takeChecks }: Surro
             ],
           }
         : nothing,
-    project_check_offers: ({ project_id }: { project_id: string }) =>
-      page(open && project_id === unchecked ? offers : []),
-    project_checks_take: ({ project_id, commands }: TakeChecks) => {
-      open = false;
-      takeChecks(project_id, commands);
-      return { done: true };
-    },
-    check_offers: ({ repo_path }: CheckFolder) => {
-      if (!repo_path.startsWith("/"))
-        throw { code: "invalid", message: "no repository", hints: [], details: null };
-      return page(offers);
-    },
+    project_check_offers: ({ project_id }) => pageOf(project_id === "p2" ? offers : []),
+    check_offers: () => sampleCheckOffers,
   };
 }

@@ -1,5 +1,7 @@
-/** A repository with a startup file in each state. */
-import type { TrustFile, TrustFiles, TrustListing } from "#ui/api/generated.ts";
+/** A repository with a startup file in each state: the recorded project has none. */
+import type { TrustFile, TrustListing } from "#ui/api/generated.ts";
+import type { Handlers } from "./answers.ts";
+import { cast, recorded } from "./recorded.ts";
 
 export const sampleTrustFile = (change: Partial<TrustFile> = {}): TrustFile => ({
   path: ".mcp.json",
@@ -46,24 +48,15 @@ export const sampleTrustFiles = (): TrustFile[] => [
   }),
 ];
 
-export function createSampleTrust(sample: string | null) {
-  let files = sample === "troubles" ? sampleTrustFiles() : sampleTrustFiles().slice(0, 1);
-  const listing = (): TrustListing => ({
-    trusted: files.every(({ accepted }) => accepted),
-    commit: "9f4c1d27ab5e00112233445566778899aabbccdd",
-    files,
-  });
-  return {
-    project_trust: listing,
-    project_trust_accept: ({ files: seen }: TrustFiles) => {
-      files = files
-        .map((file) =>
-          seen.some(({ path }) => path === file.path)
-            ? { ...file, accepted: true, state: "accepted" as const, diff: "" }
-            : file,
-        )
-        .filter(({ sha256 }) => sha256 !== null);
-      return listing();
-    },
-  };
+export const sampleTrustListing = (files: readonly TrustFile[]): TrustListing => ({
+  ...recorded("project_trust", { project_id: cast.project }),
+  trusted: files.every(({ accepted }) => accepted),
+  commit: "9f4c1d27ab5e00112233445566778899aabbccdd",
+  files: [...files],
+});
+
+export function trustAnswers(sample: string | null): Handlers {
+  const files = sampleTrustFiles();
+  const listing = sampleTrustListing(sample === "troubles" ? files : files.slice(0, 1));
+  return { project_trust: () => listing };
 }

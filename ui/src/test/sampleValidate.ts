@@ -3,14 +3,12 @@ import type {
   Attempt,
   CheckResult,
   IterationState,
-  IterationsOf,
-  LogEvents,
   Measures,
-  Review,
   Task,
   ValidateInput,
   ValidateReport,
 } from "#ui/api/generated.ts";
+import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
 import { sampleReview, sampleStep } from "./sampleReview.ts";
 import { at } from "./sampleTasks.ts";
@@ -202,63 +200,39 @@ const reportOf = (passed: boolean): ValidateReport => ({
   recommendation: passed ? "PROCEED" : "RETRY",
 });
 
+export const sampleReport = reportOf(true);
+
 /** The answers of a host where nothing was ever validated. */
-export const sampleUnvalidated = () => ({
-  validate_state: ({ moduleId }: IterationsOf): IterationState => state(moduleId),
-  validate_log: (): LogEvents => ({ items: [], unreadable: 0 }),
-});
+export const sampleUnvalidated = () =>
+  ({
+    validate_state: ({ moduleId }) => state(moduleId),
+    validate_log: () => ({ items: [], unreadable: 0 }),
+  }) satisfies Handlers;
 
-interface Host {
-  refuse(code: string, message: string): never;
-  changed(...tags: string[]): void;
-}
+/** Task #N validates the module of its name; what is known of #5 cannot be read. */
+const stored = new Map<string, IterationState>([
+  ...kinds.map(({ state: kept }, index): [string, IterationState] => {
+    const id = `t${index + 1}`;
+    return [id, state(id, kept)];
+  }),
+  ["limits", state("limits", { attempts: [rising[0] ?? sampleAttempt()] })],
+]);
 
-export function createSampleValidate({ refuse, changed }: Host) {
-  const stored = new Map<string, IterationState>(
-    kinds.map(({ state: kept }, index) => [`t${index + 1}`, state(`t${index + 1}`, kept)]),
-  );
-  stored.set("limits", state("limits", { attempts: [rising[0] ?? sampleAttempt()] }));
-  const read = (id: string): IterationState => stored.get(id) ?? state(id);
+export function validateAnswers(): Handlers {
   return {
-    validate_state: ({ moduleId }: IterationsOf): IterationState =>
+    validate_state: ({ moduleId }) =>
       moduleId === "t5"
         ? refuse("internal", "failed to read the attempts: permission denied")
-        : read(moduleId),
-    validate_reset: ({ moduleId }: IterationsOf): IterationState => {
-      stored.set(moduleId, { ...read(moduleId), attempts: [], results: [] });
-      changed("validate");
-      return read(moduleId);
-    },
-    validate_log: (): LogEvents => ({
+        : (stored.get(moduleId) ?? state(moduleId)),
+    validate_log: () => ({
       items: [
         { at: at(50), type: "validate", moduleId: "limits", taskId: "t2", data: {} },
         { at: at(40), type: "validate", moduleId: "elsewhere", taskId: "t9", data: {} },
       ],
       unreadable: 0,
     }),
-    validate: (input: ValidateInput): ValidateReport => {
-      if (input.commands.length + (input.files?.length ?? 0) === 0) {
-        refuse("invalid", "failed to validate: commands: at least one check is needed");
-      }
-      const before = read(input.moduleId);
-      const { results, ...report } = reportOf(true);
-      const attempt = sampleAttempt({
-        ...report,
-        attempt: (before.attempts?.length ?? 0) + 1,
-        at: at(0),
-        failures: [],
-      });
-      stored.set(input.moduleId, {
-        ...before,
-        attempts: [...(before.attempts ?? []), attempt],
-        input,
-        results,
-      });
-      changed("validate");
-      return { ...report, results, attempt: attempt.attempt };
-    },
-    task_reviews: ({ task_id }: { task_id: string }) => ({
-      items: [
+    task_reviews: ({ task_id }) =>
+      pageOf([
         sampleReview({
           task_id,
           attempt_number: 2,
@@ -268,8 +242,6 @@ export function createSampleValidate({ refuse, changed }: Host) {
             sampleStep({ index: 1, command: "validate", exit_code: 1, validate: reportOf(false) }),
           ],
         }),
-      ] satisfies Review[],
-      next_cursor: null,
-    }),
+      ]),
   };
 }

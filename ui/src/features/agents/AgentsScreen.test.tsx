@@ -4,7 +4,10 @@ import { describe, expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./AgentsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { pageOf, refuseInput } from "#ui/test/answers.ts";
+import { sampleAgent } from "#ui/test/sample.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleProfiles } from "#ui/test/sampleProfiles.ts";
 
 const open = (sample: string | null = "agents") => {
   const host = createSampleHost(sample, 20);
@@ -29,6 +32,9 @@ describe("programs of this machine", () => {
 
   it("become a profile by one press, under a free name, and are looked for again", async () => {
     const { host } = open();
+    const added = sampleAgent({ id: "a5", name: "Codex 2", adapter: "codex", config: {} });
+    const listed = () => host.answer("agent_list", pageOf([...sampleProfiles("agents"), added]));
+    host.after("agent_create", added, listed, "agents");
     const list = await machine();
     await userEvent.click(within(list).getByRole("button", { name: "Add Codex" }));
     await screen.findByRole("heading", { name: /^Codex 2/ });
@@ -118,18 +124,10 @@ describe("the dialog", () => {
   });
 
   it("shows what the engine found wrong with a field of the configuration", async () => {
-    const host = createSampleHost("agents");
-    const call = host.call.bind(host);
-    host.call = async (op, input) => {
-      if (op !== "agent_create") return call(op, input);
-      throw {
-        code: "invalid",
-        message: "failed to add the agent",
-        hints: [],
-        details: { findings: [{ path: "config.effort", message: "is not an effort it knows" }] },
-      };
-    };
-    openApp(host, "#/agents");
+    const { host } = open();
+    host.answer("agent_create", () =>
+      refuseInput("failed to add the agent", "config.effort", "is not an effort it knows"),
+    );
     await machine();
     await userEvent.keyboard("n");
     const dialog = await screen.findByRole("dialog");

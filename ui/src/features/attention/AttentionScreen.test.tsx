@@ -4,6 +4,8 @@ import { expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./AttentionScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { pageOf } from "#ui/test/answers.ts";
+import { sampleAsked } from "#ui/test/sampleConversation.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
 it("tells a hook before work from an agent's failure, and offers what needs no words", async () => {
@@ -40,6 +42,13 @@ it("shows files that nobody trusts before they are trusted", async () => {
 
 it("lists what agents ask beside the tasks, answers yes or no, and counts both", async () => {
   const host = createSampleHost("agents");
+  const [, asked, other] = sampleAsked();
+  if (!asked || !other) throw new Error("two questions wait");
+  const answered = () => {
+    host.answer("approval_list", pageOf([other]));
+    host.answer("attention", pageOf(host.tasks.filter(({ id }) => id === "t2")));
+  };
+  host.after("approval_answer", asked, answered, "approvals", "attention");
   const { container } = openApp(host, "#/attention");
   const list = await screen.findByRole("list", { name: "Attention" });
   const [command, change] = within(list).getAllByRole("listitem");

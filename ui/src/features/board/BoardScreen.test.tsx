@@ -3,6 +3,8 @@ import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import "./BoardScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
+import { movedTask, pageOf, refuse } from "#ui/test/answers.ts";
+import { sampleProject } from "#ui/test/sample.ts";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
 
 const card = (number: number) => screen.findByRole("button", { name: new RegExp(`^#${number} `) });
@@ -82,6 +84,16 @@ it("walks a card for each arrow, however fast they come", async () => {
 
 it("moves a card by keys, says where it is, and offers to take the start back", async () => {
   const host = await openBoard();
+  const until = new Date(Date.now() + 5_000).toISOString();
+  host.answer("task_move", () =>
+    movedTask(
+      host.change("t1", {
+        status: "in_progress",
+        waiting: { reason: "undo", until, files: [], message: "Starts soon" },
+      }),
+    ),
+  );
+  host.answer("task_undo", () => host.change("t1", { status: "todo", waiting: null }));
   await lift(1);
   expect(said().textContent).toMatch(/^Picked up task 1. Todo, position 1 of /);
   await userEvent.keyboard("{ArrowRight}");
@@ -114,8 +126,16 @@ it("puts a lifted card back with Escape", async () => {
 
 it("springs back from a refusal and says why", async () => {
   const host = await openBoard();
-  act(() => void host.change("t1", { title: "Refuse me" }));
-  await screen.findByText("Refuse me");
+  host.answer("task_move", () =>
+    refuse(
+      "guard_rejected",
+      "failed to move the task: conflict markers are left in src/main.rs",
+      null,
+      ["Resolve them first."],
+    ),
+  );
+  act(() => void host.change("t1", { title: "Called otherwise" }));
+  await screen.findByText("Called otherwise");
   await lift(1);
   await userEvent.keyboard("{ArrowRight} ");
   await screen.findAllByText("Could not move #1");
@@ -195,9 +215,12 @@ it("reads each column once for two hundred changes at once", async () => {
 
 it("leads a newcomer to the demo", async () => {
   const host = createSampleHost("empty");
+  const demo = sampleProject({ name: "Demo" });
+  host.after("demo_create", demo, () => host.answer("project_list", pageOf([demo])), "projects");
   openApp(host, "#/");
   await userEvent.click(await screen.findByRole("button", { name: "Try the demo" }));
   await screen.findByRole("heading", { level: 1, name: "Demo" });
+  expect(inputsOf(host, "demo_create")).toHaveLength(1);
   expect(location.hash).toBe("#/board/p1");
   await screen.findByRole("button", { name: /Create first task/ });
 });

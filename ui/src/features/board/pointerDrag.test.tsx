@@ -2,6 +2,7 @@ import { act, createEvent, fireEvent, screen, waitFor, within } from "@testing-l
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, it, vi } from "vitest";
 import { inputsOf, openApp } from "#ui/test/renderApp.tsx";
+import { movedTask } from "#ui/test/answers.ts";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
 import "./BoardScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
 
@@ -75,6 +76,7 @@ const lifted = () => [...document.querySelectorAll<HTMLElement>("[data-task][dat
 
 it("moves a card that is flicked, all in one task", async () => {
   const host = await openBoard();
+  host.answer("task_move", () => movedTask(host.change("t1", { status: "in_progress" })));
   const first = await card(1);
   act(() => {
     press(first, over("Todo"));

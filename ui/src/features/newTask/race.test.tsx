@@ -3,6 +3,8 @@ import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { inputsOf, openApp } from "#ui/test/renderApp.tsx";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
+import { sampleLoopWithoutRaces } from "#ui/test/sampleLoop.ts";
+import { sampleEstimateOf } from "#ui/test/sampleRaceHost.ts";
 
 async function named(host: SampleHost, title: string): Promise<HTMLElement> {
   openApp(host, "#/attention");
@@ -31,10 +33,7 @@ it("marks a new task for a race, with limits of its own where they are given", a
 
 it("says where races are switched on when they are off", async () => {
   const host = createSampleHost("races");
-  await host.call("project_settings_update", {
-    project_id: "p1",
-    innerLoop: { competitive: { enabled: false } },
-  });
+  host.answer("project_inner_loop", sampleLoopWithoutRaces);
   const dialog = await named(host, "Say hello");
   await mark(dialog);
   const status = await within(dialog).findByRole("status");
@@ -51,8 +50,12 @@ it("says what a race is likely to cost before the task is made", async () => {
 });
 
 it("counts strategies as they are typed", async () => {
-  const dialog = await named(createSampleHost("races"), "Say hello");
+  const host = createSampleHost("races");
+  const dialog = await named(host, "Say hello");
   await mark(dialog);
+  host.answer("project_race_estimate", ({ strategies }) =>
+    sampleEstimateOf((strategies ?? []).map(({ model }) => (model ? null : 42_000))),
+  );
   await userEvent.click(
     await within(dialog).findByRole("checkbox", { name: /^Custom strategies/ }),
   );

@@ -1,7 +1,8 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { inputsOf, openApp } from "#ui/test/renderApp.tsx";
+import { refuseInput } from "#ui/test/answers.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
 it("gives the review of a new task to an agent", async () => {
@@ -23,18 +24,9 @@ it("gives the review of a new task to an agent", async () => {
 
 it("says at the role why its holder cannot have it", async () => {
   const host = createSampleHost(null, 20);
-  const call = host.call.bind(host);
-  vi.spyOn(host, "call").mockImplementation((op, input) => {
-    if (op !== "task_create") return call(op, input);
-    const findings = [{ path: "roles.reviewer", message: "cannot review" }];
-    // The shape of the contract's error, as a host rejects with it.
-    throw {
-      code: "invalid",
-      message: "failed to create the task",
-      hints: [],
-      details: { findings },
-    };
-  });
+  host.answer("task_create", () =>
+    refuseInput("failed to create the task", "roles.reviewer", "cannot review"),
+  );
   openApp(host, "#/attention");
   await screen.findByRole("heading", { level: 1, name: "Attention" });
   await userEvent.keyboard("c");

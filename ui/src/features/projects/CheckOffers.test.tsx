@@ -5,13 +5,25 @@ import { describe, expect, it } from "vitest";
 import "./ProjectSettingsScreen.tsx";
 import "./AddProjectDialog.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
-import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { pageOf } from "#ui/test/answers.ts";
+import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
+import { sampleSettings } from "#ui/test/sampleSettings.ts";
 
 const offers = () => screen.findByRole("region", { name: "Suggested checks" });
+
+/** Checks that are taken are the project's, and are offered no more. */
+function willTake(host: SampleHost, ...ci_steps: string[]): void {
+  const taken = () => {
+    host.answer("project_check_offers", pageOf([]));
+    host.answer("project_settings_get", sampleSettings({ review_config: { ci_steps } }));
+  };
+  host.after("project_checks_take", { done: true }, taken, "projects");
+}
 
 describe("checks that files imply", () => {
   it("are put in force by one click, and then are offered no more", async () => {
     const host = createSampleHost(null, 20);
+    willTake(host, "cargo test --workspace");
     const { container } = openApp(host, "#/settings/project/p2?tab=checks");
     const region = await offers();
     const lines = within(region).getAllByRole("listitem");
@@ -32,9 +44,13 @@ describe("checks that files imply", () => {
 
   it("are all taken at once, too", async () => {
     const host = createSampleHost(null, 20);
+    const commands = ["cargo fmt --check", "cargo test --workspace", "npm run lint"];
+    willTake(host, ...commands);
     openApp(host, "#/settings/project/p2?tab=checks");
     await userEvent.click(within(await offers()).getByRole("button", { name: "Use all 3" }));
-    await waitFor(() => expect(inputsOf(host, "project_checks_take")).toHaveLength(1));
+    await waitFor(() =>
+      expect(inputsOf(host, "project_checks_take")).toEqual([{ project_id: "p2", commands }]),
+    );
     await screen.findByDisplayValue("npm run lint");
   });
 

@@ -5,9 +5,13 @@ import { expect, it } from "vitest";
 import "./ProjectSettingsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
 it("sets a limit in dollars, and returns to none", async () => {
   const host = createSampleHost(null, 20);
+  const limited = sampleSettings({ ...sampleOwn, cost_limits: { day_micro_usd: 12_500_000 } });
+  const show = () => host.answer("project_settings_get", limited);
+  host.after("project_settings_update", limited, show, "projects");
   const { container } = openApp(host, "#/settings/project/p1?tab=costs");
   await userEvent.type(await screen.findByRole("textbox", { name: "Per day" }), "12.5{Enter}");
   await screen.findByRole("button", { name: "Reset Per day to default" });

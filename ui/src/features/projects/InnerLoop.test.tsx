@@ -3,7 +3,10 @@ import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import "./ProjectSettingsScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { refuseInput } from "#ui/test/answers.ts";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
+import { sampleLoop } from "#ui/test/sampleLoop.ts";
+import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
 async function open(): Promise<{ host: SampleHost; container: HTMLElement }> {
   const host = createSampleHost("races");
@@ -32,13 +35,28 @@ it("shows each value with where it comes from", async () => {
 
 it("wins over the file, value by value, and gives a value back", async () => {
   const { host } = await open();
+  const own = sampleSettings({ ...sampleOwn, innerLoop: { competitive: { maxParallel: 4 } } });
+  const loop = {
+    ...sampleLoop,
+    config: {
+      ...sampleLoop.config,
+      competitive: { ...sampleLoop.config.competitive, maxParallel: 4 },
+    },
+    sources: { ...sampleLoop.sources, "competitive.maxParallel": "project" as const },
+  };
+  const answer = (settings: typeof own, state: typeof sampleLoop) => () => {
+    host.answer("project_settings_get", settings);
+    host.answer("project_inner_loop", state);
+  };
+  host.after("project_settings_update", own, answer(own, loop), "projects");
   const field = screen.getByLabelText("Concurrent entries");
   await userEvent.clear(field);
   await userEvent.type(field, "4{Enter}");
   await waitFor(() => expect(sourceOf("Concurrent entries")).not.toBe(".forge.json"));
-  await userEvent.click(
-    await screen.findByRole("button", { name: "Reset Concurrent entries to default" }),
-  );
+  const reset = await screen.findByRole("button", { name: "Reset Concurrent entries to default" });
+  const before = sampleSettings(sampleOwn);
+  host.after("project_settings_update", before, answer(before, sampleLoop), "projects");
+  await userEvent.click(reset);
   await waitFor(() => expect(sourceOf("Concurrent entries")).toBe(".forge.json"));
   expect(inputsOf(host, "project_settings_update")).toEqual([
     { project_id: "p1", innerLoop: { competitive: { maxParallel: 4 } } },
@@ -66,12 +84,20 @@ it("keeps strategies as a whole, and says what is wrong at the field", async () 
   await userEvent.click(add);
   const [first, second] = within(group).getAllByRole("textbox", { name: "Name" });
   if (!first || !second) throw new Error("no fields");
+  host.answer("project_settings_update", () =>
+    refuseInput(
+      "failed to change the settings: the input is not valid",
+      "innerLoop.competitive.strategies[1].name",
+      "`codex-local` is used twice",
+    ),
+  );
   await userEvent.clear(second);
   await userEvent.type(second, (first as HTMLInputElement).value);
   await userEvent.click(within(group).getByRole("button", { name: "Save" }));
   await within(group).findByText(/is used twice/);
   expect(second.getAttribute("aria-invalid")).toBe("true");
   expect(first.getAttribute("aria-invalid")).not.toBe("true");
+  host.answer("project_settings_update", sampleSettings(sampleOwn));
   await userEvent.type(second, "-2");
   await userEvent.click(within(group).getByRole("button", { name: "Save" }));
   await waitFor(() => expect(inputsOf(host, "project_settings_update")).toHaveLength(2));

@@ -5,9 +5,13 @@ import { expect, it } from "vitest";
 import "./ProjectSettingsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleSettings } from "#ui/test/sampleSettings.ts";
 
 it("makes files and contracts the last check of every review", async () => {
   const host = createSampleHost(null, 20);
+  const saved = sampleSettings({ review_config: { validate: { files: ["src/limit.ts"] } } });
+  const next = () => host.answer("project_settings_get", saved);
+  host.after("project_settings_update", saved, next, "projects");
   const { container } = openApp(host, "#/settings/project/p1?tab=checks");
   await userEvent.click(await screen.findByRole("button", { name: "Add file" }));
   const files = screen.getByRole("group", { name: "Files" });

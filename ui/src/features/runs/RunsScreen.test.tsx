@@ -4,6 +4,8 @@ import { afterEach, expect, it, vi } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./RunsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { pageOf } from "#ui/test/answers.ts";
+import { sampleRunsAt } from "#ui/test/sampleAgents.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
 afterEach(() => {
@@ -37,6 +39,8 @@ it("lists what runs with its processes, and stops agents and checks", async () =
 it("looks every two seconds while it is in sight, and not otherwise", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
   const host = createSampleHost("agents");
+  let look = 0;
+  host.answer("run_list", () => pageOf(sampleRunsAt((look += 1))));
   const { unmount } = openApp(host, "#/runs");
   await screen.findByRole("list", { name: "Runs" });
   const looks = () => inputsOf(host, "run_list").length;

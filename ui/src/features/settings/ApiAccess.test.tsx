@@ -7,6 +7,7 @@ import { ToastHost } from "#ui/components/Toast.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import { inputsOf, violationsIn } from "#ui/test/renderApp.tsx";
+import { sampleToken, withoutMcp } from "#ui/test/sampleApiAccess.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 import { ApiAccess } from "./ApiAccess.tsx";
 
@@ -64,6 +65,8 @@ describe("addresses", () => {
 describe("the switch of MCP", () => {
   it("takes the address and the configurations over HTTP with it", async () => {
     const { host, user } = await open();
+    const off = withoutMcp();
+    host.after("doors_update", off, () => host.answer("doors_get", off), "meta");
     await user.click(await screen.findByRole("switch", { name: "MCP over HTTP" }));
     await waitFor(() =>
       expect(screen.queryByRole("button", { name: "Copy MCP address" })).toBeNull(),
@@ -129,6 +132,8 @@ describe("the token", () => {
 
   it("is made anew only after the question, and what is shown is the new one", async () => {
     const { host, user } = await open();
+    const renewed = () => host.answer("doors_token", sampleToken(2));
+    host.after("doors_token_renew", sampleToken(2), renewed, "meta");
     await user.click(await press("Show token"));
     await screen.findByText(/sample-token-1/);
     await user.click(await press("Renew token"));

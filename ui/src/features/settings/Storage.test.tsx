@@ -9,6 +9,12 @@ import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
 import { inputsOf, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import {
+  lowStorage,
+  sampleBackups,
+  sampleQuestion,
+  sampleStorage,
+} from "#ui/test/sampleStorage.ts";
 import { Storage } from "./Storage.tsx";
 
 function open(sample: string | null = null) {
@@ -79,6 +85,8 @@ describe("retention", () => {
     const { host, user } = open("low");
     const question = await screen.findByRole("alert", { name: "Delete old logs?" });
     expect(question.textContent).toContain("60 of 80");
+    const kept = lowStorage({ questions: [sampleQuestion({ answer: "keep" })] });
+    host.after("storage_answer", kept, () => host.answer("storage_get", kept), "storage");
     await user.click(within(question).getByRole("button", { name: "Keep" }));
     expect(inputsOf(host, "storage_answer")).toEqual([{ kind: "logs", answer: "keep" }]);
     await screen.findByText(/You can still delete them/);
@@ -88,6 +96,12 @@ describe("retention", () => {
 describe("a backup", () => {
   it("is restored at the next start, after a question", async () => {
     const { host, user, container } = open();
+    const [, backup] = sampleBackups();
+    if (!backup) throw new Error("there is no backup");
+    const pending = sampleStorage({ restore_pending: backup.name });
+    const restore = { backup, restart_required: true };
+    const next = () => host.answer("storage_get", pending);
+    host.after("database_backup_restore", restore, next, "storage");
     await user.click(await screen.findByRole("button", { name: "Restore backup 000002-daily" }));
     const dialog = await screen.findByRole("alertdialog");
     expect(dialog.textContent).toContain("set aside, not deleted");

@@ -4,7 +4,9 @@ import { describe, expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./WorkspacesScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { pageOf, type Output } from "#ui/test/answers.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleOrphans } from "#ui/test/samplePlaces.ts";
 
 const open = (sample: string | null = null) => {
   const host = createSampleHost(sample, 60);
@@ -48,6 +50,16 @@ describe("worktrees", () => {
 
   it("of closed tasks are kept or deleted", async () => {
     const { host } = open();
+    const { items } = (await host.call("workspace_list", {})) as Output<"workspace_list">;
+    const scheduled = items.find(({ status }) => status === "scheduled");
+    if (!scheduled) throw new Error("no worktree is to be removed");
+    const kept = { ...scheduled, status: "active" as const, cleanup_at: null };
+    const others = items.filter((each) => each !== scheduled);
+    const stays = () => host.answer("workspace_list", pageOf([...others, kept]));
+    host.after("workspace_keep", kept, stays, "workspaces");
+    const goes = () => host.answer("workspace_list", pageOf(others));
+    host.after("workspace_remove", kept, goes, "workspaces");
+    const of = [{ task_id: scheduled.task_id }];
     const section = await website();
     const row = within(section)
       .getAllByRole("listitem")
@@ -56,12 +68,13 @@ describe("worktrees", () => {
     await userEvent.click(actions);
     await userEvent.click(await screen.findByRole("menuitem", { name: "Keep" }));
     await waitFor(() => expect(section.textContent).not.toContain("Scheduled for removal"));
+    expect(inputsOf(host, "workspace_keep")).toEqual(of);
 
     await userEvent.click(actions);
     await userEvent.click(await screen.findByRole("menuitem", { name: "Delete now" }));
     const dialog = await screen.findByRole("alertdialog");
     await userEvent.click(within(dialog).getByRole("button", { name: "Delete now" }));
-    await waitFor(() => expect(inputsOf(host, "workspace_remove")).toHaveLength(1));
+    await waitFor(() => expect(inputsOf(host, "workspace_remove")).toEqual(of));
     await waitFor(() => expect(screen.queryByRole("alertdialog")).toBeNull());
   });
 
@@ -83,6 +96,8 @@ describe("worktrees", () => {
 describe("folders without a task", () => {
   it("say what they hold, and are removed after a question", async () => {
     const { host } = open();
+    const left = () => host.answer("workspace_orphans", pageOf(sampleOrphans().slice(1)));
+    host.after("orphan_reclaim", { done: true }, left, "workspaces");
     const section = await orphans();
     expect(section.textContent).toContain("3 unmerged commits");
     expect(section.textContent).toContain("2 uncommitted files");

@@ -7,7 +7,7 @@ import { createQueryClient } from "#ui/api/operations.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { createFakePlatform } from "#ui/platform/fake.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
-import { createSampleDiff, sampleConflict } from "#ui/test/sampleDiff.ts";
+import { diffAnswers, sampleConflict } from "#ui/test/sampleDiff.ts";
 import { someTask, someWorkflow } from "../testing/fixtures.ts";
 import { layOut, refuse, violations, type Answers } from "../testing/show.tsx";
 import { ConflictView } from "./ConflictView.tsx";
@@ -15,13 +15,8 @@ import { ConflictView } from "./ConflictView.tsx";
 layOut();
 
 function open(task: Partial<Task> = {}, more: Answers = {}) {
-  const host = createSampleDiff({
-    refuse: (code, message) => refuse(code, message)(),
-    change: () => someTask(),
-    changed: () => {},
-  });
   const platform = createFakePlatform({
-    ...host,
+    ...diffAnswers(),
     project_workflow_get: () => someWorkflow,
     ...more,
   });

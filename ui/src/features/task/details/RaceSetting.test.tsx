@@ -5,6 +5,7 @@ import "#ui/app/TaskPage.tsx"; // Before the tests: as a chunk it may take longe
 import "../TaskPanel.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleLoopWithoutRaces } from "#ui/test/sampleLoop.ts";
 
 const mark = () => screen.findByRole("switch", { name: /Several strategies do the same work/ });
 
@@ -17,6 +18,7 @@ async function details(number: number) {
 
 it("marks a task for a race, after saying what it is likely to cost", async () => {
   const { host } = await details(6);
+  host.answer("task_update", () => host.change("t6", { race: { enabled: true } }));
   expect(await screen.findByText("Expected cost: about $0.07 in total")).toBeTruthy();
   await userEvent.click(await mark());
   await waitFor(() =>
@@ -29,6 +31,7 @@ it("marks a task for a race, after saying what it is likely to cost", async () =
 
 it("gives the task strategies of its own, and limits where it says any", async () => {
   const { host, container } = await details(6);
+  host.answer("task_update", () => host.change("t6", { race: { enabled: true } }));
   await userEvent.click(await mark());
   await userEvent.click(await screen.findByRole("button", { name: "Configure…" }));
   const dialog = await screen.findByRole("dialog", { name: "Race for this task" });
@@ -44,14 +47,16 @@ it("gives the task strategies of its own, and limits where it says any", async (
   );
   await userEvent.type(within(dialog).getByRole("textbox", { name: "Time limit" }), "600");
   expect(await violationsIn(container)).toEqual([]);
+  const careful = { name: "careful", agent_id: "a1", model: "opus", prompt_suffix: "Tests first." };
+  host.answer("task_update", () =>
+    host.change("t6", { race: { enabled: true, strategies: [careful], timeoutSec: 600 } }),
+  );
   await userEvent.click(within(dialog).getByRole("button", { name: "Save" }));
   await waitFor(() => expect(inputsOf(host, "task_update")).toHaveLength(2));
   expect(inputsOf(host, "task_update")[1]).toMatchObject({
     race: {
       enabled: true,
-      strategies: [
-        { name: "careful", agent_id: "a1", model: "opus", prompt_suffix: "Tests first." },
-      ],
+      strategies: [careful],
       timeoutSec: 600,
     },
   });
@@ -60,10 +65,7 @@ it("gives the task strategies of its own, and limits where it says any", async (
 
 it("leads to the settings where races are off", async () => {
   const host = createSampleHost("races");
-  await host.call("project_settings_update", {
-    project_id: "p1",
-    innerLoop: { competitive: { enabled: false } },
-  });
+  host.answer("project_inner_loop", sampleLoopWithoutRaces);
   openApp(host, "#/task/p1/5?tab=race");
   const links = () => screen.getAllByRole("link", { name: "Turn on in settings" });
   // In the tab, and beside the switch.

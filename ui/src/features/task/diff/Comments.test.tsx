@@ -1,14 +1,21 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Comment, Task } from "#ui/api/generated.ts";
+import type { Comment, Task, UpdateComment } from "#ui/api/generated.ts";
 import { drafts } from "#ui/draft/drafts.ts";
-import { createSampleDiff, sampleComment } from "#ui/test/sampleDiff.ts";
+import type { FakePlatform } from "#ui/platform/fake.ts";
+import { movedTask, pageOf } from "#ui/test/answers.ts";
+import { diffAnswers, sampleComment, sampleComments } from "#ui/test/sampleDiff.ts";
 import { someExecution, someTask, someWorkspace } from "../testing/fixtures.ts";
 import { opened } from "./composer.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
 
+/** The comments as they are read now, and the host that tells of their change. */
+let comments: readonly Comment[] = [];
+let host: FakePlatform | null = null;
+
 layOut();
 beforeEach(() => {
+  comments = sampleComments();
   drafts.setState({ drafts: {} });
   opened.setState({ keys: [], asked: null });
 });
@@ -25,26 +32,43 @@ const reviewed: Partial<Task> = {
 /** The panel over the sample's changes; there is no worker here, so rows are plain. */
 async function open(place: string, task: Partial<Task> = reviewed, more: Answers = {}) {
   location.hash = `#/task/p1/42?tab=diff${place}`;
-  const shared: { platform?: ReturnType<typeof show>["platform"] } = {};
-  const host = createSampleDiff({
-    refuse: (code, message) => refuse(code, message)(),
-    change: () => someTask(task),
-    changed: (...tags) => shared.platform?.commit({ tags }),
-  });
   const shown = show(
     { task: someTask(task), executions: [someExecution()] },
-    { ...host, task_executions: () => ({ items: [someExecution()], next_cursor: null }), ...more },
+    {
+      ...diffAnswers(),
+      task_executions: () => pageOf([someExecution()]),
+      task_comments: () => pageOf(comments),
+      ...more,
+    },
   );
-  shared.platform = shown.platform;
+  host = shown.platform;
   return shown;
 }
+
+/** A write that is answered so; then the comments are read as these. */
+const leading = <Answer,>(answer: Answer, next: readonly Comment[]) => {
+  return () => {
+    comments = next;
+    host?.commit({ tags: ["task:t1"] });
+    return answer;
+  };
+};
+const changed = (id: string, change: Partial<Comment>): Comment[] =>
+  sampleComments().map((each) => (each.id === id ? { ...each, ...change } : each));
+const making = (change: Partial<Comment>): Answers => {
+  const made = sampleComment({ id: "c8", ...change });
+  return { comment_create: leading(made, [...sampleComments(), made]) };
+};
+/** The one draft of the sample is sent. */
+const sending = changed("c3", { status: "sent" });
 const rowsOf = async (path: string) =>
   await screen.findByRole("log", { name: `Changes in ${path}` });
 const card = async (name: string) => await screen.findByRole("article", { name });
 
 describe("comments on lines", () => {
   it("come from the line that a link leads to, by keyboard alone", async () => {
-    const { sent, user, container } = await open("&file=src/login.ts&line=20");
+    const why = making({ line: 20, last_line: 21, text: "Why?" });
+    const { sent, user, container } = await open("&file=src/login.ts&line=20", reviewed, why);
     const rows = await rowsOf("src/login.ts");
     await waitFor(() => expect(document.activeElement).toBe(rows));
     await user.keyboard("{Shift>}{ArrowDown}{ArrowDown}{/Shift}");
@@ -73,7 +97,8 @@ describe("comments on lines", () => {
   });
 
   it("go to the old side where only that has the line, under the old name", async () => {
-    const { sent, user } = await open("&file=src/settings.ts&line=4&side=old");
+    const old = making({ path: "src/config.ts", side: "old", line: 4, text: "Keep it" });
+    const { sent, user } = await open("&file=src/settings.ts&line=4&side=old", reviewed, old);
     await waitFor(async () => expect(document.activeElement).toBe(await rowsOf("src/settings.ts")));
     await user.keyboard("c");
     await user.type(
@@ -139,7 +164,8 @@ describe("comments on lines", () => {
   });
 
   it("are made on the file as a whole, too", async () => {
-    const { sent, user } = await open("&file=assets/logo.png");
+    const whole = making({ path: "assets/logo.png", line: null, text: "Too small" });
+    const { sent, user } = await open("&file=assets/logo.png", reviewed, whole);
     await user.click(await screen.findByRole("button", { name: "Comment on file" }));
     await user.type(
       await screen.findByRole("textbox", { name: "Comment on assets/logo.png" }),
@@ -166,7 +192,12 @@ describe("comments that are there", () => {
   });
 
   it("are resolved and opened again", async () => {
-    const { sent, user } = await open("&file=src/login.ts");
+    const { sent, user } = await open("&file=src/login.ts", reviewed, {
+      comment_update: ({ resolved }: UpdateComment) => {
+        const next = changed("c1", { status: resolved ? "resolved" : "sent" });
+        return leading(next[0], next)();
+      },
+    });
     await user.click(
       within(await card("Claude on line 21")).getByRole("button", { name: "Resolve" }),
     );
@@ -185,7 +216,14 @@ describe("comments that are there", () => {
   });
 
   it("are rewritten and removed while they are drafts", async () => {
-    const { sent, user } = await open("&file=src/login.ts");
+    const rewritten = changed("c3", { text: "One line would do. Please." });
+    const { sent, user } = await open("&file=src/login.ts", reviewed, {
+      comment_update: leading(rewritten[2], rewritten),
+      comment_delete: leading(
+        { done: true },
+        sampleComments().filter(({ id }) => id !== "c3"),
+      ),
+    });
     await user.click(
       within(await card("You on lines 22 to 24")).getByRole("button", { name: "Edit" }),
     );
@@ -229,13 +267,11 @@ describe("comments that are there", () => {
   });
 
   it("stay where their lines are now when the scope is another, or above", async () => {
-    const comments: Comment[] = [
+    comments = [
       sampleComment({ id: "n", line: 2, now_line: 21, now_last_line: 21, text: "moved" }),
       sampleComment({ id: "o", side: "old", line: 20, text: "old" }),
     ];
-    const { user } = await open("&file=src/login.ts", reviewed, {
-      task_comments: () => ({ items: comments, next_cursor: null }),
-    });
+    const { user } = await open("&file=src/login.ts");
     expect((await card("You on line 20 of the old version")).closest("[data-thread]")).toBeTruthy();
     await user.click(screen.getByRole("combobox", { name: "Scope" }));
     await user.click(await screen.findByRole("option", { name: "Since review" }));
@@ -250,7 +286,9 @@ describe("comments that are there", () => {
 
 describe("drafts are told", () => {
   it("to the agent, with a message or without", async () => {
-    const { sent, user } = await open("&file=src/login.ts");
+    const { sent, user } = await open("&file=src/login.ts", reviewed, {
+      execution_follow_up: leading(someTask({ status: "in_progress" }), sending),
+    });
     await user.click(await screen.findByRole("button", { name: "Send to agent" }));
     const dialog = await screen.findByRole("dialog", { name: "Send comments to the agent" });
     expect(dialog.textContent).toContain("Sends 1 draft comment");
@@ -263,7 +301,9 @@ describe("drafts are told", () => {
   });
 
   it("with a rejection, while the review awaits a person", async () => {
-    const { sent, user } = await open("&file=src/login.ts");
+    const { sent, user } = await open("&file=src/login.ts", reviewed, {
+      review_reject: leading(movedTask(someTask({ status: "in_progress" })), sending),
+    });
     await user.click(await screen.findByRole("button", { name: "Request these changes" }));
     await user.type(
       await screen.findByRole("textbox", { name: "Reason (optional)" }),
@@ -290,7 +330,9 @@ describe("drafts are told", () => {
   });
 
   it("from the conversation, when the person says so", async () => {
-    const { sent, user } = await open("&file=src/login.ts");
+    const { sent, user } = await open("&file=src/login.ts", reviewed, {
+      execution_follow_up: leading(someTask({ status: "in_progress" }), sending),
+    });
     await user.click(await screen.findByRole("tab", { name: "Conversation" }));
     const box = await screen.findByRole("checkbox", { name: "with 1 draft comment" });
     const send = screen.getByRole("button", { name: /^Send/ });

@@ -2,7 +2,7 @@ import { fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
 import type { FilePreview, ReadPreview } from "#ui/api/generated.ts";
 import { overlays } from "#ui/store/overlays.ts";
-import { createSampleDiff } from "#ui/test/sampleDiff.ts";
+import { diffAnswers } from "#ui/test/sampleDiff.ts";
 import { someExecution, someTask, someWorkspace } from "../testing/fixtures.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
 
@@ -15,12 +15,7 @@ afterEach(() => {
 async function open(path: string, more: Answers = {}) {
   location.hash = `#/task/p1/42?tab=diff&file=${path}`;
   const task = someTask({ status: "review", workspace: someWorkspace() });
-  const host = createSampleDiff({
-    refuse: (code, message) => refuse(code, message)(),
-    change: () => task,
-    changed: () => {},
-  });
-  const shown = show({ task, executions: [someExecution()] }, { ...host, ...more });
+  const shown = show({ task, executions: [someExecution()] }, { ...diffAnswers(), ...more });
   const file = within(await screen.findByRole("region", { name: path }));
   return { ...shown, file };
 }

@@ -5,7 +5,9 @@ import "#ui/app/TaskPage.tsx"; // Before the tests: as a chunk it may take longe
 import "../TaskPanel.tsx";
 import "../diff/DiffTab.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { movedTask, pageOf } from "#ui/test/answers.ts";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
+import { badgeOf, sampleRaces } from "#ui/test/sampleRaces.ts";
 
 // By its label: to work out every role of the window takes longer than a test has.
 const lane = (name: string) => screen.findByLabelText(`Entry ${name}`, { selector: "li" });
@@ -121,6 +123,20 @@ describe("a race that waits for its winner", () => {
     );
     const dialog = await screen.findByRole("alertdialog", { name: "Pick narrow as winner?" });
     expect(dialog.textContent).toContain("The rules suggest broad.");
+    const waiting = sampleRaces.find(({ task_id }) => task_id === "t2");
+    if (!waiting) throw new Error("no race waits");
+    const picked = {
+      ...waiting,
+      status: "promoted" as const,
+      winner: "narrow",
+      crowned_by: "user:board",
+      finished_at: new Date().toISOString(),
+    };
+    host.answer("task_action", () => {
+      host.answer("task_races", pageOf([picked]));
+      const change = { status: "review", raced: badgeOf(picked), waiting: null, offers: [] };
+      return movedTask(host.change("t2", change));
+    });
     await userEvent.click(within(dialog).getByRole("button", { name: "Pick narrow as winner" }));
     await waitFor(() => expect(inputsOf(host, "task_action")).toHaveLength(1));
     expect(inputsOf(host, "task_action")).toMatchObject([
