@@ -1,7 +1,8 @@
 /** The reads of tasks and of their board, over the tasks of a sample. */
 import type { Column, Notification, Project, Task } from "#ui/api/generated.ts";
 import { pageOf, refuse, type Handlers } from "./answers.ts";
-import { sampleBackup, sampleProject, sampleWorkflow } from "./sample.ts";
+import { cast, first, recorded } from "./recorded.ts";
+import { sampleBackup, sampleProject } from "./sample.ts";
 import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.ts";
 import { sampleAgentTasks } from "./sampleAgents.ts";
 import { sampleDiffTasks } from "./sampleDiff.ts";
@@ -42,6 +43,7 @@ export const sampleProjects = (sample: string | null): Project[] =>
 
 export function sampleNotification(change: Partial<Notification> = {}): Notification {
   return {
+    ...first(recorded("notification_list", {})),
     id: "n1",
     kind: "blocked",
     project_id: "p1",
@@ -77,20 +79,14 @@ export const sampleNotifications = (): Notification[] => [
   }),
 ];
 
-function boardColumns(tasks: readonly Task[]): Column[] {
-  const columns = new Map<string, Column>();
-  for (const { name, column } of sampleWorkflow.states) {
-    const count = tasks.filter(({ status }) => status === name).length;
-    const known = columns.get(column);
-    columns.set(
-      column,
-      known
-        ? { ...known, states: [...known.states, name], count: known.count + count }
-        : { name: column, states: [name], drop_state: name, hidden: name === "cancelled", count },
-    );
-  }
-  return [...columns.values()];
-}
+const { columns } = recorded("project_board", { project_id: cast.project });
+
+/** The recorded board with these tasks on it. */
+const boardColumns = (tasks: readonly Task[]): Column[] =>
+  columns.map((column) => ({
+    ...column,
+    count: tasks.filter(({ status }) => column.states.includes(status)).length,
+  }));
 
 export function boardAnswers(
   sample: string | null,

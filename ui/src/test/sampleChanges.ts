@@ -8,22 +8,22 @@ import type {
   ReadFileDiff,
   Scope,
 } from "#ui/api/generated.ts";
+import { cast, first, recorded } from "./recorded.ts";
+
+const changedFile = first({
+  items: recorded("task_diff", { task_id: cast.tasks.done }).files,
+});
 
 function file(path: string, change: Partial<FileChange> = {}): FileChange {
   return {
+    ...changedFile,
     path,
-    old_path: null,
     kind: "modified",
     old_mode: "100644",
-    new_mode: "100644",
     added: 0,
     removed: 0,
-    binary: false,
-    generated: false,
-    untracked: false,
     old_size: 4_120,
     new_size: 4_655,
-    old_blob: null,
     new_blob: null,
     ...change,
   };

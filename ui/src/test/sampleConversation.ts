@@ -1,5 +1,10 @@
-/** What agents said, did and asked in the sample `agents`: a conversation with an entry of each kind. */
+/**
+ * What agents said, did and asked in the sample `agents`: a conversation with an entry of each kind. The first run's is
+ * recorded; the recorded agent asks nothing and starts no agent of its own, so the conversation with questions is
+ * made here.
+ */
 import type { Approval, Execution, LogEntry } from "#ui/api/generated.ts";
+import { cast, first, recorded } from "./recorded.ts";
 import { sampleUsage } from "./sample.ts";
 import { sampleApproval, sampleExecution, sampleUsageOf } from "./sampleRuns.ts";
 import { at } from "./sampleTasks.ts";
@@ -116,51 +121,54 @@ export const sampleExecutions: readonly Execution[] = [
   }),
 ];
 
+const done = first(recorded("task_executions", { task_id: cast.tasks.done }));
+const spoken = recorded("execution_logs", { execution_id: done.id }).entries;
+const said = first({ items: spoken });
+
 function logOf(run: string, kinds: readonly Partial<LogEntry>[], from: number): LogEntry[] {
   return kinds.map((entry, index) => ({
+    ...said,
     seq: index + 1,
     at: Date.now() - from * 60_000 + index * 20_000,
     execution_id: run,
-    turn: 1,
     id: `i${index + 1}`,
-    parent_id: null,
     kind: "assistant_text",
-    status: null,
     body: {},
-    raw_offset: 0,
     ...entry,
   }));
 }
 
-const diff =
-  "@@ -12,6 +12,9 @@ impl Config {\n     pub fn load(path: &Path) -> Result<Self> {\n-        let text = fs::read_to_string(path)?;\n-        toml::from_str(&text)\n+        if let Some(known) = CACHE.get(path) {\n+            return Ok(known);\n+        }\n+        Self::read(path)\n     }\n";
+/** The recorded conversation, as one that this run had so many minutes ago. */
+const recordedLog = (run: string, from: number): LogEntry[] =>
+  spoken.map((entry) => ({
+    ...entry,
+    execution_id: run,
+    at: Date.now() - from * 60_000 + (entry.at ?? 0) - (said.at ?? 0),
+  }));
 
 export const sampleLogs: Readonly<Record<string, readonly LogEntry[]>> = {
-  e1: logOf(
-    "e1",
+  e1: recordedLog("e1", 31),
+  e2: logOf(
+    "e2",
     [
-      { kind: "session_started", body: { session_id: "0198c7d2", model: "claude-opus-4-1" } },
+      { kind: "session_started", body: {} },
+      { kind: "user_message", body: { text: "Make the last test pass." } },
       {
-        kind: "user_message",
-        body: { text: "Cache the parsed configuration.\n\nIt is read on every request." },
+        id: "ask-1",
+        kind: "approval_request",
+        status: "running",
+        at: Date.parse(at(9)),
+        body: { text: "cargo add serde_yaml", kind: "command" },
       },
       {
-        kind: "reasoning",
-        body: {
-          text: "The configuration is read in `load`. A cache keyed by path and time of change would do.",
-        },
+        id: "ask-1:answer",
+        parent_id: "ask-1",
+        kind: "approval_resolved",
+        status: "declined",
+        at: Date.parse(at(8)),
+        body: { answer: "decline" },
       },
-      { body: { text: "I will look at **who reads the configuration** first." } },
-      {
-        kind: "plan",
-        body: {
-          steps: [
-            { text: "Find the readers", done: true },
-            { text: "Add the cache", done: true },
-            { text: "Test that a change is seen", done: false },
-          ],
-        },
-      },
+      { body: { text: "Then I stay with `toml`." } },
       {
         id: "sub",
         kind: "tool_call",
@@ -190,72 +198,6 @@ export const sampleLogs: Readonly<Record<string, readonly LogEntry[]>> = {
         body: { name: "Read", input: { file_path: "src/server.rs" }, output: "…" },
       },
       { id: "s3", parent_id: "sub", body: { text: "All three pass the same path." } },
-      {
-        kind: "file_change",
-        status: "completed",
-        body: { path: "src/config.rs", change: "modified", diff },
-      },
-      {
-        kind: "command",
-        status: "failed",
-        body: {
-          command: "cargo test config",
-          exit_code: 101,
-          output: "test config::sees_a_change ... FAILED",
-        },
-      },
-      {
-        kind: "usage",
-        id: "",
-        body: sampleUsageOf({
-          model: "claude-opus-4-1",
-          input_uncached: 12_000,
-          cache_read: 140_000,
-          cache_write: 9_100,
-          output: 4_100,
-          reasoning: 1_300,
-          cost_micro_usd: 201_000,
-        }),
-      },
-      {
-        kind: "usage",
-        id: "",
-        body: sampleUsageOf({
-          model: "claude-haiku-4-5",
-          input_uncached: 6_400,
-          cache_read: 100_000,
-          output: 2_100,
-          cost_micro_usd: 111_000,
-        }),
-      },
-      {
-        kind: "turn_ended",
-        body: { summary: "The configuration is parsed once and kept. One test still fails." },
-      },
-    ],
-    31,
-  ),
-  e2: logOf(
-    "e2",
-    [
-      { kind: "session_started", body: {} },
-      { kind: "user_message", body: { text: "Make the last test pass." } },
-      {
-        id: "ask-1",
-        kind: "approval_request",
-        status: "running",
-        at: Date.parse(at(9)),
-        body: { text: "cargo add serde_yaml", kind: "command" },
-      },
-      {
-        id: "ask-1:answer",
-        parent_id: "ask-1",
-        kind: "approval_resolved",
-        status: "declined",
-        at: Date.parse(at(8)),
-        body: { answer: "decline" },
-      },
-      { body: { text: "Then I stay with `toml`." } },
       { kind: "notice", body: { text: "The message was said to the agent while it worked." } },
       {
         kind: "command",
@@ -306,24 +248,5 @@ export const sampleLogs: Readonly<Record<string, readonly LogEntry[]>> = {
   e4: logOf("e4", [{ kind: "stdout", id: "", body: { text: "Looking for callers…" } }], 2),
 };
 
-export function sampleLayers() {
-  const all = [
-    {
-      kind: "profile",
-      text: "Answer in English. Prefer small commits of thought over long ones.\n",
-    },
-    {
-      kind: "rules",
-      text: "You work in a worktree of your own. Do not merge, push, or leave it. Forge commits what you leave.\n",
-    },
-    { kind: "task", text: "# Cache the parsed configuration\n\nIt is read on every request.\n" },
-    { kind: "place", text: "Branch forge/1, from main.\n" },
-    { kind: "acceptance", text: "These checks must pass:\n\n- `npm test`\n- `npm run lint`\n" },
-    {
-      kind: "knowledge",
-      text: "- Tests of the store need a temporary folder (docs/lessons/store.md)\n",
-    },
-    { kind: "now", text: "Begin.\n" },
-  ] as const;
-  return { text: all.map(({ text }) => text).join("\n"), layers: [...all] };
-}
+/** The recorded prompt of a task at work. */
+export const sampleLayers = () => recorded("task_prompt_preview", { task_id: cast.tasks.working });

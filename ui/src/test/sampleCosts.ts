@@ -1,4 +1,7 @@
-/** What runs cost, for tests and the sample host. The same every time: nothing here is drawn by lot. */
+/**
+ * What runs cost, for tests and the sample host. The same every time: nothing here is drawn by lot. A run, a sum and a
+ * course are recorded ones with other figures; the recording has neither thousands of runs nor an anomaly.
+ */
 import type {
   CostAnomalyEntry,
   CostLine,
@@ -9,6 +12,7 @@ import type {
   CostTokens,
 } from "#ui/api/generated.ts";
 import type { Handlers } from "./answers.ts";
+import { first, recorded } from "./recorded.ts";
 
 const models = ["claude-opus-4-8", "gpt-5.5-codex", "qwen3-coder"] as const;
 const hour = 3_600_000;
@@ -33,10 +37,15 @@ const tokens = (scale: number): CostTokens => ({
   reasoning: Math.round(scale * 210),
 });
 
+const course = first({ items: recorded("cost_series", {}).lines });
+const { all } = recorded("cost_totals", {});
+const run = first(recorded("cost_ledger", {}));
+
 function lineOf(model: string, samples: number, seed: number, usual: number): CostLine {
   const next = chance(seed);
   const shown = Math.min(samples, most);
   const line: CostLine = {
+    ...course,
     project_id: "p1",
     project_name: "Forge",
     model,
@@ -113,18 +122,17 @@ export function sampleAnomalies(series: CostSeries): CostAnomalyEntry[] {
 
 const sum = (key: string, label: string, change: Partial<CostSum> = {}): CostSum => {
   const used = tokens((change.runs ?? 1) * 10);
-  const all = used.input + used.cacheRead + used.cacheWrite;
+  const input = used.input + used.cacheRead + used.cacheWrite;
   return {
+    ...all,
     key,
     label,
-    project_id: null,
-    task_number: null,
     cost_micro_usd: (change.runs ?? 1) * 310_000,
     list_price_micro_usd: (change.runs ?? 1) * 90_000,
     runs: 1,
     unknown: 0,
     tokens: used,
-    cached_share: used.cacheRead / all,
+    cached_share: used.cacheRead / input,
     ...change,
   };
 };
@@ -160,6 +168,7 @@ export function sampleCostRow(index: number): CostRow {
   const isUnknown = index % 9 === 4;
   const isEntry = index % 7 === 2;
   return {
+    ...run,
     execution_id: `x${index}`,
     task_id: `t${(index % 40) + 1}`,
     task_number: (index % 40) + 1,

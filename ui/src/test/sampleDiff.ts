@@ -1,13 +1,14 @@
 /**
  * The sample host's changes, the comments on them and a merge conflict (`?sample=diff`): task #1
- * waits for a person's review, #2 for a hand at its merge.
+ * waits for a person's review, #2 for a hand at its merge. The recorded conflict is of one text: a file that one side
+ * deleted, a binary one, and the texts of all three sides are made here.
  */
 import type { Comment, Conflict, ConflictFile, Execution, Task } from "#ui/api/generated.ts";
 import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleWorkspace } from "./sample.ts";
 import { sampleFileDiff, sampleFiles, sampleSummary } from "./sampleChanges.ts";
 import { previewOf } from "./samplePictures.ts";
-import { sampleComment as recordedComment } from "./sampleReview.ts";
+import { sampleComment as recordedComment, sampleConflict, samplePath } from "./sampleReview.ts";
 import { sampleExecution } from "./sampleRuns.ts";
 import { at } from "./sampleTasks.ts";
 
@@ -105,24 +106,15 @@ const place = `export function read(path: string) {
 >>>>>>> forge/2-rename-the-settings-module
 }`;
 const side = { oid: "0a1b2c3d", mode: "100644" };
-export const sampleConflict: Conflict = {
-  target: "main",
+export const sampleConflicts: Conflict = sampleConflict({
   target_commit: "b81d33e07a94f6c2150d",
   source_commit: "41c0ffee41c0ffee41c0",
   paths: [
-    {
-      path: "src/settings.ts",
-      kind: "content",
-      base: side,
-      ours: side,
-      theirs: side,
-      hunks: [place],
-      places: [{ ours: 5, theirs: 5 }],
-    },
+    samplePath({ path: "src/settings.ts", hunks: [place], places: [{ ours: 5, theirs: 5 }] }),
     { path: "src/legacy/config.ts", kind: "modify/delete", base: side, ours: side, theirs: null },
-    { path: "assets/logo.png", kind: "binary", base: side, ours: side, theirs: side, hunks: [] },
+    samplePath({ path: "assets/logo.png", kind: "binary", hunks: [], places: [] }),
   ],
-};
+});
 
 const text = (content: string, change = {}) => ({
   text: content,
@@ -135,7 +127,7 @@ const whole = (body: string) =>
   `import { readFileSync } from "node:fs";\nimport { parse } from "./parse.ts";\n\nexport function read(path: string) {\n${body}\n}\n\n${Array.from({ length: 60 }, (_, line) => `export const option${line} = ${line};`).join("\n")}\n`;
 
 function conflictFile(path: string): ConflictFile | null {
-  const conflict = sampleConflict.paths.find((each) => each.path === path);
+  const conflict = sampleConflicts.paths.find((each) => each.path === path);
   if (!conflict) return null;
   if (conflict.kind === "binary") {
     const binary = { binary: true, size: 18_220 };
@@ -211,7 +203,7 @@ export function diffAnswers() {
     execution_logs: () => ({ entries: [], first_seq: 0, last_seq: 0, total: 0 }),
     task_comments: ({ task_id }) => pageOf(comments.filter((each) => each.task_id === task_id)),
     task_conflict: ({ task_id }) => ({
-      conflict: task_id === "t2" ? sampleConflict : null,
+      conflict: task_id === "t2" ? sampleConflicts : null,
       standing: task_id === "t2" ? "open" : null,
     }),
     task_conflict_file: ({ path }) =>

@@ -1,15 +1,20 @@
 /** A host's answers about races (`?sample=races`). */
 import type { EntryEstimate, Execution, RaceEntry, RaceEstimate, Task } from "#ui/api/generated.ts";
 import { pageOf, refuse, type Handlers } from "./answers.ts";
+import { cast, first, recorded } from "./recorded.ts";
 import { sampleWorkspace } from "./sample.ts";
 import { sampleExecutions } from "./sampleConversation.ts";
 import { sampleRaces } from "./sampleRaces.ts";
 import { at } from "./sampleTasks.ts";
 
+const known = first({
+  items: recorded("race_estimate", { task_id: cast.tasks.raced }).entries,
+});
+
 const estimate = (name: string, agent: string, median: number | null): EntryEstimate => ({
+  ...known,
   name,
   agent_id: agent,
-  model: null,
   median_micro_usd: median,
   samples: median === null ? 0 : 12,
 });
@@ -21,9 +26,9 @@ const everyAgent = [
 ];
 
 function estimateOf(entries: EntryEstimate[]): RaceEstimate {
-  const known = entries.flatMap(({ median_micro_usd: median }) => median ?? []);
-  const total = known.reduce((sum, median) => sum + median, 0);
-  return { entries, total_micro_usd: known.length < entries.length ? null : total };
+  const medians = entries.flatMap(({ median_micro_usd: median }) => median ?? []);
+  const total = medians.reduce((sum, median) => sum + median, 0);
+  return { entries, total_micro_usd: medians.length < entries.length ? null : total };
 }
 
 /** An entry as the task that it is. */

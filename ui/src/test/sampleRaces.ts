@@ -1,27 +1,27 @@
-/** Races in every state, and the tasks that their entries are worked on as. */
+/**
+ * Races in every state, and the tasks that their entries are worked on as. The recording has one race, which is
+ * decided: the others are that one with another end.
+ */
 import type { Race, RaceBadge, RaceEntry, Task } from "#ui/api/generated.ts";
+import { cast, first, recorded } from "./recorded.ts";
 import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
 import { at } from "./sampleTasks.ts";
 
 const base = "9f4c1d27ab5e4e07a2f1c3b6d8e9f0a1b2c3d4e5";
 const commit = (number: number) => `${number}a1b2c3d4e5f60718293a4b5c6d7e8f901234567`.slice(0, 40);
 
+const race = first(recorded("task_races", { task_id: cast.tasks.raced }));
+const entry = first({ items: race.entries });
+
 export function sampleEntry(
   name: string,
   change: Partial<Omit<RaceEntry, "strategy">> = {},
 ): RaceEntry {
   return {
+    ...entry,
     strategy: name,
     agent_id: "a2",
-    model: null,
-    effort: null,
-    prompt_suffix: null,
     task_id: `t1-${name}`,
-    status: "finished",
-    reason: null,
-    gate: "passed",
-    checks: 1,
-    score: null,
     cost_micro_usd: 20_000,
     duration_ms: 184_000,
     diff_stat: { files: 2, added: 34, removed: 8 },
@@ -35,17 +35,11 @@ export function sampleEntry(
 
 export function sampleRace(change: Partial<Race> = {}): Race {
   return {
+    ...race,
     id: `race-${change.task_id ?? "t1"}-${change.number ?? 1}`,
     task_id: "t1",
-    number: 1,
-    status: "promoted",
     base_commit: base,
-    reviewer_enabled: false,
     max_parallel: 2,
-    timeout_sec: 1_800,
-    human_crown: false,
-    name_decides: false,
-    keep_losers_days: 7,
     entries: [
       sampleEntry("broken", {
         gate: "failed",
@@ -72,8 +66,6 @@ export function sampleRace(change: Partial<Race> = {}): Race {
       { rule: "cost", kept: ["cheap"], dropped: [{ name: "dear", value: "30000" }] },
     ],
     winner: "cheap",
-    crowned_by: null,
-    error: null,
     started_at: at(24),
     finished_at: at(9),
     losers_until: at(-10_080),
@@ -81,22 +73,22 @@ export function sampleRace(change: Partial<Race> = {}): Race {
   };
 }
 
-export const badgeOf = (race: Race): RaceBadge => ({
-  number: race.number,
-  status: race.status,
-  entries: race.entries.length,
-  over: race.entries.filter(({ status }) => status !== "queued" && status !== "running").length,
-  winner: race.winner,
+export const badgeOf = ({ number, status, entries, winner }: Race): RaceBadge => ({
+  number,
+  status,
+  entries: entries.length,
+  over: entries.filter((each) => each.status !== "queued" && each.status !== "running").length,
+  winner,
 });
 
-const own = (task: string, entry: RaceEntry): RaceEntry => ({
-  ...entry,
-  task_id: `${task}-${entry.strategy}`,
+const own = (task: string, raced: RaceEntry): RaceEntry => ({
+  ...raced,
+  task_id: `${task}-${raced.strategy}`,
 });
 
 const raceOf = (task: string, change: Partial<Race>): Race => {
-  const race = sampleRace({ ...change, task_id: task });
-  return { ...race, entries: race.entries.map((entry) => own(task, entry)) };
+  const made = sampleRace({ ...change, task_id: task });
+  return { ...made, entries: made.entries.map((each) => own(task, each)) };
 };
 
 const unbegun: Partial<RaceEntry> = {

@@ -3,6 +3,7 @@ import type {
   AuditReport,
   Comment,
   Conflict,
+  ConflictPath,
   Delivery,
   HostConfig,
   HostStanding,
@@ -138,14 +139,24 @@ export function sampleMerge(change: Partial<Merge> = {}): Merge {
   };
 }
 
+const { conflict: found } = recorded("task_conflict", { task_id: cast.tasks.conflict });
+const conflict = first({ items: found ? [found] : [] });
+const place = first({ items: conflict.paths });
+
+/** The recorded file in conflict, of another name and kind. */
+export const samplePath = (change: Partial<ConflictPath>): ConflictPath => ({
+  ...place,
+  ...change,
+});
+
 export function sampleConflict(change: Partial<Conflict> = {}): Conflict {
   return {
-    target: "main",
+    ...conflict,
     target_commit: "1c0ffee1c0ffee11",
     source_commit: "9f4c1d27ab5e4e07",
     paths: [
-      { path: "src/settings.rs", kind: "content", hunks: [] },
-      { path: "src/limit.rs", kind: "modify/delete", hunks: [] },
+      samplePath({ path: "src/settings.rs" }),
+      samplePath({ path: "src/limit.rs", kind: "modify/delete", hunks: [], places: [] }),
     ],
     ...change,
   };

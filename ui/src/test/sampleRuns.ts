@@ -1,4 +1,7 @@
-/** Agents at work, for tests and the sample host: questions, runs, programs on the machine. */
+/**
+ * Agents at work, for tests and the sample host: questions, runs, programs on the machine. The recorded agent asks
+ * nothing, and the machine of the recording has no agent programs: questions and programs are made here.
+ */
 import type {
   Approval,
   ApprovalOption,
@@ -105,10 +108,13 @@ export function sampleKnown(change: Partial<KnownAgent> = {}): KnownAgent {
 
 const began = new Date(Date.now() - 754_000).toISOString();
 
+const working = first(recorded("run_list", {}));
+const process = first({ items: working.processes });
+
 export function sampleRun(change: Partial<RunInfo> = {}): RunInfo {
   return {
+    ...working,
     id: "execution-e1",
-    kind: "agent",
     project_id: "p1",
     task_id: "t1",
     task_number: 1,
@@ -134,8 +140,7 @@ export function sampleRun(change: Partial<RunInfo> = {}): RunInfo {
 
 export function sampleRunProcess(change: Partial<RunProcess> = {}): RunProcess {
   return {
-    pid: 4711,
-    parent: null,
+    ...process,
     command: "codex app-server",
     cpu_ms: 9_400,
     rss_bytes: 188_000_000,

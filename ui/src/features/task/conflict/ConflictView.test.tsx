@@ -7,7 +7,7 @@ import { createQueryClient } from "#ui/api/operations.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { createFakePlatform } from "#ui/platform/fake.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
-import { diffAnswers, sampleConflict } from "#ui/test/sampleDiff.ts";
+import { diffAnswers, sampleConflicts } from "#ui/test/sampleDiff.ts";
 import { someTask, someWorkflow } from "../testing/fixtures.ts";
 import { layOut, refuse, violations, type Answers } from "../testing/show.tsx";
 import { ConflictView } from "./ConflictView.tsx";
@@ -103,7 +103,7 @@ describe("a merge conflict", () => {
   it("is history once it is resolved, and can still be looked at", async () => {
     const { user, container } = open(
       {},
-      { task_conflict: () => ({ conflict: sampleConflict, standing: "resolved" }) },
+      { task_conflict: () => ({ conflict: sampleConflicts, standing: "resolved" }) },
     );
     const title = await screen.findByRole("heading", {
       name: /The conflict with main is resolved/,
