@@ -7,6 +7,7 @@ import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.
 import { sampleAgentTasks } from "./sampleAgents.ts";
 import { sampleDiffTasks } from "./sampleDiff.ts";
 import { sampleFixTasks } from "./sampleFixes.ts";
+import { samplePrinted } from "./sampleProcess.ts";
 import { sampleRaceTasks } from "./sampleRaces.ts";
 import { sampleReviewTasks } from "./sampleReviewHost.ts";
 import { sampleValidateTasks } from "./sampleValidate.ts";
@@ -124,29 +125,8 @@ export function boardAnswers(
     task_workspace: ({ task_id }) =>
       task(task_id).workspace ?? refuse("not_found", `no workspace of task \`${task_id}\``),
     task_backups: ({ task_id }) => pageOf([sampleBackup({ task_id, at: at(300) })]),
-    task_prompt_preview: () => ({
-      text: "You are working on a task.",
-      layers: [{ kind: "task", text: "You are working on a task." }],
-    }),
-    task_log: ({ log_id }) => ({
-      entries: [
-        {
-          seq: 1,
-          at: Date.now(),
-          execution_id: log_id,
-          turn: 1,
-          id: "i1",
-          parent_id: null,
-          kind: "stdout",
-          status: null,
-          body: { text: sampleHookOutput },
-          raw_offset: 0,
-        },
-      ],
-      first_seq: 1,
-      last_seq: 1,
-      total: 1,
-    }),
+    task_prompt_preview: () => recorded("task_prompt_preview", { task_id: cast.tasks.working }),
+    task_log: () => samplePrinted(sampleHookOutput),
     notification_list: () => pageOf(sample === null ? sampleNotifications() : []),
   };
 }

@@ -1,4 +1,7 @@
-/** Drafted fixes in every state, with the tasks that they mend (`?sample=fixes`). */
+/**
+ * Drafted fixes in every state, with the tasks that they mend (`?sample=fixes`). The recorded agent drafts none: fixes are
+ * made here.
+ */
 import type { FixDraft, FixProposal, Fixes, Offer, Task } from "#ui/api/generated.ts";
 import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";

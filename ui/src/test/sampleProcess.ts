@@ -2,13 +2,14 @@
 import type {
   HookTest,
   ImportOffer,
+  LogEntry,
   LogPage,
   Preset,
   Workflow,
   WorkflowView,
 } from "#ui/api/generated.ts";
 import { pageOf, type Handlers } from "./answers.ts";
-import { recorded } from "./recorded.ts";
+import { cast, first, recorded } from "./recorded.ts";
 import { sampleWorkflow, sampleWorkflowView } from "./sample.ts";
 
 export const samplePresets: Preset[] = recorded("workflow_presets", {}).items;
@@ -52,18 +53,19 @@ export const sampleHookTest = (change: Partial<HookTest> = {}): HookTest => ({
   ...change,
 });
 
+const log = first(recorded("task_executions", { task_id: cast.tasks.done }));
+const printed: LogEntry = {
+  ...first({ items: recorded("execution_logs", { execution_id: log.id }).entries }),
+  execution_id: "",
+  kind: "stdout",
+};
+
 export const samplePrinted = (...lines: readonly string[]): LogPage => ({
   entries: lines.map((text, index) => ({
+    ...printed,
     seq: index + 1,
-    at: 0,
-    execution_id: "",
-    turn: 1,
     id: String(index),
-    parent_id: null,
-    kind: "stdout",
-    status: null,
     body: { text },
-    raw_offset: 0,
   })),
   first_seq: 1,
   last_seq: lines.length,

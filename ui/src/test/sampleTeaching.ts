@@ -1,4 +1,7 @@
-/** What runs of the sample's tasks teach: a note, postmortems, and the checks that files imply. */
+/**
+ * What runs of the sample's tasks teach: a note, postmortems, and the checks that files imply. In the recording all of
+ * it is switched off, so it is made here.
+ */
 import type {
   CheckOffer,
   Debrief,

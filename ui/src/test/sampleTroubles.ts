@@ -7,6 +7,7 @@ import type {
   Transition,
   WaitReason,
 } from "#ui/api/generated.ts";
+import { cast, first, recorded } from "./recorded.ts";
 import { sampleTask, sampleWorkspace } from "./sample.ts";
 
 const at = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000).toISOString();
@@ -206,19 +207,19 @@ export const sampleTroubles = (project: string): Task[] =>
     }),
   );
 
+const moved = first(recorded("task_transitions", { task_id: cast.tasks.done }));
+const made = first({ items: moved.steps });
+
 const step = (
   phase: string,
   action: string,
   change: Partial<Transition["steps"][number]> = {},
 ): Transition["steps"][number] => ({
+  ...made,
   phase,
   action,
-  status: "done",
-  outcome: "ok",
   reason: null,
   duration_ms: 34,
-  log_id: null,
-  message: null,
   ...change,
 });
 

@@ -1,4 +1,7 @@
-/** Validation in every state, with the tasks whose work is validated (`?sample=validate`). */
+/**
+ * Validation in every state, with the tasks whose work is validated (`?sample=validate`). Nothing is validated in the
+ * recording, so attempts and results are made here; what is measured of an attempt is a recorded review's.
+ */
 import type {
   Attempt,
   CheckResult,
@@ -9,17 +12,14 @@ import type {
   ValidateReport,
 } from "#ui/api/generated.ts";
 import { pageOf, refuse, type Handlers } from "./answers.ts";
+import { cast, first, recorded } from "./recorded.ts";
 import { sampleTask, sampleUsage, sampleWorkspace } from "./sample.ts";
 import { sampleReview, sampleStep } from "./sampleReview.ts";
 import { at } from "./sampleTasks.ts";
 
-const calm: Measures = {
-  stagnant: false,
-  velocity: null,
-  oscillating: false,
-  sameAsPrev: false,
-  recommendation: "RETRY",
-};
+/** Of a first attempt that failed. */
+const { measures } = first(recorded("task_reviews", { task_id: cast.tasks.judged }));
+const calm: Measures = first({ items: measures ? [measures] : [] });
 
 export const sampleAttempt = (change: Partial<Attempt> = {}): Attempt => ({
   attempt: 1,

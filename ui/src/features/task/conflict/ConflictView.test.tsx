@@ -7,6 +7,7 @@ import { createQueryClient } from "#ui/api/operations.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import { createFakePlatform } from "#ui/platform/fake.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
+import { cast, recorded } from "#ui/test/recorded.ts";
 import { diffAnswers, sampleConflicts } from "#ui/test/sampleDiff.ts";
 import { someTask, someWorkflow } from "../testing/fixtures.ts";
 import { layOut, refuse, violations, type Answers } from "../testing/show.tsx";
@@ -123,4 +124,15 @@ describe("a merge conflict", () => {
     open({}, { task_conflict: refuse("internal", "failed to read the conflict: locked") });
     expect(await screen.findByText("failed to read the conflict: locked")).toBeTruthy();
   });
+});
+
+it("shows the conflict that the engine recorded, whose sides are named by commits", async () => {
+  open({}, { task_conflict: () => recorded("task_conflict", { task_id: cast.tasks.conflict }) });
+  const place = (await file("README.md")).getByLabelText("Conflict 1 of 1");
+  const sides = [...place.querySelectorAll<HTMLElement>("[data-side]")];
+  expect(sides[0]?.dataset["side"]).toBe("ours");
+  expect(sides[0]?.textContent).toContain("Newcomers are welcome!");
+  expect(sides.at(-1)?.dataset["side"]).toBe("theirs");
+  expect(sides.at(-1)?.textContent).toContain("kept small, for good.");
+  expect(place.textContent).not.toContain("<<<<<<<");
 });
