@@ -122,13 +122,10 @@ export function sampleWorkspaceView(change: Partial<WorkspaceView> = {}): Worksp
 
 export function sampleDisk(change: Partial<ProjectDisk> = {}): ProjectDisk {
   return {
+    ...first(recorded("workspace_disk", {})),
     project_id: "p1",
     tasks_bytes: 1_240_000_000,
-    unmeasured: 0,
-    slots: 0,
     slots_bytes: null,
-    cap_bytes: null,
-    over: false,
     ...change,
   };
 }

@@ -1,6 +1,6 @@
 /**
  * How other programs reach the sample host. Served with MCP, unless the sample is `shut` (nothing is served) or
- * `unguarded` (started with --no-mcp and --no-auth).
+ * `unguarded` (started with --no-mcp and --no-auth). Addresses, tokens and folders are of a machine and are not recorded.
  */
 import type { ClientConfig, McpClient } from "#ui/api/generated.ts";
 import type { Handlers, Output } from "./answers.ts";

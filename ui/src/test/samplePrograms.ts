@@ -1,4 +1,4 @@
-/** Agent programs of this machine, as the sample host finds, asks and tries them. */
+/** Agent programs of this machine, as the sample host finds, asks and tries them. They are not recorded: each machine has others. */
 import { pageOf, type Handlers } from "./answers.ts";
 import { sampleKnown } from "./sampleRuns.ts";
 

@@ -1,4 +1,7 @@
-/** The storage of the sample host: in order, `full` (nothing can be saved) or `low`, with a question. */
+/**
+ * The storage of the sample host: in order, `full` (nothing can be saved) or `low`, with a question. What is read of
+ * storage differs by machine and is not recorded.
+ */
 import type { Backup, RetentionQuestion, StorageStatus } from "#ui/api/generated.ts";
 import { pageOf, type Handlers } from "./answers.ts";
 
