@@ -1,4 +1,4 @@
-/** What a host made of answers is made of: a function an operation, typed by the contract. */
+/** The types of a host's answers, by the contract, and the shapes that many answers share. */
 import type { Operations, Task, TaskAndReview } from "#ui/api/generated.ts";
 
 export type OpName = keyof Operations;

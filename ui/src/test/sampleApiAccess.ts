@@ -80,7 +80,7 @@ export const sampleClients = (isServed: boolean): ClientConfig[] => [
   ...(isServed ? clients.map(asked) : []),
 ];
 
-export function sampleAccess(change: Partial<Access> = {}): Access {
+function sampleAccess(change: Partial<Access> = {}): Access {
   return {
     url,
     mcp_url: `${url}/mcp`,

@@ -42,7 +42,7 @@ export const sampleTasksOf = (sample: string | null, size: number): Task[] =>
 export const sampleProjects = (sample: string | null): Project[] =>
   sample === "empty" ? [] : [sampleProject(), sampleProject({ id: "p2", name: "Parser" })];
 
-export function sampleNotification(change: Partial<Notification> = {}): Notification {
+function sampleNotification(change: Partial<Notification> = {}): Notification {
   return {
     ...first(recorded("notification_list", {})),
     id: "n1",

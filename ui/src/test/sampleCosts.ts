@@ -76,7 +76,7 @@ function lineOf(model: string, samples: number, seed: number, usual: number): Co
   return line;
 }
 
-export function sampleSeries(samples: number): CostSeries {
+function sampleSeries(samples: number): CostSeries {
   const parts = [0.5, 0.35, 0.15];
   return {
     lines: models.map((model, index) =>
@@ -86,7 +86,7 @@ export function sampleSeries(samples: number): CostSeries {
   };
 }
 
-export function sampleAnomalies(series: CostSeries): CostAnomalyEntry[] {
+function sampleAnomalies(series: CostSeries): CostAnomalyEntry[] {
   const found = series.lines.flatMap((line) =>
     line.at_ms.flatMap((at, index): CostAnomalyEntry[] => {
       const cost = line.cost_micro_usd[index] ?? 0;
@@ -137,7 +137,7 @@ const sum = (key: string, label: string, change: Partial<CostSum> = {}): CostSum
   };
 };
 
-export function sampleTotals(samples: number): CostTotals {
+function sampleTotals(samples: number): CostTotals {
   const days = Array.from({ length: samples === 0 ? 0 : 25 }, (_, back) => {
     const date = new Date(Date.now() - back * 24 * hour).toISOString().slice(0, 10);
     return sum(date, date, { runs: Math.max(1, Math.round(samples / 25)), unknown: back % 4 });
@@ -163,7 +163,7 @@ export function sampleTotals(samples: number): CostTotals {
   };
 }
 
-export function sampleCostRow(index: number): CostRow {
+function sampleCostRow(index: number): CostRow {
   const model = models[index % models.length] ?? null;
   const isUnknown = index % 9 === 4;
   const isEntry = index % 7 === 2;

@@ -3,7 +3,7 @@ import type { Lesson, LessonView, ListKnowledge } from "#ui/api/generated.ts";
 import { pageOf, type Handlers } from "./answers.ts";
 import { at } from "./sampleTasks.ts";
 
-export const sampleLesson = (change: Partial<LessonView> = {}): LessonView => ({
+const sampleLesson = (change: Partial<LessonView> = {}): LessonView => ({
   id: "l1",
   status: "proposed",
   title: "The clock of the tests stands still",

@@ -12,9 +12,9 @@ import { pageOf, type Handlers } from "./answers.ts";
 import { cast, first, recorded } from "./recorded.ts";
 import { sampleWorkflow, sampleWorkflowView } from "./sample.ts";
 
-export const samplePresets: Preset[] = recorded("workflow_presets", {}).items;
+const samplePresets: Preset[] = recorded("workflow_presets", {}).items;
 
-export const sampleImports: ImportOffer[] = [
+const sampleImports: ImportOffer[] = [
   {
     source: ".cursor/worktrees.json",
     copy_files: [

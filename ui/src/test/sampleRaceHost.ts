@@ -86,7 +86,7 @@ function executionOf({ status, ...entry }: RaceEntry): Execution[] {
 }
 
 /** What every agent of the sample costs. */
-export const sampleEstimate = estimateOf(everyAgent);
+const sampleEstimate = estimateOf(everyAgent);
 
 /** What strategies cost, one an agent and median. */
 export const sampleEstimateOf = (medians: readonly (number | null)[]) =>

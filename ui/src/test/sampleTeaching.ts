@@ -108,7 +108,7 @@ const offers: readonly CheckOffer[] = [
 const nothing: Debrief = { note: null, postmortems: [] };
 
 /** The checks that the files of a repository imply. */
-export const sampleCheckOffers = pageOf(offers);
+const sampleCheckOffers = pageOf(offers);
 
 /** Task #4 of the sample `races` left something behind; project p2 has no checks and wants to be asked. */
 export function teachingAnswers(sample: string | null): Handlers {

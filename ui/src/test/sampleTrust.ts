@@ -48,7 +48,7 @@ export const sampleTrustFiles = (): TrustFile[] => [
   }),
 ];
 
-export const sampleTrustListing = (files: readonly TrustFile[]): TrustListing => ({
+const sampleTrustListing = (files: readonly TrustFile[]): TrustListing => ({
   ...recorded("project_trust", { project_id: cast.project }),
   trusted: files.every(({ accepted }) => accepted),
   commit: "9f4c1d27ab5e00112233445566778899aabbccdd",
