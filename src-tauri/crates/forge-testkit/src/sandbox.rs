@@ -13,12 +13,8 @@ use crate::{
     local::LocalEngine,
     program,
     repository::{HERMETIC_GIT, Repository},
+    serve::marked_processes,
 };
-
-/// How long a test waits for something that is bound to happen.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A repository, an engine on it, an agent that does what its task's script says.
 pub struct Sandbox {
@@ -143,21 +139,7 @@ impl Sandbox {
     /// # Errors
     /// When it does not become so.
     pub async fn wait(&self, task: &Value, what: &str, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
-        let mut events = self.api.engine().events();
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            events.borrow_and_update();
-            let now = self.get(task).await?;
-            if wanted(&now) {
-                return Ok(now);
-            }
-            // What an agent does in its worktree has no event; a look now and then sees it.
-            let next = tokio::time::Instant::now() + LOOK_EVERY;
-            if tokio::time::timeout_at(next, events.changed()).await.is_err() && next > deadline {
-                let history = self.call("task_transitions", json!({ "task_id": text(task, "id")? })).await?;
-                bail!("the task is not {what}: {now:#}\nhistory: {history:#}");
-            }
-        }
+        self.engine.wait(&text(task, "id")?, what, wanted).await
     }
 
     /// Waits until the task is in a state and nothing is pending for it.
@@ -213,21 +195,7 @@ impl Sandbox {
     /// # Errors
     /// When /proc cannot be read.
     pub fn processes(&self) -> Result<Vec<String>> {
-        let needle = self.dir.path().to_string_lossy().into_owned();
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc")?.flatten() {
-            let pid = entry.file_name().to_string_lossy().into_owned();
-            if pid.parse::<u32>().is_err() || pid == std::process::id().to_string() {
-                continue;
-            }
-            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
-            let environment = String::from_utf8_lossy(&environment);
-            if environment.contains("FORGE_PROCESS=") && environment.contains(&needle) {
-                let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-                found.push(format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " ")));
-            }
-        }
-        Ok(found)
+        marked_processes(self.dir.path())
     }
 }
 
