@@ -9,8 +9,8 @@
 //! folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`,
 //! `cost`, `validate`, `trust`, `project`, `storage`, and `read` for queries. Most have commands in `command.rs` and
 //! effects in `step.rs`. Above them, `task` has the commands about one task, [`registry`] names the function that
-//! runs each step, and [`recovery`] begins. Code is functions that take the engine; the methods of [`Engine`] in
-//! `face` are its public interface.
+//! runs each step, and [`recovery`] begins. Code is functions that take the [`World`], or a `Cx` where they only
+//! decide; the methods of [`Engine`] in `face` are its public interface.
 //!
 //! Invariants: state changes through commands alone; no effect happens before its commit; no state's name is known
 //! here; an open task has one owner (a pending step, an agent) or one reason to wait. Absent: windows, transports,
@@ -55,11 +55,12 @@ mod trust;
 mod validate;
 mod workspace;
 
-pub use crate::core::engine::Engine;
+pub(crate) use crate::core::world::World;
 pub use crate::core::{
     disk::{DiskSpace, StorageHealth},
     guarded::guarded,
 };
+pub use crate::face::Engine;
 pub use crate::{
     core::{new_task::NewTask, worktree_lock::IfLocked},
     task::{

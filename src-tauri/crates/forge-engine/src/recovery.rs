@@ -8,76 +8,76 @@ use std::time::Duration;
 use forge_exec::{Marker, sweep};
 use forge_git::Trash;
 
-use crate::{Engine, Work, core, error::Result, export, project, pull_request, run, storage, workspace};
+use crate::{Work, World, core, error::Result, export, project, pull_request, run, storage, workspace};
 
 /// From the gentle signal to the kill of what a dead engine left running.
 const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 
 /// Runs once at start, before anything else may happen.
-pub(crate) async fn recover(engine: &Engine) -> Result<()> {
-    if engine.inner.config.work == Work::Nothing {
+pub(crate) async fn recover(world: &World) -> Result<()> {
+    if world.inner.config.work == Work::Nothing {
         // What is left of runs is settled by an engine that goes on with them. Of checks nothing goes on.
-        let is_owned = |marker: &str| engine.features().moments.owns_process.iter().any(|owns| owns(marker));
-        return end_orphans(engine, is_owned).await;
+        let is_owned = |marker: &str| world.features().moments.owns_process.iter().any(|owns| owns(marker));
+        return end_orphans(world, is_owned).await;
     }
-    end_orphans(engine, |_| true).await?;
-    return_withdrawn(engine);
-    let mut tx = engine.store().write().await?;
+    end_orphans(world, |_| true).await?;
+    return_withdrawn(world);
+    let mut tx = world.store().write().await?;
     for workspace in tx.workspaces().present().await? {
         core::worktree_lock::release_stale_lock(&workspace);
     }
     for row in tx.executions().open(None).await? {
         let Some(task) = tx.tasks().get(&row.execution.task_id).await? else { continue };
         tracing::info!(execution = %row.execution.id, task = %task.id, "a run was cut short by the end of an earlier process");
-        run::lost::lose_run(engine, &mut tx, &task, row.execution).await?;
+        run::lost::lose_run(world, &mut tx, &task, row.execution).await?;
     }
     tx.commit().await?;
-    for recover in &engine.features().moments.recover {
-        recover(engine).await?;
+    for recover in &world.features().moments.recover {
+        recover(world).await?;
     }
-    core::observed_time::observe_time(engine).await?;
-    engine.point("recovery.settled");
-    if engine.inner.config.work == Work::Named {
-        export::keep_exporting(engine);
+    core::observed_time::observe_time(world).await?;
+    world.point("recovery.settled");
+    if world.inner.config.work == Work::Named {
+        export::keep_exporting(world);
         return Ok(());
     }
-    let open = engine.store().read().await?.steps().tasks_with_open().await?;
+    let open = world.store().read().await?.steps().tasks_with_open().await?;
     for task in open {
-        core::workers::kick(engine, &task);
+        core::workers::kick(world, &task);
     }
-    for (_, until) in engine.store().read().await?.limits().list().await? {
-        if until > engine.now() {
-            core::scheduler::wake_at(engine, until);
+    for (_, until) in world.store().read().await?.limits().list().await? {
+        if until > world.now() {
+            core::scheduler::wake_at(world, until);
         }
     }
-    core::scheduler::wake_waiting(engine);
-    core::watchdog::keep_watch(engine);
-    pull_request::watch::watch_pull_requests(engine);
-    workspace::removal::plan_cleanup(engine, engine.now());
-    sweep_trash(engine);
-    project::repository::watch_repositories(engine).await?;
-    for resume in &engine.features().moments.resume {
-        resume(engine).await?;
+    core::scheduler::wake_waiting(world);
+    core::watchdog::keep_watch(world);
+    pull_request::watch::watch_pull_requests(world);
+    workspace::removal::plan_cleanup(world, world.now());
+    sweep_trash(world);
+    project::repository::watch_repositories(world).await?;
+    for resume in &world.features().moments.resume {
+        resume(world).await?;
     }
-    workspace::pool::trim_all_pools(engine).await?;
-    workspace::unmerged::count_all_unmerged(engine);
-    storage::retention::keep_retention(engine);
-    storage::database_backups::keep_database_copied(engine);
-    workspace::orphans::log_orphans(engine);
-    export::keep_exporting(engine);
+    workspace::pool::trim_all_pools(world).await?;
+    workspace::unmerged::count_all_unmerged(world);
+    storage::retention::keep_retention(world);
+    storage::database_backups::keep_database_copied(world);
+    workspace::orphans::log_orphans(world);
+    export::keep_exporting(world);
     Ok(())
 }
 
 /// Ends every process that an earlier engine recorded and that is meant, by the mark that it and its descendants
 /// carry.
-async fn end_orphans(engine: &Engine, is_meant: impl Fn(&str) -> bool) -> Result<()> {
-    let left = engine.store().read().await?.processes().list().await?;
+async fn end_orphans(world: &World, is_meant: impl Fn(&str) -> bool) -> Result<()> {
+    let left = world.store().read().await?.processes().list().await?;
     for process in left.into_iter().filter(|process| is_meant(&process.marker)) {
         let ended = sweep(&Marker(process.marker.clone()), ORPHAN_GRACE).await;
         if ended > 0 {
             tracing::warn!(marker = %process.marker, ended, "ended processes that an earlier engine left running");
         }
-        let mut tx = engine.store().write().await?;
+        let mut tx = world.store().write().await?;
         tx.processes_mut().delete(&process.marker).await?;
         tx.commit().await?;
     }
@@ -85,8 +85,8 @@ async fn end_orphans(engine: &Engine, is_meant: impl Fn(&str) -> bool) -> Result
 }
 
 /// Puts back worktrees that were on their way out when an earlier process was killed.
-fn return_withdrawn(engine: &Engine) {
-    for folder in workspace::folders::task_folders(&engine.inner.config.workspace_root) {
+fn return_withdrawn(world: &World) {
+    for folder in workspace::folders::task_folders(&world.inner.config.workspace_root) {
         match forge_git::return_withdrawn(&folder) {
             Ok(back) => {
                 for path in back {
@@ -101,9 +101,9 @@ fn return_withdrawn(engine: &Engine) {
 }
 
 /// Deletes worktrees that were set aside but not deleted.
-fn sweep_trash(engine: &Engine) {
-    let root = engine.inner.config.workspace_root.clone();
-    core::guarded::in_background(engine, async move {
+fn sweep_trash(world: &World) {
+    let root = world.inner.config.workspace_root.clone();
+    core::guarded::in_background(world, async move {
         for folder in workspace::folders::task_folders(&root) {
             match Trash::left_in(&folder) {
                 Ok(left) => {

@@ -18,9 +18,8 @@ use crate::race;
 use crate::validate;
 use crate::{
     core::{
-        self,
-        engine::features::{Features, Guard, Moments, StepSpec, Steps},
-        own_steps,
+        self, own_steps,
+        world::features::{Features, Guard, Moments, StepSpec, Steps},
     },
     cost, hook, merge, pull_request, review, run, subtask, trust, workspace,
 };
@@ -30,8 +29,8 @@ pub(crate) fn features() -> Features {
     Features {
         steps: Steps { of_step: spec_of, of_action: spec_of_action },
         guard: guard_of,
-        work: |engine, task, cancel| Box::pin(core::panics::work_guarded(engine, task, cancel)),
-        after_work: |engine, task| Box::pin(core::watchdog::watch_over(engine, task)),
+        work: |world, task, cancel| Box::pin(core::panics::work_guarded(world, task, cancel)),
+        after_work: |world, task| Box::pin(core::watchdog::watch_over(world, task)),
         launch: run::launch,
         #[cfg(not(feature = "fix"))]
         mending: None,
@@ -70,7 +69,7 @@ fn moments() -> Moments {
 fn guard_of(action: Action) -> Option<Guard> {
     let guard: Guard = match action {
         Action::DependencyGate => {
-            |engine, context, task| Box::pin(core::guards::ask_prerequisites(engine, context, task))
+            |world, context, task| Box::pin(core::guards::ask_prerequisites(world, context, task))
         }
         Action::SubtaskSequenceComplete => subtask::contribution::SEQUENCE_COMPLETE,
         Action::RequireCleanWorktree => workspace::contribution::CLEAN_WORKTREE,

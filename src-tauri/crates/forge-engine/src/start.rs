@@ -9,10 +9,9 @@ use crate::{
     EngineConfig, InstanceError, Work,
     config::Statements,
     core::{
-        self,
-        engine::{Engine, Inner},
-        private_data,
+        self, private_data,
         sync::locked,
+        world::{Inner, World},
     },
     error::{Result, StartError},
     instance::Instance,
@@ -23,7 +22,7 @@ use crate::{
 const PROFILE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Opens the data folder, recovers, and begins to work.
-pub(crate) async fn open(config: EngineConfig) -> Result<Engine, StartError> {
+pub(crate) async fn open(config: EngineConfig) -> Result<World, StartError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| InstanceError::Io { path, source }
@@ -49,29 +48,29 @@ pub(crate) async fn open(config: EngineConfig) -> Result<Engine, StartError> {
     if let Err(error) = forge_exec::become_subreaper() {
         tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
     }
-    let engine = Engine { inner: Arc::new(Inner::new(config, store, git, instance, registry::features())) };
-    core::redaction::learn_own_secrets(&engine);
-    if let Some(detail) = core::disk::check_content(&engine).await {
-        let (path, folder) = (engine.store().path().to_owned(), engine.data_dir().to_owned());
-        stop(&engine).await;
+    let world = World { inner: Arc::new(Inner::new(config, store, git, instance, registry::features())) };
+    core::redaction::learn_own_secrets(&world);
+    if let Some(detail) = core::disk::check_content(&world).await {
+        let (path, folder) = (world.store().path().to_owned(), world.data_dir().to_owned());
+        stop(&world).await;
         return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
     }
-    core::sleep::follow_clock(&engine);
-    recovery::recover(&engine).await?;
-    core::disk::watch_space(&engine);
-    ask_login_shell(&engine);
-    Ok(engine)
+    core::sleep::follow_clock(&world);
+    recovery::recover(&world).await?;
+    core::disk::watch_space(&world);
+    ask_login_shell(&world);
+    Ok(world)
 }
 
 /// Runs the profile of the user's shell once, ahead of the first agent.
-fn ask_login_shell(engine: &Engine) {
-    if engine.inner.config.work != Work::Nothing {
-        let engine = engine.clone();
+fn ask_login_shell(world: &World) {
+    if world.inner.config.work != Work::Nothing {
+        let world = world.clone();
         tokio::spawn(async move {
-            if engine.inner.shutdown.is_cancelled() {
+            if world.inner.shutdown.is_cancelled() {
                 return;
             }
-            if let Err(error) = engine.inner.logins.get(&engine.inner.login_shell).await {
+            if let Err(error) = world.inner.logins.get(&world.inner.login_shell).await {
                 tracing::warn!(%error, "programs are looked for on this process's own path");
             }
         });
@@ -79,18 +78,18 @@ fn ask_login_shell(engine: &Engine) {
 }
 
 /// Ends agents, checks and set-up, lets short steps finish, and closes the database.
-pub(crate) async fn stop(engine: &Engine) {
-    engine.inner.shutdown.cancel();
-    engine.inner.tracker.close();
-    engine.inner.tracker.wait().await;
-    engine.inner.logins.settle(PROFILE_PATIENCE).await;
-    engine.inner.store.close().await;
-    locked(&engine.inner.instance).take();
+pub(crate) async fn stop(world: &World) {
+    world.inner.shutdown.cancel();
+    world.inner.tracker.close();
+    world.inner.tracker.wait().await;
+    world.inner.logins.settle(PROFILE_PATIENCE).await;
+    world.inner.store.close().await;
+    locked(&world.inner.instance).take();
 }
 
 /// Tells other programs where this engine can be reached.
-pub(crate) fn announce(engine: &Engine, url: &str) -> std::io::Result<()> {
-    match &*locked(&engine.inner.instance) {
+pub(crate) fn announce(world: &World, url: &str) -> std::io::Result<()> {
+    match &*locked(&world.inner.instance) {
         Some(instance) => instance.announce(Some(url.to_owned())),
         None => Ok(()),
     }

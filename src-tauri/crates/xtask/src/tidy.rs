@@ -65,7 +65,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(tree::check(&paths));
     let texts = || sources.iter().map(|source| (source.path.as_str(), source.text.as_str()));
     findings.extend(modules::check(texts()));
-    findings.extend(face::check(texts()));
+    findings.extend(face::check(&texts()));
     findings.extend(
         sources
             .iter()

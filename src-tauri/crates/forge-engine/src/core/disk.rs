@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError, Work,
+    EngineError, Work, World,
     core::{self, guarded::guarded, sync::locked},
     error::{Result, StorageFailure},
 };
@@ -84,66 +84,66 @@ impl Storage {
 
 /// How the database and its disk are, as last seen.
 #[must_use]
-pub(crate) fn storage_health(engine: &Engine) -> StorageHealth {
-    engine.part::<Storage>().health.borrow().clone()
+pub(crate) fn storage_health(world: &World) -> StorageHealth {
+    world.part::<Storage>().health.borrow().clone()
 }
 
 /// Follows how the database and its disk are.
 #[must_use]
-pub(crate) fn follow_storage(engine: &Engine) -> watch::Receiver<StorageHealth> {
-    engine.part::<Storage>().health.subscribe()
+pub(crate) fn follow_storage(world: &World) -> watch::Receiver<StorageHealth> {
+    world.part::<Storage>().health.subscribe()
 }
 
 /// The space of the disk of the data folder; none where the system does not say.
 #[must_use]
-pub(crate) fn disk_space(engine: &Engine) -> Option<DiskSpace> {
-    let found = statvfs(&engine.inner.config.data_dir).ok()?;
+pub(crate) fn disk_space(world: &World) -> Option<DiskSpace> {
+    let found = statvfs(&world.inner.config.data_dir).ok()?;
     let size = found.fragment_size();
     let bytes = |blocks: u64| blocks.saturating_mul(size);
     Some(DiskSpace { free: bytes(found.blocks_available()), total: bytes(found.blocks()) })
 }
 
 /// Writes a probe, unless one was written a moment ago, and says how the database is.
-pub(crate) async fn probe_storage(engine: &Engine) -> StorageHealth {
-    let storage = engine.part::<Storage>();
+pub(crate) async fn probe_storage(world: &World) -> StorageHealth {
+    let storage = world.part::<Storage>();
     let mut probed = storage.probed.lock().await;
     if probed.is_none_or(|at| at.elapsed() >= PROBE_HOLDS) {
-        let outcome = tokio::time::timeout(PROBE_PATIENCE, engine.store().probe(engine.now().0)).await;
+        let outcome = tokio::time::timeout(PROBE_PATIENCE, world.store().probe(world.now().0)).await;
         *probed = Some(Instant::now());
         match outcome {
-            Ok(Ok(())) => storage_works(engine),
-            Ok(Err(error)) => storage_fails(engine, &error),
+            Ok(Ok(())) => storage_works(world),
+            Ok(Err(error)) => storage_fails(world, &error),
             // A long transaction is not a disk that refuses.
             Err(_) => tracing::warn!("a probe of the database waited too long for its turn"),
         }
     }
     drop(probed);
-    storage_health(engine)
+    storage_health(world)
 }
 
 /// Refuses while the database takes no writes, after a look whether it does by now.
-pub(crate) async fn ensure_writable(engine: &Engine) -> Result<()> {
-    if storage_health(engine).failure.is_none() {
+pub(crate) async fn ensure_writable(world: &World) -> Result<()> {
+    if storage_health(world).failure.is_none() {
         return Ok(());
     }
-    match probe_storage(engine).await.failure {
+    match probe_storage(world).await.failure {
         Some(failure) => Err(EngineError::Storage(failure)),
         None => Ok(()),
     }
 }
 
 /// Somebody's write was refused: finds out whether all are, and waits for the end of it.
-pub(crate) fn suspect_storage(engine: &Engine) {
-    if std::mem::replace(&mut *locked(&engine.part::<Storage>().watched), true) {
+pub(crate) fn suspect_storage(world: &World) {
+    if std::mem::replace(&mut *locked(&world.part::<Storage>().watched), true) {
         return;
     }
-    let engine = engine.clone();
-    engine.clone().inner.tracker.spawn(async move {
+    let world = world.clone();
+    world.clone().inner.tracker.spawn(async move {
         let wait = async {
             let mut pause = FIRST_PAUSE;
-            while probe_storage(&engine).await.failure.is_some_and(|failure| failure.trouble.passes()) {
+            while probe_storage(&world).await.failure.is_some_and(|failure| failure.trouble.passes()) {
                 tokio::select! {
-                    () = engine.inner.shutdown.cancelled() => break,
+                    () = world.inner.shutdown.cancelled() => break,
                     () = tokio::time::sleep(pause.max(PROBE_HOLDS)) => {}
                 }
                 pause = (pause * 2).min(LONGEST_PAUSE);
@@ -151,83 +151,83 @@ pub(crate) fn suspect_storage(engine: &Engine) {
         };
         // The next refused write asks again, also after a panic.
         drop(guarded(wait).await);
-        *locked(&engine.part::<Storage>().watched) = false;
+        *locked(&world.part::<Storage>().watched) = false;
     });
 }
 
-fn storage_works(engine: &Engine) {
+fn storage_works(world: &World) {
     let mut was_failing = false;
-    let low = disk_space(engine).is_some_and(|space| is_low(space.free, space.total));
-    engine.part::<Storage>().health.send_if_modified(|health| {
+    let low = disk_space(world).is_some_and(|space| is_low(space.free, space.total));
+    world.part::<Storage>().health.send_if_modified(|health| {
         was_failing = health.failure.take().is_some();
         std::mem::replace(&mut health.low, low) != low || was_failing
     });
     if was_failing {
         tracing::info!("the database takes writes again");
-        resume_work(engine);
+        resume_work(world);
     }
 }
 
-fn storage_fails(engine: &Engine, error: &StoreError) {
+fn storage_fails(world: &World, error: &StoreError) {
     let Some(trouble) = error.trouble() else {
         tracing::error!(%error, "failed to probe the database");
         return;
     };
-    let out_of_space = disk_space(engine).is_some_and(|space| space.free < NOTHING_LEFT);
+    let out_of_space = disk_space(world).is_some_and(|space| space.free < NOTHING_LEFT);
     let trouble = if trouble == StorageTrouble::Io && out_of_space { StorageTrouble::Full } else { trouble };
     let detail = error.to_string();
-    engine.part::<Storage>().health.send_if_modified(|health| {
+    world.part::<Storage>().health.send_if_modified(|health| {
         if health.failure.as_ref().is_some_and(|known| known.trouble == trouble) {
             return false;
         }
         tracing::error!(%trouble, %detail, "the database takes no writes; {}", trouble.remedy());
-        health.failure = Some(StorageFailure { trouble, detail: detail.clone(), since: engine.now() });
+        health.failure = Some(StorageFailure { trouble, detail: detail.clone(), since: world.now() });
         true
     });
 }
 
 /// Has everything looked at that may have been given up.
-pub(crate) fn resume_work(engine: &Engine) {
-    if engine.inner.config.work == Work::Nothing {
+pub(crate) fn resume_work(world: &World) {
+    if world.inner.config.work == Work::Nothing {
         return;
     }
-    let engine = engine.clone();
-    super::guarded::in_background(&engine.clone(), async move {
-        let open = async { engine.store().read().await?.steps().tasks_with_open().await };
+    let world = world.clone();
+    super::guarded::in_background(&world.clone(), async move {
+        let open = async { world.store().read().await?.steps().tasks_with_open().await };
         match open.await {
-            Ok(open) => open.iter().for_each(|task| super::workers::kick(&engine, task)),
+            Ok(open) => open.iter().for_each(|task| super::workers::kick(&world, task)),
             Err(error) => tracing::error!(%error, "failed to look for pending work"),
         }
-        core::scheduler::wake_waiting(&engine);
+        core::scheduler::wake_waiting(&world);
     });
 }
 
 /// Whether an error passes with the trouble of the disk, so that what failed is worth another try then.
-pub(crate) async fn passes_with_storage(engine: &Engine, error: &EngineError) -> bool {
+pub(crate) async fn passes_with_storage(world: &World, error: &EngineError) -> bool {
     match error {
         EngineError::Store(error) => error.trouble().is_some_and(StorageTrouble::passes),
         EngineError::Storage(failure) => failure.trouble.passes(),
         // Where the disk of the data folder is in order, another one is the trouble: a person must see that.
         other => {
             other.storage_trouble().is_some()
-                && (probe_storage(engine).await.failure.is_some_and(|failure| failure.trouble.passes())
-                    || disk_space(engine).is_some_and(|space| space.free < NOTHING_LEFT))
+                && (probe_storage(world).await.failure.is_some_and(|failure| failure.trouble.passes())
+                    || disk_space(world).is_some_and(|space| space.free < NOTHING_LEFT))
         }
     }
 }
 
 /// Tries until it succeeds, fails for a reason of its own, or the engine stops; waits for the disk in between.
-pub(crate) async fn with_patience<T, F, Fut>(engine: &Engine, attempt: F) -> Result<T>
+pub(crate) async fn with_patience<T, F, Fut>(world: &World, attempt: F) -> Result<T>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T>>,
 {
-    with_patience_until(engine, &engine.inner.shutdown, attempt).await
+    with_patience_until(world, &world.inner.shutdown, attempt).await
 }
 
 /// The same until `cancel` fires.
 pub(crate) async fn with_patience_until<T, F, Fut>(
-    engine: &Engine,
+    world: &World,
     cancel: &CancellationToken,
     mut attempt: F,
 ) -> Result<T>
@@ -238,9 +238,9 @@ where
     let mut pause = FIRST_PAUSE;
     loop {
         match attempt().await {
-            Err(error) if passes_with_storage(engine, &error).await => {
+            Err(error) if passes_with_storage(world, &error).await => {
                 tracing::debug!(%error, "waiting for the disk");
-                if !wait_for_storage(engine, &mut pause, cancel).await {
+                if !wait_for_storage(world, &mut pause, cancel).await {
                     return Err(error);
                 }
             }
@@ -251,12 +251,12 @@ where
 
 /// Waits a moment, then until the database takes writes; false when `cancel` fires first.
 pub(crate) async fn wait_for_storage(
-    engine: &Engine,
+    world: &World,
     pause: &mut Duration,
     cancel: &CancellationToken,
 ) -> bool {
-    let mut health = engine.part::<Storage>().health.subscribe();
-    suspect_storage(engine);
+    let mut health = world.part::<Storage>().health.subscribe();
+    suspect_storage(world);
     let again = async {
         tokio::time::sleep(*pause).await;
         // The sender lives as long as the engine does.
@@ -264,7 +264,7 @@ pub(crate) async fn wait_for_storage(
     };
     tokio::select! {
         () = cancel.cancelled() => return false,
-        () = engine.inner.shutdown.cancelled() => return false,
+        () = world.inner.shutdown.cancelled() => return false,
         () = again => {}
     }
     *pause = (*pause * 2).min(LONGEST_PAUSE);
@@ -272,18 +272,18 @@ pub(crate) async fn wait_for_storage(
 }
 
 /// Follows free space from now on.
-pub(crate) fn watch_space(engine: &Engine) {
-    core::guarded::keep_going(engine, async |engine: Engine| {
+pub(crate) fn watch_space(world: &World) {
+    core::guarded::keep_going(world, async |world: World| {
         loop {
-            let low = disk_space(&engine).is_some_and(|space| is_low(space.free, space.total));
-            let changed = engine
+            let low = disk_space(&world).is_some_and(|space| is_low(space.free, space.total));
+            let changed = world
                 .part::<Storage>()
                 .health
                 .send_if_modified(|health| std::mem::replace(&mut health.low, low) != low);
             if changed && low {
                 tracing::warn!("little space is left on the disk of the data folder");
             }
-            if !core::sleep::pause(&engine, LOOK_EVERY).await {
+            if !core::sleep::pause(&world, LOOK_EVERY).await {
                 return;
             }
         }
@@ -292,20 +292,20 @@ pub(crate) fn watch_space(engine: &Engine) {
 
 /// Checks the content of the database. A short check is waited for; a long one goes on beside the work, which ends
 /// at the first damage that it finds. Gives what it found in time.
-pub(crate) async fn check_content(engine: &Engine) -> Option<String> {
-    let tracker = &engine.inner.tracker;
-    let engine = engine.clone();
+pub(crate) async fn check_content(world: &World) -> Option<String> {
+    let tracker = &world.inner.tracker;
+    let world = world.clone();
     let check = tracker.spawn(async move {
         let begun = Instant::now();
         let checked = tokio::select! {
-            () = engine.inner.shutdown.cancelled() => return None,
-            checked = engine.store().check() => checked,
+            () = world.inner.shutdown.cancelled() => return None,
+            checked = world.store().check() => checked,
         };
         tracing::info!(ms = begun.elapsed().as_millis(), "checked the content of the database");
         match checked {
             Ok(None) => None,
             Ok(Some(detail)) => {
-                storage_fails(&engine, &StoreError::Damaged { detail: detail.clone() });
+                storage_fails(&world, &StoreError::Damaged { detail: detail.clone() });
                 Some(detail)
             }
             Err(error) => {

@@ -10,25 +10,25 @@ use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::Transition
 use serde_json::Value;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         context::ProjectContext,
-        engine::{cx::Cx, features::Entering},
         lineage::{is_entry, is_ordered},
         moves::{EntryInput, Move},
+        world::{cx::Cx, features::Entering},
     },
     error::Result,
 };
 
 /// The steps of entering a state by a move, with those of features, and whether a feature took the entry over.
 pub(crate) async fn collect_entry(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     entering: Entering<'_>,
     mv: &Move,
 ) -> Result<(Vec<StepRow>, bool)> {
     let mut instead = None;
-    for take_over in &engine.features().moments.takes_over {
+    for take_over in &world.features().moments.takes_over {
         instead = take_over(tx, entering).await?;
         if instead.is_some() {
             break;
@@ -37,7 +37,7 @@ pub(crate) async fn collect_entry(
     let taken_over = instead.is_some();
     let mut list = entry_steps(entering, mv, instead)?;
     if !taken_over {
-        for add in &engine.features().moments.adds_steps {
+        for add in &world.features().moments.adds_steps {
             add(tx, entering, &mut list).await?;
         }
     }
@@ -46,11 +46,11 @@ pub(crate) async fn collect_entry(
 
 /// Ends the open steps of a task that goes elsewhere. Hooks of what has happened stay; a blocking one
 /// that was cut short is over.
-pub(crate) async fn skip_open(engine: &Engine, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
-    for tell in &engine.features().moments.on_skip {
-        tell(&mut Cx::of(engine, tx), task).await?;
+pub(crate) async fn skip_open(world: &World, tx: &mut Tx, task: &TaskRow, reason: &str) -> Result<()> {
+    for tell in &world.features().moments.on_skip {
+        tell(&mut Cx::of(world, tx), task).await?;
     }
-    Ok(tx.steps_mut().skip_open(&task.id, reason, engine.now()).await?)
+    Ok(tx.steps_mut().skip_open(&task.id, reason, world.now()).await?)
 }
 
 /// The steps of entering a state, in order: undo, what leaving does, the barrier with what it waits for,
@@ -157,7 +157,7 @@ pub(crate) fn failure_policy(step: &StepRow) -> OnFailure {
 
 /// Writes the steps of entering the task's state once more, without a move.
 pub(crate) async fn insert_entry(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -169,8 +169,8 @@ pub(crate) async fn insert_entry(
     let mut mv = Move::by(&task.status, &last.trigger, last.actor.clone());
     mv.input = input;
     let entering = Entering { context, task, left: "", state, row: last };
-    let (entry, _) = collect_entry(engine, tx, entering, &mv).await?;
-    let now = engine.now();
+    let (entry, _) = collect_entry(world, tx, entering, &mv).await?;
+    let now = world.now();
     let barrier = entry.iter().any(|step| step.kind == StepKind::ClearBarrier);
     task.entry_barrier = barrier.then(|| EntryBarrier { state: state.name.clone(), since: now });
     task.error_annotation = None;
@@ -179,7 +179,7 @@ pub(crate) async fn insert_entry(
         tx.steps_mut().insert(&mut step).await?;
     }
     tx.tasks_mut().update(task, now).await?;
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }
 
 /// A step's parameters do not read back.

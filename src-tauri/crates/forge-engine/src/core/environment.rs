@@ -19,7 +19,7 @@ use forge_model::redact::Redactor;
 use forge_model::settings::ProjectSettings;
 use serde_json::{Value, json};
 
-use crate::{ConflictCode, Engine, EngineError, Work, core::context::ProjectContext, error::Result};
+use crate::{ConflictCode, EngineError, Work, World, core::context::ProjectContext, error::Result};
 
 /// The folder below the data folder in which programs are tried and asked about themselves.
 pub(crate) const TRIALS: &str = "trials";
@@ -72,35 +72,35 @@ impl ProgramEnvironment {
 /// # Errors
 /// When the login shell's profile fails.
 pub(crate) async fn command_environment(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
 ) -> Result<ProgramEnvironment> {
-    learn_of_project(engine, context).await;
+    learn_of_project(world, context).await;
     let policy = EnvironmentPolicy::of(&context.settings.environment);
-    let (variables, shell) = match surroundings(engine, &context.settings).await? {
+    let (variables, shell) = match surroundings(world, &context.settings).await? {
         Some(surroundings) => surroundings,
-        None => (extended_variables(engine).await, context.settings.shell.clone()),
+        None => (extended_variables(world).await, context.settings.shell.clone()),
     };
-    Ok(program_environment(engine, policy.apply(&variables), shell, Some(context)))
+    Ok(program_environment(world, policy.apply(&variables), shell, Some(context)))
 }
 
 /// Learns what must not be printed by the programs of a project.
-async fn learn_of_project(engine: &Engine, context: &ProjectContext) {
-    for learn in &engine.features().moments.learn_secrets {
-        learn(engine, context).await;
+async fn learn_of_project(world: &World, context: &ProjectContext) {
+    for learn in &world.features().moments.learn_secrets {
+        learn(world, context).await;
     }
 }
 
 fn program_environment(
-    engine: &Engine,
+    world: &World,
     inherited: Inherited,
     shell: Vec<String>,
     context: Option<&ProjectContext>,
 ) -> ProgramEnvironment {
-    super::redaction::learn_secrets(engine, inherited.secrets());
+    super::redaction::learn_secrets(world, inherited.secrets());
     let redactor = context.map_or_else(
-        || super::redaction::general_redactor(engine),
-        |context| super::redaction::redactor_in(engine, context),
+        || super::redaction::general_redactor(world),
+        |context| super::redaction::redactor_in(world, context),
     );
     ProgramEnvironment { passed: Arc::new(inherited.passed.clone()), inherited, shell, redactor }
 }
@@ -110,7 +110,7 @@ fn program_environment(
 /// # Errors
 /// When the login shell's profile fails.
 pub(crate) async fn agent_environment(
-    engine: &Engine,
+    world: &World,
     context: Option<&ProjectContext>,
     agent: &Agent,
 ) -> Result<ProgramEnvironment> {
@@ -118,20 +118,20 @@ pub(crate) async fn agent_environment(
     let settings = context.map_or(&usual, |context| &context.settings);
     let surroundings = match context {
         Some(context) => {
-            learn_of_project(engine, context).await;
-            surroundings(engine, &context.settings).await?
+            learn_of_project(world, context).await;
+            surroundings(world, &context.settings).await?
         }
         None => None,
     };
     let (variables, shell) = match surroundings {
         Some(surroundings) => surroundings,
-        None => (user_variables(engine).await, settings.shell.clone()),
+        None => (user_variables(world).await, settings.shell.clone()),
     };
     let policy = EnvironmentPolicy::of(&settings.environment)
         .passing(adapter(agent.adapter).sign_in_variables(&agent.config, &variables))
         .passing(Profile::of(agent).pass);
-    super::redaction::learn_profile(engine, &agent.config);
-    Ok(program_environment(engine, policy.apply(&variables), shell, context))
+    super::redaction::learn_profile(world, &agent.config);
+    Ok(program_environment(world, policy.apply(&variables), shell, context))
 }
 
 /// Where an agent program is asked about itself: its environment, and a folder that nobody else writes to.
@@ -139,18 +139,18 @@ pub(crate) async fn agent_environment(
 /// # Errors
 /// When the folder cannot be made.
 pub(crate) async fn probe_folder(
-    engine: &Engine,
+    world: &World,
     kind: AdapterKind,
     config: &Value,
 ) -> std::result::Result<ProbeFolder, AgentError> {
-    let variables = user_variables(engine).await;
+    let variables = user_variables(world).await;
     let named = config.get("environment").and_then(|environment| environment.get("pass"));
     let named = named.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let policy = EnvironmentPolicy::of(&ProjectSettings::default().environment)
         .passing(adapter(kind).sign_in_variables(config, &variables))
         .passing(named);
     let passed = Arc::new(policy.apply(&variables).passed);
-    ProbeFolder::new(passed, &engine.data_dir().join(TRIALS)).map_err(|error| AgentError::Unavailable {
+    ProbeFolder::new(passed, &world.data_dir().join(TRIALS)).map_err(|error| AgentError::Unavailable {
         program: kind.to_string(),
         detail: format!("could not create its working folder: {error}"),
     })
@@ -160,100 +160,97 @@ pub(crate) async fn probe_folder(
 /// any profile. An engine that works may have been started from a desktop, with a bare path: what the login shell
 /// knows comes behind what this program was given on purpose.
 pub(crate) async fn validate_environment(
-    engine: &Engine,
+    world: &World,
     context: Option<&ProjectContext>,
 ) -> ProgramEnvironment {
     if let Some(context) = context {
-        learn_of_project(engine, context).await;
+        learn_of_project(world, context).await;
     }
     let usual = ProjectSettings::default();
     let policy = EnvironmentPolicy::of(&context.map_or(&usual, |context| &context.settings).environment);
-    let variables = match engine.inner.config.work {
-        Work::Nothing => own_variables(engine),
-        Work::Named | Work::All => extended_variables(engine).await,
+    let variables = match world.inner.config.work {
+        Work::Nothing => own_variables(world),
+        Work::Named | Work::All => extended_variables(world).await,
     };
-    program_environment(engine, policy.apply(&variables), Vec::new(), context)
+    program_environment(world, policy.apply(&variables), Vec::new(), context)
 }
 
 /// The path that the user's programs are found on.
-pub(crate) async fn user_path(engine: &Engine) -> OsString {
-    user_variables(engine).await.get(OsStr::new(PATH)).cloned().unwrap_or_default()
+pub(crate) async fn user_path(world: &World) -> OsString {
+    user_variables(world).await.get(OsStr::new(PATH)).cloned().unwrap_or_default()
 }
 
 /// The whole environment that a project's programs choose from, and the shell that runs lines in it, where the
 /// project's login shell makes it once; none where the shell reads its profile itself or is no login shell.
-async fn surroundings(
-    engine: &Engine,
-    settings: &ProjectSettings,
-) -> Result<Option<(Variables, Vec<String>)>> {
+async fn surroundings(world: &World, settings: &ProjectSettings) -> Result<Option<(Variables, Vec<String>)>> {
     let read = LoginShell::read(&settings.shell);
     let login = match settings.shell_mode {
         ShellMode::LoginOnce => read,
         ShellMode::LoginEach => {
             if let Some(shell) = read {
-                learn_login_shell(engine, &shell).await;
+                learn_login_shell(world, &shell).await;
             }
             None
         }
     };
     let Some(login) = login else { return Ok(None) };
     let taken = tokio::select! {
-        taken = engine.inner.logins.get(&login) => taken?,
-        () = engine.inner.shutdown.cancelled() => {
+        taken = world.inner.logins.get(&login) => taken?,
+        () = world.inner.shutdown.cancelled() => {
             return Err(EngineError::conflict(ConflictCode::Stopping, "Forge is stopping"));
         }
     };
-    super::redaction::learn_variables(engine, &taken);
+    super::redaction::learn_variables(world, &taken);
     let mut variables = without_repository((*taken).clone());
     // Agent programs may be known to the user's own shell alone.
-    if !engine.inner.login_shell.is_same_program(&login) {
-        extend_path(&mut variables, login_variables(engine).await.as_deref());
+    if !world.inner.login_shell.is_same_program(&login) {
+        extend_path(&mut variables, login_variables(world).await.as_deref());
     }
     Ok(Some((variables, login.plain().to_vec())))
 }
 
 /// This process's own environment, with the folders that only the user's login shell knows behind its path.
-async fn extended_variables(engine: &Engine) -> Variables {
-    let mut variables = own_variables(engine);
-    extend_path(&mut variables, login_variables(engine).await.as_deref());
+async fn extended_variables(world: &World) -> Variables {
+    let mut variables = own_variables(world);
+    extend_path(&mut variables, login_variables(world).await.as_deref());
     variables
 }
 
 /// This process's own environment with the path of the user's login shell, where that is known.
-async fn user_variables(engine: &Engine) -> Variables {
-    let mut variables = own_variables(engine);
-    let login = login_variables(engine).await;
+async fn user_variables(world: &World) -> Variables {
+    let mut variables = own_variables(world);
+    let login = login_variables(world).await;
     if let Some(path) = login.as_ref().and_then(|login| login.get(OsStr::new(PATH))) {
         variables.insert(PATH.into(), path.clone());
     }
     variables
 }
 
-fn own_variables(engine: &Engine) -> Variables {
-    without_repository((*engine.inner.config.environment).clone())
+fn own_variables(world: &World) -> Variables {
+    without_repository((*world.inner.config.environment).clone())
 }
 
 /// Learns what a profile exports that each command runs for itself: it reaches commands unfiltered.
-async fn learn_login_shell(engine: &Engine, shell: &LoginShell) {
+async fn learn_login_shell(world: &World, shell: &LoginShell) {
     let taken = tokio::select! {
-        taken = engine.inner.logins.get(shell) => taken,
-        () = engine.inner.shutdown.cancelled() => return,
+        taken = world.inner.logins.get(shell) => taken,
+        () = world.inner.shutdown.cancelled() => return,
     };
     match taken {
-        Ok(variables) => super::redaction::learn_variables(engine, &variables),
+        Ok(variables) => super::redaction::learn_variables(world, &variables),
         Err(error) => tracing::warn!(%error, "secrets that only the login shell exports are not known"),
     }
 }
 
 /// What the user's login shell sets up; none when it is not known.
-async fn login_variables(engine: &Engine) -> Option<Arc<Variables>> {
+async fn login_variables(world: &World) -> Option<Arc<Variables>> {
     let taken = tokio::select! {
-        taken = engine.inner.logins.get(&engine.inner.login_shell) => taken,
-        () = engine.inner.shutdown.cancelled() => return None,
+        taken = world.inner.logins.get(&world.inner.login_shell) => taken,
+        () = world.inner.shutdown.cancelled() => return None,
     };
     match taken {
         Ok(variables) => {
-            super::redaction::learn_variables(engine, &variables);
+            super::redaction::learn_variables(world, &variables);
             Some(variables)
         }
         Err(error) => {

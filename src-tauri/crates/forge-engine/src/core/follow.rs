@@ -1,28 +1,28 @@
 //! Effects of a committed transaction: starting a recorded run, and waking workers and tasks that wait.
 
 use crate::{
-    Engine,
+    World,
     core::{
-        engine::step::Effect,
         scheduler::{wake_lines, wake_waiting},
+        world::step::Effect,
     },
 };
 
 /// Does what was waiting for a commit.
-pub(crate) fn act(engine: &Engine, effects: Vec<Effect>) {
+pub(crate) fn act(world: &World, effects: Vec<Effect>) {
     let mut wake = false;
     for effect in effects {
         match effect {
             Effect::Launch(task, id) => {
-                engine.point("execution.recorded");
-                (engine.features().launch)(engine, &task, id);
+                world.point("execution.recorded");
+                (world.features().launch)(world, &task, id);
             }
-            Effect::Kick(task) => super::workers::kick(engine, &task),
+            Effect::Kick(task) => super::workers::kick(world, &task),
             Effect::WakeWaiting => wake = true,
-            Effect::WakeLines => wake_lines(engine),
+            Effect::WakeLines => wake_lines(world),
         }
     }
     if wake {
-        wake_waiting(engine);
+        wake_waiting(world);
     }
 }

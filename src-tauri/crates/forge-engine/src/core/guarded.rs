@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::FutureExt as _;
 
-use crate::{Engine, error::Panic};
+use crate::{World, error::Panic};
 
 /// How long a timer that panicked waits before it is begun again, at first and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -61,17 +61,17 @@ fn said(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Keeps something going until it ends by itself or the engine stops: a panic ends one pass of it.
-pub(crate) fn keep_going<F, W>(engine: &Engine, begin: F)
+pub(crate) fn keep_going<F, W>(world: &World, begin: F)
 where
-    F: Fn(Engine) -> W + Send + 'static,
+    F: Fn(World) -> W + Send + 'static,
     W: Future<Output = ()> + Send + 'static,
 {
-    let engine = engine.clone();
-    engine.clone().inner.tracker.spawn(async move {
+    let world = world.clone();
+    world.clone().inner.tracker.spawn(async move {
         let mut pause = FIRST_PAUSE;
-        while guarded(begin(engine.clone())).await.is_err() {
+        while guarded(begin(world.clone())).await.is_err() {
             tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return,
+                () = world.inner.shutdown.cancelled() => return,
                 () = tokio::time::sleep(pause) => {}
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -80,8 +80,8 @@ where
 }
 
 /// Does something once, beside everything else.
-pub(crate) fn in_background(engine: &Engine, work: impl Future<Output = ()> + Send + 'static) {
-    engine.inner.tracker.spawn(async move { drop(guarded(work).await) });
+pub(crate) fn in_background(world: &World, work: impl Future<Output = ()> + Send + 'static) {
+    world.inner.tracker.spawn(async move { drop(guarded(work).await) });
 }
 
 #[cfg(test)]
@@ -93,9 +93,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut config = crate::EngineConfig::new(folder.path().to_owned(), std::env::vars_os());
         config.work = crate::Work::Nothing;
-        let engine = Engine::start(config).await.unwrap();
+        let world = crate::start::open(config).await.unwrap();
         let (begun, mut passes) = tokio::sync::mpsc::unbounded_channel();
-        keep_going(&engine, move |_| {
+        keep_going(&world, move |_| {
             let begun = begun.clone();
             async move {
                 begun.send(()).unwrap();
@@ -107,7 +107,7 @@ mod tests {
             pass.expect("the timer was not begun again").unwrap();
         }
         passes.close();
-        engine.stop().await;
+        crate::start::stop(&world).await;
     }
 
     #[tokio::test]

@@ -7,12 +7,12 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         context::ProjectContext,
-        engine::features::Objection,
         moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
+        world::features::Objection,
     },
     error::Result,
 };
@@ -43,18 +43,18 @@ impl GuardRedirect {
 /// # Errors
 /// `GuardRejected` by the first one that refuses.
 pub(crate) async fn ask_guards(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     audience: Audience,
 ) -> Result<Option<GuardRedirect>> {
     let Some(state) = context.workflow.state(&task.status) else { return Ok(None) };
     for hook in state.hooks.before_exit.iter().filter(|hook| is_asked(hook, audience)) {
-        let Some((reason, details)) = objection(engine, context, task, hook.action).await? else { continue };
+        let Some((reason, details)) = objection(world, context, task, hook.action).await? else { continue };
         let policy = hook.on_failure.clone().unwrap_or(OnFailure::Block);
         let facts = json!({ "action": hook.action, "reason": reason, "policy": policy });
-        let mut tx = engine.store().write().await?;
-        engine.emit(&mut tx, EventType::TransitionGuardRejected, task, task.id.as_str(), &facts).await?;
+        let mut tx = world.store().write().await?;
+        world.emit(&mut tx, EventType::TransitionGuardRejected, task, task.id.as_str(), &facts).await?;
         tx.commit().await?;
         match policy {
             OnFailure::Log => {}
@@ -71,25 +71,25 @@ pub(crate) async fn ask_guards(
 
 /// What the guard of an action says.
 async fn objection(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     action: Action,
 ) -> Result<Option<Objection>> {
     // The definition's validation keeps actions that are no guards out of this phase.
-    match (engine.features().guard)(action) {
-        Some(guard) => guard(engine, context, task).await,
+    match (world.features().guard)(action) {
+        Some(guard) => guard(world, context, task).await,
         None => Ok(None),
     }
 }
 
 /// Objects while something is open that must be done first.
 pub(crate) async fn ask_prerequisites(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let open = open_prerequisites(&mut conn, context, &task.id).await?;
     Ok((!open.is_empty()).then(|| {
         let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();

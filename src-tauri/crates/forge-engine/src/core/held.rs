@@ -7,7 +7,7 @@ use forge_store::Tx;
 use forge_store::table::steps::StepRow;
 
 use crate::{
-    core::engine::step::{Effect, End},
+    core::world::step::{Effect, End},
     error::Result,
 };
 

@@ -5,8 +5,8 @@ use forge_model::workflow::Action;
 use forge_store::Tx;
 
 use crate::{
-    Engine,
-    core::engine::step::{Effect, End, Stepping},
+    World,
+    core::world::step::{Effect, End, Stepping},
     error::Result,
 };
 
@@ -26,7 +26,7 @@ pub(crate) async fn skip_with_needed(
 
 /// Runs the code of an action that only reads and writes the database, apart from its step.
 pub(crate) async fn run_instant_action(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     action: Action,
@@ -35,8 +35,8 @@ pub(crate) async fn run_instant_action(
     if let Some(end) = skip_with_needed(tx, s, Some(action)).await? {
         return Ok(end);
     }
-    match engine.features().steps.instant_of(action) {
-        Some(run) => run(engine, tx, s, effects).await,
+    match world.features().steps.instant_of(action) {
+        Some(run) => run(world, tx, s, effects).await,
         None => Ok(End::skipped(format!("{action} runs as a step of its own"))),
     }
 }

@@ -12,14 +12,14 @@ use forge_model::workflow::{Action, Audience};
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
-        engine::step::{AtGate, Effect, End, HeldBack, Stepping},
         guards::{GuardRedirect, is_asked},
         moves::{EntryInput, Move},
         retry_budget,
+        world::step::{AtGate, Effect, End, HeldBack, Stepping},
     },
     error::Result,
 };
@@ -56,35 +56,35 @@ pub(crate) fn must_be_asked(s: &Stepping) -> bool {
 }
 
 /// Asks the guards on behalf of a step. None when the step is to be run now.
-pub(crate) async fn ask_to_leave(engine: &Engine, s: &Stepping) -> Result<Option<End>> {
-    let Some(mv) = would_leave(engine, s).await? else {
-        mark_asked(engine, s).await?;
+pub(crate) async fn ask_to_leave(world: &World, s: &Stepping) -> Result<Option<End>> {
+    let Some(mv) = would_leave(world, s).await? else {
+        mark_asked(world, s).await?;
         return Ok(None);
     };
-    match may_leave(engine, s, s.transition.audience).await? {
+    match may_leave(world, s, s.transition.audience).await? {
         Leave::Freely => {
-            mark_asked(engine, s).await?;
+            mark_asked(world, s).await?;
             Ok(None)
         }
         Leave::Redirected(redirect) => Ok(Some(End::go(redirect.instead_of(&mv)))),
-        Leave::Refused(trouble) => refused(engine, s, trouble).await.map(Some),
+        Leave::Refused(trouble) => refused(world, s, trouble).await.map(Some),
     }
 }
 
 /// Asks the guards where what a step found would send the task on; where a person decides first, that person asks
 /// them. What was found is kept whatever they say.
-pub(crate) async fn ask_to_pass(engine: &Engine, s: &Stepping, found: Arc<dyn AtGate>) -> Result<End> {
-    let Some(mv) = would_pass(engine, s, found.as_ref()).await? else { return Ok(End::Found(found)) };
-    let by = match may_leave(engine, s, Audience::AgentOnly).await? {
+pub(crate) async fn ask_to_pass(world: &World, s: &Stepping, found: Arc<dyn AtGate>) -> Result<End> {
+    let Some(mv) = would_pass(world, s, found.as_ref()).await? else { return Ok(End::Found(found)) };
+    let by = match may_leave(world, s, Audience::AgentOnly).await? {
         Leave::Freely => return Ok(End::Found(found)),
         Leave::Redirected(redirect) => HeldBack::Redirected(Box::new(redirect.instead_of(&mv))),
         Leave::Refused(trouble) => HeldBack::Refused(Box::new(trouble)),
     };
-    found.held_back(engine, s, by).await
+    found.held_back(world, s, by).await
 }
 
 /// The move along `accept` that what was found would make, tried and taken back.
-async fn would_pass(engine: &Engine, s: &Stepping, found: &dyn AtGate) -> Result<Option<Box<Move>>> {
+async fn would_pass(world: &World, s: &Stepping, found: &dyn AtGate) -> Result<Option<Box<Move>>> {
     let guarded =
         s.context.workflow.state(&s.task.status).is_some_and(|state| {
             state.hooks.before_exit.iter().any(|hook| is_asked(hook, Audience::AgentOnly))
@@ -93,15 +93,15 @@ async fn would_pass(engine: &Engine, s: &Stepping, found: &dyn AtGate) -> Result
         return Ok(None);
     }
     let mut effects: Vec<Effect> = Vec::new();
-    let mut tx = engine.store().write().await?;
-    let end = found.decide(engine, &mut tx, &mut s.again(), &mut effects).await?;
+    let mut tx = world.store().write().await?;
+    let end = found.decide(world, &mut tx, &mut s.again(), &mut effects).await?;
     drop(tx);
     Ok(goes(end).filter(|mv| mv.trigger == "accept"))
 }
 
 /// What the guards of the task's state say to moves of this audience.
-pub(crate) async fn may_leave(engine: &Engine, s: &Stepping, audience: Audience) -> Result<Leave> {
-    match super::guards::ask_guards(engine, &s.context, &s.task, audience).await {
+pub(crate) async fn may_leave(world: &World, s: &Stepping, audience: Audience) -> Result<Leave> {
+    match super::guards::ask_guards(world, &s.context, &s.task, audience).await {
         Ok(None) => Ok(Leave::Freely),
         Ok(Some(redirect)) => Ok(Leave::Redirected(redirect)),
         Err(EngineError::GuardRejected { action, reason, details }) => {
@@ -114,19 +114,19 @@ pub(crate) async fn may_leave(engine: &Engine, s: &Stepping, audience: Audience)
 }
 
 /// The move that the step would make, tried and taken back.
-async fn would_leave(engine: &Engine, s: &Stepping) -> Result<Option<Box<Move>>> {
+async fn would_leave(world: &World, s: &Stepping) -> Result<Option<Box<Move>>> {
     let Some(action) = s.step.action else { return Ok(None) };
     let mut effects: Vec<Effect> = Vec::new();
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let mut tried = s.again();
-    let end = core::instant::run_instant_action(engine, &mut tx, &mut tried, action, &mut effects).await?;
+    let end = core::instant::run_instant_action(world, &mut tx, &mut tried, action, &mut effects).await?;
     drop(tx);
     Ok(goes(end))
 }
 
 /// Has the step run with the next instant ones.
-async fn mark_asked(engine: &Engine, s: &Stepping) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn mark_asked(world: &World, s: &Stepping) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let current = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
     if let Some(mut step) = current {
         step.params = Some(json!({ ASKED: true }));
@@ -138,8 +138,8 @@ async fn mark_asked(engine: &Engine, s: &Stepping) -> Result<()> {
 }
 
 /// The agent gets the reason as another turn, paid from the execution budget; a person without either.
-pub(crate) async fn refused(engine: &Engine, s: &Stepping, trouble: BlockReason) -> Result<End> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn refused(world: &World, s: &Stepping, trouble: BlockReason) -> Result<End> {
+    let mut conn = world.store().read().await?;
     let budget = retry_budget::budget(&mut conn, &s.context, &s.task).await?.get(BudgetKind::Execution);
     let role = s.context.work_role().unwrap_or_default();
     let holder = conn.roles().holder(&s.task.id, role).await?;

@@ -7,14 +7,14 @@ use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{context::ProjectContext, lineage::require_no_entry},
     error::Result,
 };
 
 /// A task with its project, at the version that the caller believes in.
 pub(crate) async fn load(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     id: &TaskId,
     version: Option<u32>,
@@ -25,18 +25,18 @@ pub(crate) async fn load(
     {
         return Err(EngineError::VersionConflict { expected, actual: task.version });
     }
-    let context = super::contexts::context_of(engine, conn, &task).await?;
+    let context = super::contexts::context_of(world, conn, &task).await?;
     Ok((task, context))
 }
 
 /// The same for what changes a task: an entry of a race is its race's alone.
 pub(crate) async fn load_own(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     id: &TaskId,
     version: Option<u32>,
 ) -> Result<(TaskRow, Arc<ProjectContext>)> {
-    let (task, context) = load(engine, conn, id, version).await?;
+    let (task, context) = load(world, conn, id, version).await?;
     require_no_entry(&task)?;
     Ok((task, context))
 }

@@ -1,7 +1,7 @@
 //! What every feature builds on: transitions, the steps that they queue, the runner and workers of steps, guards,
 //! retry budgets, the scheduler, the watchdog, timers, environment and redaction.
 //!
-//! Absent: the name of any feature. Features come in through `core/engine/features.rs`.
+//! Absent: the name of any feature. Features come in through `core/world/features.rs`.
 
 pub(crate) mod again;
 pub(crate) mod app_settings;
@@ -11,7 +11,6 @@ pub(crate) mod contexts;
 pub(crate) mod deletion;
 pub(crate) mod disk;
 pub(crate) mod effects;
-pub(crate) mod engine;
 pub(crate) mod entry;
 pub(crate) mod environment;
 pub(crate) mod follow;
@@ -46,3 +45,4 @@ pub(crate) mod transition_tests;
 pub(crate) mod watchdog;
 pub(crate) mod workers;
 pub(crate) mod worktree_lock;
+pub(crate) mod world;

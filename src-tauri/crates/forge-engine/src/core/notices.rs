@@ -8,14 +8,14 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{context::ProjectContext, lineage::is_entry},
     error::Result,
 };
 
 /// Tells the person something about a task, once per `cause`.
 pub(crate) async fn notify(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &TaskRow,
@@ -43,19 +43,19 @@ pub(crate) async fn notify(
         NotificationKind::CostAnomaly => wanted.cost_anomaly,
     };
     let notification = Notification {
-        id: engine.new_id(),
+        id: world.new_id(),
         kind,
         project_id: task.project_id.clone(),
         task_id: about.clone(),
         task_number: task.number,
-        title: super::redaction::redacted_in(engine, context, task.title.clone()),
-        body: super::redaction::redacted_in(engine, context, body.to_owned()),
+        title: super::redaction::redacted_in(world, context, task.title.clone()),
+        body: super::redaction::redacted_in(world, context, body.to_owned()),
         read: false,
-        created_at: engine.now(),
+        created_at: world.now(),
     };
     if tx.notifications_mut().insert(&notification, cause).await? {
         let facts = json!({ "kind": kind, "native": native });
-        engine.emit(tx, EventType::NotificationCreated, task, notification.id.as_str(), &facts).await?;
+        world.emit(tx, EventType::NotificationCreated, task, notification.id.as_str(), &facts).await?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use forge_store::table::clock::Mark;
 use tokio::time::Instant;
 
 use crate::{
-    Engine,
+    World,
     core::{self, sync::locked},
     error::Result,
 };
@@ -32,10 +32,10 @@ fn ms_between(from: Instant, to: Instant) -> i64 {
 
 /// How much observed time has surely passed, in milliseconds, since the wall clock showed this time; none before
 /// anything was observed.
-pub(crate) async fn observed_age(engine: &Engine, made: Timestamp) -> Result<Option<i64>> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn observed_age(world: &World, made: Timestamp) -> Result<Option<i64>> {
+    let mut conn = world.store().read().await?;
     let Some(last) = conn.clock_marks().last().await? else { return Ok(None) };
-    let now = last.observed_ms.saturating_add(ms_between(*locked(&engine.inner.marked), Instant::now()));
+    let now = last.observed_ms.saturating_add(ms_between(*locked(&world.inner.marked), Instant::now()));
     let latest = conn.clock_marks().latest_moment_of(made).await?;
     Ok(latest.map(|latest| now.saturating_sub(latest.min(now))))
 }
@@ -45,34 +45,34 @@ pub(crate) async fn observed_age(engine: &Engine, made: Timestamp) -> Result<Opt
 ///
 /// # Errors
 /// When the time cannot be recorded, and not for a reason that passes.
-pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
-    let is_marked = match mark_time(engine).await {
+pub(crate) async fn observe_time(world: &World) -> Result<()> {
+    let is_marked = match mark_time(world).await {
         Ok(()) => true,
-        Err(error) if core::disk::passes_with_storage(engine, &error).await => {
+        Err(error) if core::disk::passes_with_storage(world, &error).await => {
             tracing::warn!(%error, "failed to record the time at start; trying again");
-            core::disk::suspect_storage(engine);
+            core::disk::suspect_storage(world);
             false
         }
         Err(error) => return Err(error),
     };
-    let jumps = engine.inner.clock_jumps.subscribe();
-    core::guarded::keep_going(engine, move |engine: Engine| {
+    let jumps = world.inner.clock_jumps.subscribe();
+    core::guarded::keep_going(world, move |world: World| {
         let mut jumps = jumps.clone();
         async move {
             let mut waits = is_marked;
             loop {
                 if waits {
                     tokio::select! {
-                        goes_on = core::sleep::pause(&engine, LOOK_EVERY) => if !goes_on { return },
+                        goes_on = core::sleep::pause(&world, LOOK_EVERY) => if !goes_on { return },
                         // The sender lives as long as the engine.
                         _ = jumps.changed() => {}
                     }
                 }
                 waits = true;
-                if let Err(error) = core::disk::with_patience(&engine, || mark_time(&engine)).await {
+                if let Err(error) = core::disk::with_patience(&world, || mark_time(&world)).await {
                     tracing::warn!(%error, "failed to record the time that passed");
                 }
-                if engine.inner.shutdown.is_cancelled() {
+                if world.inner.shutdown.is_cancelled() {
                     return;
                 }
             }
@@ -81,29 +81,29 @@ pub(crate) async fn observe_time(engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-async fn mark_time(engine: &Engine) -> Result<()> {
-    let (now, at) = (engine.now(), Instant::now());
-    let ran_ms = ms_between(*locked(&engine.inner.marked), at);
-    let mut tx = engine.store().write().await?;
+async fn mark_time(world: &World) -> Result<()> {
+    let (now, at) = (world.now(), Instant::now());
+    let ran_ms = ms_between(*locked(&world.inner.marked), at);
+    let mut tx = world.store().write().await?;
     let observed_ms = match tx.clock_marks().last().await? {
         Some(last) => last.observed_ms.saturating_add(observed_since(last, now, ran_ms)),
         None => 0,
     };
     tx.clock_marks_mut().put(Mark { observed_ms, wall: now }, KEPT_MS).await?;
     tx.commit().await?;
-    *locked(&engine.inner.marked) = at;
+    *locked(&world.inner.marked) = at;
     Ok(())
 }
 
 /// What was made at or before this time is surely older than so many days of observed time; none while the engine
 /// has not observed that many.
-pub(crate) async fn older_than(engine: &Engine, days: u32) -> Result<Option<Timestamp>> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn older_than(world: &World, days: u32) -> Result<Option<Timestamp>> {
+    let mut conn = world.store().read().await?;
     let Some(last) = conn.clock_marks().last().await? else { return Ok(None) };
     let then = last.observed_ms - i64::from(days) * DAY_MS;
     let wall = conn.clock_marks().earliest_wall_since(then).await?;
     // Never later than the wall clock says itself.
-    let plain = engine.now().plus_ms(-i64::from(days) * DAY_MS);
+    let plain = world.now().plus_ms(-i64::from(days) * DAY_MS);
     Ok(wall.map(|wall| wall.plus_ms(-BETWEEN_MARKS_MS).min(plain)))
 }
 
@@ -163,13 +163,13 @@ mod tests {
         let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(Refusing::default()));
         let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         (config.observer, config.work) = (Some(Arc::clone(&disk) as Arc<dyn Observer>), Work::Nothing);
-        let engine = Engine::start(config).await.unwrap();
+        let world = crate::start::open(config).await.unwrap();
         disk.0.store(true, Ordering::Release);
-        observe_time(&engine).await.expect("the start was refused");
-        assert_eq!(observed_age(&engine, engine.now()).await.unwrap(), None);
+        observe_time(&world).await.expect("the start was refused");
+        assert_eq!(observed_age(&world, world.now()).await.unwrap(), None);
         disk.0.store(false, Ordering::Release);
-        until("a record", async || observed_age(&engine, engine.now()).await.unwrap().is_some()).await;
-        engine.stop().await;
+        until("a record", async || observed_age(&world, world.now()).await.unwrap().is_some()).await;
+        crate::start::stop(&world).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -178,21 +178,21 @@ mod tests {
         clock.now.store(2000 * DAY_MS, Ordering::Release);
         let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         (config.clock, config.work) = (Arc::clone(&clock) as Arc<dyn Clock>, Work::Nothing);
-        let engine = Engine::start(config).await.unwrap();
-        observe_time(&engine).await.unwrap();
+        let world = crate::start::open(config).await.unwrap();
+        observe_time(&world).await.unwrap();
         for (ms, earliest) in [(DAY_MS, DAY_MS), (2000 * DAY_MS + 1000, DAY_MS)] {
             clock.now.store(ms, Ordering::Release);
             clock.jumped.notify_one();
             until("a record of the jump", async || {
-                let mut conn = engine.store().read().await.unwrap();
+                let mut conn = world.store().read().await.unwrap();
                 conn.clock_marks().last().await.unwrap().is_some_and(|mark| mark.wall == Timestamp(ms))
             })
             .await;
-            let mut conn = engine.store().read().await.unwrap();
+            let mut conn = world.store().read().await.unwrap();
             let wall = conn.clock_marks().earliest_wall_since(0).await.unwrap();
             assert_eq!(wall, Some(Timestamp(earliest)), "made while the clock was back, and old by it");
         }
-        engine.stop().await;
+        crate::start::stop(&world).await;
     }
 
     #[test]

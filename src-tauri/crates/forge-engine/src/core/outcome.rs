@@ -13,45 +13,45 @@ use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::step::{BEHIND_BARRIER, Effect, End, Stepping, name_of},
         entry::failure_policy,
         follow::act,
         moves::Move,
+        world::step::{BEHIND_BARRIER, Effect, End, Stepping, name_of},
     },
     error::Result,
 };
 
 /// Writes how a step ended, unless the task was moved meanwhile. Says whether to go on.
-pub(crate) async fn finish_step(engine: &Engine, s: &Stepping, end: End) -> Result<bool> {
+pub(crate) async fn finish_step(world: &World, s: &Stepping, end: End) -> Result<bool> {
     let mut effects = Vec::new();
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut task) = tx.tasks().get(&s.task.id).await? else { return Ok(false) };
     let current = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
     let Some(mut step) = current else { return Ok(true) };
-    let context = super::contexts::context_of(engine, &mut tx, &task).await?;
+    let context = super::contexts::context_of(world, &mut tx, &task).await?;
     let end = match end {
         End::Found(found) => {
             let transition = s.transition.clone();
             let mut now = Stepping { step, task, context: Arc::clone(&context), transition };
-            let end = found.decide(engine, &mut tx, &mut now, &mut effects).await?;
+            let end = found.decide(world, &mut tx, &mut now, &mut effects).await?;
             (task, step) = (now.task, now.step);
             end
         }
         end => end,
     };
-    let go_on = record(engine, &mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
+    let go_on = record(world, &mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
     tx.commit().await?;
-    act(engine, effects);
+    act(world, effects);
     Ok(go_on)
 }
 
 /// Writes an end and what follows from it. Says whether to go on with the task's next step.
 pub(crate) async fn record(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -69,7 +69,7 @@ pub(crate) async fn record(
         step.status = StepStatus::Done;
         step.outcome = Some(outcome);
         step.reason = reason;
-        step.finished_at = Some(engine.now());
+        step.finished_at = Some(world.now());
     };
     match end {
         End::Interrupted => {
@@ -84,7 +84,7 @@ pub(crate) async fn record(
             step.status = StepStatus::Pending;
             step.reason = Some(waiting.message.clone());
             tx.steps_mut().update(step).await?;
-            begin_to_wait(engine, tx, context, task, step, waiting).await?;
+            begin_to_wait(world, tx, context, task, step, waiting).await?;
             return Ok(false);
         }
         End::Ok(remark) => done(StepOutcome::Ok, remark),
@@ -92,7 +92,7 @@ pub(crate) async fn record(
         End::Failed(trouble) => {
             done(StepOutcome::Failed, Some(trouble.message.clone()));
             tx.steps_mut().update(step).await?;
-            return follow_policy(engine, tx, context, task, step, trouble, effects).await;
+            return follow_policy(world, tx, context, task, step, trouble, effects).await;
         }
         End::Written(go_on) => return Ok(go_on),
         // It was decided on before.
@@ -100,14 +100,14 @@ pub(crate) async fn record(
         End::Go(mv) => {
             done(StepOutcome::Cascade, Some(format!("to {}", mv.to)));
             tx.steps_mut().update(step).await?;
-            super::transition::cascade(engine, tx, context, task, *mv).await?;
+            super::transition::cascade(world, tx, context, task, *mv).await?;
             effects.push(Effect::WakeWaiting);
             return Ok(true);
         }
         End::Block(trouble) => {
             done(StepOutcome::Failed, Some(trouble.message.clone()));
             tx.steps_mut().update(step).await?;
-            super::transition::block(engine, tx, context, task, trouble, Cause::Workflow).await?;
+            super::transition::block(world, tx, context, task, trouble, Cause::Workflow).await?;
             effects.push(Effect::WakeWaiting);
             return Ok(true);
         }
@@ -115,15 +115,15 @@ pub(crate) async fn record(
     tx.steps_mut().update(step).await?;
     if waited {
         task.waiting = None;
-        tx.tasks_mut().update(task, engine.now()).await?;
+        tx.tasks_mut().update(task, world.now()).await?;
     }
     let facts = json!({ "step": name_of(step), "outcome": step.outcome });
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     Ok(true)
 }
 
 async fn begin_to_wait(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -135,25 +135,17 @@ async fn begin_to_wait(
     }
     if matches!(waiting.reason, WaitReason::TargetCheckoutDirty | WaitReason::GitLocked) {
         let cause = format!("waiting:{}:{}", step.id, waiting.reason);
-        super::notices::notify(
-            engine,
-            tx,
-            context,
-            task,
-            NotificationKind::Waiting,
-            &waiting.message,
-            &cause,
-        )
-        .await?;
+        super::notices::notify(world, tx, context, task, NotificationKind::Waiting, &waiting.message, &cause)
+            .await?;
     }
     let facts = json!({ "waiting": waiting.reason });
     task.waiting = Some(waiting);
-    tx.tasks_mut().update(task, engine.now()).await?;
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
+    tx.tasks_mut().update(task, world.now()).await?;
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
 }
 
 async fn follow_policy(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -162,15 +154,15 @@ async fn follow_policy(
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
     let facts = json!({ "action": name_of(step), "reason": trouble.message });
-    engine.emit(tx, EventType::TransitionEffectFailed, task, task.id.as_str(), &facts).await?;
+    world.emit(tx, EventType::TransitionEffectFailed, task, task.id.as_str(), &facts).await?;
     match failure_policy(step) {
         OnFailure::Log => Ok(true),
-        OnFailure::Block => stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await,
+        OnFailure::Block => stay_behind_barrier(world, tx, context, task, step, trouble, effects).await,
         OnFailure::Cascade(to) => {
             let Some(from) = tx.transitions().last(&task.id).await? else { return Ok(true) };
             let mut mv = Move::cascade(&to, "cascade", Cause::Workflow, &from);
             mv.reason = Some(trouble.message);
-            super::transition::cascade(engine, tx, context, task, mv).await?;
+            super::transition::cascade(world, tx, context, task, mv).await?;
             effects.push(Effect::WakeWaiting);
             Ok(true)
         }
@@ -179,7 +171,7 @@ async fn follow_policy(
 
 /// Keeps a task in its state with nobody started, until a person says how to go on.
 pub(crate) async fn stay_behind_barrier(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -187,16 +179,16 @@ pub(crate) async fn stay_behind_barrier(
     trouble: BlockReason,
     effects: &mut Vec<Effect>,
 ) -> Result<bool> {
-    super::entry::skip_open(engine, tx, task, BEHIND_BARRIER).await?;
+    super::entry::skip_open(world, tx, task, BEHIND_BARRIER).await?;
     tx.slots_mut().release(&task.id).await?;
     effects.push(Effect::WakeWaiting);
     let body = trouble.message.clone();
-    task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
+    task.error_annotation = Some(trouble.annotation(&task.status, world.now()));
     task.waiting = None;
-    tx.tasks_mut().update(task, engine.now()).await?;
+    tx.tasks_mut().update(task, world.now()).await?;
     let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
-    engine.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
+    world.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
     let cause = format!("barrier:{}", step.id);
-    super::notices::notify(engine, tx, context, task, NotificationKind::Blocked, &body, &cause).await?;
+    super::notices::notify(world, tx, context, task, NotificationKind::Blocked, &body, &cause).await?;
     Ok(true)
 }

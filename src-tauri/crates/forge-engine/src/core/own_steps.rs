@@ -4,17 +4,17 @@ use forge_model::task::AnnotationType;
 
 use crate::core::{
     block_reason::BlockReason,
-    engine::{features::StepSpec, step::End},
+    world::{features::StepSpec, step::End},
 };
 
 /// The time in which a move can be taken back. Waiting is all that it does.
 pub(crate) const UNDO_WINDOW: StepSpec = StepSpec::instant(|_, _, _, _| Box::pin(async { Ok(End::ok()) }));
 
 /// What had to come first has passed.
-pub(crate) const CLEAR_BARRIER: StepSpec = StepSpec::instant(|engine, tx, s, _| {
+pub(crate) const CLEAR_BARRIER: StepSpec = StepSpec::instant(|world, tx, s, _| {
     Box::pin(async move {
         s.task.entry_barrier = None;
-        tx.tasks_mut().update(&mut s.task, engine.now()).await?;
+        tx.tasks_mut().update(&mut s.task, world.now()).await?;
         Ok(End::ok())
     })
 });

@@ -20,8 +20,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
-    core::{block_reason::BlockReason, context::ProjectContext, engine::step::name_of, guarded::guarded},
+    World,
+    core::{block_reason::BlockReason, context::ProjectContext, guarded::guarded, world::step::name_of},
     error::{Panic, Result},
 };
 
@@ -48,15 +48,15 @@ impl Panic {
 }
 
 /// Runs a task's steps. The step that panics is begun once more.
-pub(crate) async fn work_guarded(engine: &Engine, task: &TaskId, cancel: &CancellationToken) {
+pub(crate) async fn work_guarded(world: &World, task: &TaskId, cancel: &CancellationToken) {
     let mut panicked = HashSet::new();
-    while let Err(panic) = guarded(super::runner::work(engine, task, cancel)).await {
+    while let Err(panic) = guarded(super::runner::work(world, task, cancel)).await {
         // Whoever stops the worker decides about the task, and its steps stay pending.
         if cancel.is_cancelled() {
             return;
         }
         let recorded =
-            guarded(super::disk::with_patience(engine, || step_panicked(engine, task, &panic, &panicked)))
+            guarded(super::disk::with_patience(world, || step_panicked(world, task, &panic, &panicked)))
                 .await;
         match recorded {
             Ok(Ok(step)) => drop(panicked.insert(step)),
@@ -72,44 +72,44 @@ pub(crate) async fn work_guarded(engine: &Engine, task: &TaskId, cancel: &Cancel
 /// Records that the worker of a task panicked. The step that it was at is begun again, unless it has panicked
 /// before: then the task goes to a person. Gives the step.
 async fn step_panicked(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     panic: &Panic,
     before: &HashSet<Option<i64>>,
 ) -> Result<Option<i64>> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let step = tx.steps().next(id).await?;
     let at = step.as_ref().map(|step| step.id);
     let Some(mut task) = tx.tasks().get(id).await? else { return Ok(at) };
     let unit = step.as_ref().map_or_else(|| "work on a task".into(), name_of).into_owned();
     let facts = json!({ "action": unit, "reason": panic.to_string() });
-    engine.emit(&mut tx, EventType::TransitionEffectFailed, &task, id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::TransitionEffectFailed, &task, id.as_str(), &facts).await?;
     let gives_up = before.contains(&at);
     if let Some(mut step) = step {
         step.reason = Some(panic.to_string());
         if gives_up {
             step.status = StepStatus::Done;
             step.outcome = Some(StepOutcome::Failed);
-            step.finished_at = Some(engine.now());
+            step.finished_at = Some(world.now());
         }
         tx.steps_mut().update(&step).await?;
     }
-    for settle in &engine.features().moments.on_panic {
-        settle(engine, &mut tx, &task, &panic.error()).await?;
+    for settle in &world.features().moments.on_panic {
+        settle(world, &mut tx, &task, &panic.error()).await?;
     }
     if gives_up {
-        let context = super::contexts::context_of(engine, &mut tx, &task).await?;
-        give_to_person(engine, &mut tx, &context, &mut task, panic.trouble(&unit)).await?;
+        let context = super::contexts::context_of(world, &mut tx, &task).await?;
+        give_to_person(world, &mut tx, &context, &mut task, panic.trouble(&unit)).await?;
     }
     tx.commit().await?;
     // What was to be done after the last commit may not have been.
-    super::disk::resume_work(engine);
+    super::disk::resume_work(world);
     Ok(at)
 }
 
 /// Blocks a task; one that is blocked or closed stays where it is.
 pub(crate) async fn give_to_person(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -118,13 +118,13 @@ pub(crate) async fn give_to_person(
     let state = context.workflow.state(&task.status);
     let stays = |state: &State| state.is_terminal() || state.kind == StateKind::Blocked;
     if !state.is_some_and(stays) {
-        super::transition::block(engine, tx, context, task, trouble, Cause::Recovery).await?;
+        super::transition::block(world, tx, context, task, trouble, Cause::Recovery).await?;
         return Ok(());
     }
-    let (now, body) = (engine.now(), trouble.message.clone());
+    let (now, body) = (world.now(), trouble.message.clone());
     task.error_annotation = Some(trouble.annotation(&task.status, now));
     tx.tasks_mut().update(task, now).await?;
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({})).await?;
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({})).await?;
     let cause = format!("panic:{}:{}", task.id, now.0);
-    super::notices::notify(engine, tx, context, task, NotificationKind::Blocked, &body, &cause).await
+    super::notices::notify(world, tx, context, task, NotificationKind::Blocked, &body, &cause).await
 }

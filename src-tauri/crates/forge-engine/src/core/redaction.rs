@@ -23,7 +23,7 @@ use forge_model::{
 use serde_json::Value;
 
 use crate::{
-    Engine,
+    World,
     core::{context::ProjectContext, sync::locked},
     error::Result,
 };
@@ -74,64 +74,64 @@ impl Secrets {
 }
 
 /// Learns secrets by the names that stand in their places from now on.
-pub(crate) fn learn_secrets<'s>(engine: &Engine, secrets: impl IntoIterator<Item = (&'s str, &'s str)>) {
-    if engine.part::<Secrets>().learn(secrets) {
-        engine.inner.store.redact_by(general_redactor(engine));
+pub(crate) fn learn_secrets<'s>(world: &World, secrets: impl IntoIterator<Item = (&'s str, &'s str)>) {
+    if world.part::<Secrets>().learn(secrets) {
+        world.inner.store.redact_by(general_redactor(world));
     }
 }
 
 /// What takes known secrets and well-known formats out of texts that belong to no project.
-pub(crate) fn general_redactor(engine: &Engine) -> Arc<Redactor> {
-    engine.part::<Secrets>().redactor(&[])
+pub(crate) fn general_redactor(world: &World) -> Arc<Redactor> {
+    world.part::<Secrets>().redactor(&[])
 }
 
 /// What takes secrets out of the texts of a project with this id. The patterns of a project that nothing was done for
 /// yet are not known.
-pub(crate) fn redactor_of_project(engine: &Engine, project: &ProjectId) -> Arc<Redactor> {
-    let context = super::contexts::known_context(engine, project);
-    context.map_or_else(|| general_redactor(engine), |context| redactor_in(engine, &context))
+pub(crate) fn redactor_of_project(world: &World, project: &ProjectId) -> Arc<Redactor> {
+    let context = super::contexts::known_context(world, project);
+    context.map_or_else(|| general_redactor(world), |context| redactor_in(world, &context))
 }
 
 /// Learns the secrets of this process's own environment.
-pub(crate) fn learn_own_secrets(engine: &Engine) {
-    let config = &engine.inner.config;
+pub(crate) fn learn_own_secrets(world: &World) {
+    let config = &world.inner.config;
     let text = |name: &str| config.environment.get(std::ffi::OsStr::new(name))?.to_str().map(str::to_owned);
-    locked(&engine.part::<Secrets>().0).names = NAMES.iter().filter_map(|name| text(name)).collect();
-    learn_variables(engine, &config.environment);
-    learn_secrets(engine, config.token_variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    locked(&world.part::<Secrets>().0).names = NAMES.iter().filter_map(|name| text(name)).collect();
+    learn_variables(world, &config.environment);
+    learn_secrets(world, config.token_variables.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     // The store finds the well-known formats in any case.
-    engine.inner.store.redact_by(general_redactor(engine));
+    world.inner.store.redact_by(general_redactor(world));
 }
 
 /// Learns what looks like a secret among variables.
-pub(crate) fn learn_variables(engine: &Engine, variables: &Variables) {
+pub(crate) fn learn_variables(world: &World, variables: &Variables) {
     let secrets = variables.iter().filter(|(name, _)| looks_secret(name));
-    learn_secrets(engine, secrets.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))));
+    learn_secrets(world, secrets.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))));
 }
 
 /// Learns what looks like a secret among the variables that an agent's profile sets.
-pub(crate) fn learn_profile(engine: &Engine, config: &Value) {
+pub(crate) fn learn_profile(world: &World, config: &Value) {
     let env = config.get("env").and_then(Value::as_object).into_iter().flatten();
     let secrets = env.filter(|(name, _)| looks_secret(std::ffi::OsStr::new(name)));
-    learn_secrets(engine, secrets.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))));
+    learn_secrets(world, secrets.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))));
 }
 
 /// What takes secrets out of a project's texts.
-pub(crate) fn redactor_in(engine: &Engine, context: &ProjectContext) -> Arc<Redactor> {
-    engine.part::<Secrets>().redactor(&context.settings.redact)
+pub(crate) fn redactor_in(world: &World, context: &ProjectContext) -> Arc<Redactor> {
+    world.part::<Secrets>().redactor(&context.settings.redact)
 }
 
 /// A project's text without its secrets, for what leaves the database by another way than a log: messages of
 /// commits, which are pushed to code hosts, variables of programs, notifications.
-pub(crate) fn redacted_in(engine: &Engine, context: &ProjectContext, text: String) -> String {
-    redactor_in(engine, context).string(text)
+pub(crate) fn redacted_in(world: &World, context: &ProjectContext, text: String) -> String {
+    redactor_in(world, context).string(text)
 }
 
 /// What takes secrets out of a task's texts.
-pub(crate) async fn redactor_of_task(engine: &Engine, id: &TaskId) -> Result<Arc<Redactor>> {
-    let mut conn = engine.store().read().await?;
-    let Some(task) = conn.tasks().get(id).await? else { return Ok(general_redactor(engine)) };
-    Ok(redactor_in(engine, &*super::contexts::context_of(engine, &mut conn, &task).await?))
+pub(crate) async fn redactor_of_task(world: &World, id: &TaskId) -> Result<Arc<Redactor>> {
+    let mut conn = world.store().read().await?;
+    let Some(task) = conn.tasks().get(id).await? else { return Ok(general_redactor(world)) };
+    Ok(redactor_in(world, &*super::contexts::context_of(world, &mut conn, &task).await?))
 }
 
 /// What a run came to, without the secrets in its words.

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use forge_git::Repo;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{context::ProjectContext, sync::locked},
     error::Result,
 };
@@ -18,29 +18,29 @@ use crate::{
 struct Repos(Mutex<HashMap<PathBuf, Repo>>);
 
 /// Has a repository opened again.
-pub(crate) fn forget_repo(engine: &Engine, path: &Path) {
-    locked(&engine.part::<Repos>().0).remove(path);
+pub(crate) fn forget_repo(world: &World, path: &Path) {
+    locked(&world.part::<Repos>().0).remove(path);
 }
 
 /// The project's repository, in which git gets what the project's environment policy passes.
-pub(crate) async fn repo(engine: &Engine, context: &ProjectContext) -> Result<Repo> {
+pub(crate) async fn repo(world: &World, context: &ProjectContext) -> Result<Repo> {
     let path = PathBuf::from(&context.project.repo_path);
     let policy = &context.settings.environment;
-    let repos = engine.part::<Repos>();
+    let repos = world.part::<Repos>();
     if let Some(repo) = locked(&repos.0).get(&path) {
         return Ok(repo.passing(policy));
     }
-    let repo = Repo::open(&engine.git().passing(policy), &path).await?;
-    for prepare in &engine.features().moments.on_repository {
-        prepare(engine, context, &repo).await?;
+    let repo = Repo::open(&world.git().passing(policy), &path).await?;
+    for prepare in &world.features().moments.on_repository {
+        prepare(world, context, &repo).await?;
     }
     locked(&repos.0).insert(path, repo.clone());
     Ok(repo)
 }
 
 /// A project's repository; none when it is not where the project says.
-pub(crate) async fn present_repo(engine: &Engine, context: &ProjectContext) -> Result<Option<Repo>> {
-    match repo(engine, context).await {
+pub(crate) async fn present_repo(world: &World, context: &ProjectContext) -> Result<Option<Repo>> {
+    match repo(world, context).await {
         Ok(repo) => Ok(Some(repo).filter(Repo::is_there)),
         Err(EngineError::Git(
             forge_git::GitError::NotARepository { .. } | forge_git::GitError::NoCommit { .. },

@@ -15,16 +15,16 @@ use forge_model::workflow::Action;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         block_reason::{BlockReason, block_reason_of},
-        engine::{
-            features::Run,
-            step::{End, Stepping, name_of},
-        },
         follow::act,
         instant::skip_with_needed,
         outcome::{finish_step, record},
+        world::{
+            features::Run,
+            step::{End, Stepping, name_of},
+        },
     },
     error::Result,
 };
@@ -36,14 +36,14 @@ enum Next {
 }
 
 /// Runs the task's steps until none is left, one waits, or `cancel` fires.
-pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationToken) {
+pub(crate) async fn work(world: &World, task: &TaskId, cancel: &CancellationToken) {
     let mut pause = super::disk::FIRST_PAUSE;
     while !cancel.is_cancelled() {
-        let next = match run_instant_steps(engine, task).await {
+        let next = match run_instant_steps(world, task).await {
             Ok(next) => next,
-            Err(error) if super::disk::passes_with_storage(engine, &error).await => {
+            Err(error) if super::disk::passes_with_storage(world, &error).await => {
                 super::disk::say_waits_for_disk(task, &error);
-                if !super::disk::wait_for_storage(engine, &mut pause, cancel).await {
+                if !super::disk::wait_for_storage(world, &mut pause, cancel).await {
                     return;
                 }
                 continue;
@@ -55,39 +55,39 @@ pub(crate) async fn work(engine: &Engine, task: &TaskId, cancel: &CancellationTo
         };
         match next {
             Next::Nothing => return,
-            Next::Later(at) => return super::workers::kick_at(engine, task, at),
+            Next::Later(at) => return super::workers::kick_at(world, task, at),
             Next::Run(stepping) => {
                 let name = name_of(&stepping.step);
-                engine.point(&format!("step.begin:{name}"));
-                let end = match Box::pin(ask_and_run(engine, &stepping, cancel)).await {
+                world.point(&format!("step.begin:{name}"));
+                let end = match Box::pin(ask_and_run(world, &stepping, cancel)).await {
                     Ok(Some(end)) => end,
                     Ok(None) => continue,
                     Err(_) if cancel.is_cancelled() => End::Interrupted,
                     // Begun again as after a kill: it looks first at what is there.
-                    Err(error) if super::disk::passes_with_storage(engine, &error).await => {
+                    Err(error) if super::disk::passes_with_storage(world, &error).await => {
                         super::disk::say_waits_for_disk(task, &error);
-                        if !super::disk::wait_for_storage(engine, &mut pause, cancel).await {
+                        if !super::disk::wait_for_storage(world, &mut pause, cancel).await {
                             return;
                         }
                         continue;
                     }
                     Err(error) => broken(&stepping, &error),
                 };
-                engine.point(&format!("step.ran:{name}"));
+                world.point(&format!("step.ran:{name}"));
                 // What a step came to is kept until it can be written.
-                let finish = || finish_step(engine, &stepping, end.clone());
-                match super::disk::with_patience_until(engine, cancel, finish).await {
+                let finish = || finish_step(world, &stepping, end.clone());
+                match super::disk::with_patience_until(world, cancel, finish).await {
                     Ok(true) => {
                         pause = super::disk::FIRST_PAUSE;
-                        engine.made_progress();
+                        world.made_progress();
                     }
-                    Ok(false) => return engine.made_progress(),
+                    Ok(false) => return world.made_progress(),
                     Err(error) => {
                         tracing::error!(%task, %error, "failed to record a step; it stays pending");
                         return;
                     }
                 }
-                engine.point(&format!("step.end:{name}"));
+                world.point(&format!("step.end:{name}"));
             }
         }
     }
@@ -106,25 +106,25 @@ fn broken(stepping: &Stepping, error: &EngineError) -> End {
 }
 
 /// Runs instant steps in one transaction, up to the first that acts on the world or must wait.
-async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
+async fn run_instant_steps(world: &World, task_id: &TaskId) -> Result<Next> {
     let mut effects = Vec::new();
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let next = loop {
         let Some(mut step) = tx.steps().next(task_id).await? else {
-            for go_on in &engine.features().moments.on_idle {
-                effects.extend(go_on(engine, &mut tx, task_id).await?);
+            for go_on in &world.features().moments.on_idle {
+                effects.extend(go_on(world, &mut tx, task_id).await?);
             }
             break Next::Nothing;
         };
-        if let Some(at) = step.not_before.filter(|at| *at > engine.now()) {
+        if let Some(at) = step.not_before.filter(|at| *at > world.now()) {
             break Next::Later(at);
         }
         let Some(mut task) = tx.tasks().get(task_id).await? else { break Next::Nothing };
-        let context = super::contexts::context_of(engine, &mut tx, &task).await?;
+        let context = super::contexts::context_of(world, &mut tx, &task).await?;
         if task.held
             && let Some(end) = super::held::hold_back(&mut tx, &step, &mut effects).await?
         {
-            record(engine, &mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
+            record(world, &mut tx, &context, &mut task, &mut step, end, &mut effects).await?;
             break Next::Nothing;
         }
         let transition = match step.transition_seq {
@@ -133,9 +133,9 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
         };
         let transition = transition.ok_or_else(|| EngineError::not_found("transition of step", step.id))?;
         step.runs += 1;
-        step.started_at.get_or_insert(engine.now());
+        step.started_at.get_or_insert(world.now());
         let mut stepping = Stepping { step, task: task.clone(), context: Arc::clone(&context), transition };
-        let spec = (engine.features().steps.of_step)(&stepping.step);
+        let spec = (world.features().steps.of_step)(&stepping.step);
         let instant = match spec.run {
             Run::Instant(run) if !leaving::must_be_asked(&stepping) => Some(run),
             Run::Instant(_) | Run::Acting(_) => None,
@@ -143,53 +143,53 @@ async fn run_instant_steps(engine: &Engine, task_id: &TaskId) -> Result<Next> {
         let Some(instant) = instant else {
             stepping.step.status = StepStatus::Running;
             if let Some(begin) = spec.begin {
-                begin(engine, &mut tx, &mut stepping.step).await?;
+                begin(world, &mut tx, &mut stepping.step).await?;
             }
             tx.steps_mut().update(&stepping.step).await?;
             break Next::Run(Box::new(stepping));
         };
         let end = match skip_with_needed(&mut tx, &stepping, stepping.step.action).await? {
             Some(end) => end,
-            None => instant(engine, &mut tx, &mut stepping, &mut effects).await?,
+            None => instant(world, &mut tx, &mut stepping, &mut effects).await?,
         };
         task = stepping.task;
         let mut step = stepping.step;
-        if !record(engine, &mut tx, &context, &mut task, &mut step, end, &mut effects).await? {
+        if !record(world, &mut tx, &context, &mut task, &mut step, end, &mut effects).await? {
             break Next::Nothing;
         }
     };
     tx.commit().await?;
-    engine.made_progress();
-    act(engine, effects);
+    world.made_progress();
+    act(world, effects);
     Ok(next)
 }
 
 /// Runs a step. None when it only asked whether its task may leave, and may be run now.
-async fn ask_and_run(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<Option<End>> {
+async fn ask_and_run(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<Option<End>> {
     if leaving::must_be_asked(s) {
-        return leaving::ask_to_leave(engine, s).await;
+        return leaving::ask_to_leave(world, s).await;
     }
-    match Box::pin(run_step(engine, s, cancel)).await? {
+    match Box::pin(run_step(world, s, cancel)).await? {
         End::Found(found) => match Arc::clone(&found).at_gate() {
-            Some(at_gate) => leaving::ask_to_pass(engine, s, at_gate).await.map(Some),
+            Some(at_gate) => leaving::ask_to_pass(world, s, at_gate).await.map(Some),
             None => Ok(Some(End::Found(found))),
         },
         end => Ok(Some(end)),
     }
 }
 
-async fn run_step(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    match (engine.features().steps.of_step)(&s.step).run {
-        Run::Acting(run) => run(engine, s, cancel).await,
+async fn run_step(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    match (world.features().steps.of_step)(&s.step).run {
+        Run::Acting(run) => run(world, s, cancel).await,
         // Only those are begun here that their task's guards are asked about first.
         Run::Instant(_) => Ok(End::Interrupted),
     }
 }
 
 /// The end of a step about what is to be learned: an error only fails it, unless it passes with the disk's trouble.
-pub(crate) async fn or_not_kept(engine: &Engine, end: Result<End>) -> Result<End> {
+pub(crate) async fn or_not_kept(world: &World, end: Result<End>) -> Result<End> {
     match end {
-        Err(error) if super::disk::passes_with_storage(engine, &error).await => Err(error),
+        Err(error) if super::disk::passes_with_storage(world, &error).await => Err(error),
         Err(error) => Ok(End::Failed(BlockReason::new(AnnotationType::RecoveryRequired, error.to_string()))),
         end => end,
     }

@@ -18,16 +18,16 @@ use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError, Work,
+    EngineError, Work, World,
     core::{
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::step::{End, Stepping},
         guarded::guarded,
         lineage::is_entry,
         moves::Move,
         prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
         sync::locked,
+        world::step::{End, Stepping},
     },
     error::Result,
 };
@@ -73,7 +73,7 @@ fn limited(agent: &Agent, until: Timestamp) -> Waiting {
 
 /// What keeps an agent from starting on a task now, apart from others that were there first.
 pub(crate) async fn obstacle(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
@@ -91,11 +91,11 @@ pub(crate) async fn obstacle(
     if let Some(paused) = paused(context, agent) {
         return Ok(Some(paused));
     }
-    if let Some(until) = conn.limits().of(&agent.id).await?.filter(|until| *until > engine.now()) {
+    if let Some(until) = conn.limits().of(&agent.id).await?.filter(|until| *until > world.now()) {
         return Ok(Some(limited(agent, until)));
     }
-    for look in &engine.features().moments.obstacle {
-        if let Some(waiting) = look(engine, conn, context, task).await? {
+    for look in &world.features().moments.obstacle {
+        if let Some(waiting) = look(world, conn, context, task).await? {
             return Ok(Some(waiting));
         }
     }
@@ -104,7 +104,7 @@ pub(crate) async fn obstacle(
 }
 
 /// Gives the task a place of its agent, or lets it wait for one. No start bypasses this.
-pub(crate) async fn take_place(engine: &Engine, tx: &mut Tx, s: &Stepping, agent: &Agent) -> Result<End> {
+pub(crate) async fn take_place(world: &World, tx: &mut Tx, s: &Stepping, agent: &Agent) -> Result<End> {
     if is_start(tx, s).await? {
         let open = open_prerequisites(tx, &s.context, &s.task.id).await?;
         if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
@@ -114,13 +114,13 @@ pub(crate) async fn take_place(engine: &Engine, tx: &mut Tx, s: &Stepping, agent
             return Ok(End::wait(WaitReason::DependencyOpen, format!("waits for {}", named(&open))));
         }
     }
-    if let Some(waiting) = obstacle(engine, tx, &s.context, &s.task, agent).await? {
+    if let Some(waiting) = obstacle(world, tx, &s.context, &s.task, agent).await? {
         return Ok(End::Wait(waiting));
     }
-    if somebody_is_before(engine, tx, &s.task, agent).await? {
+    if somebody_is_before(world, tx, &s.task, agent).await? {
         return Ok(End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name)));
     }
-    tx.slots_mut().take(&s.task.id, &s.task.project_id, &agent.id, engine.now()).await?;
+    tx.slots_mut().take(&s.task.id, &s.task.project_id, &agent.id, world.now()).await?;
     Ok(End::Ok(Some(agent.name.clone())))
 }
 
@@ -135,12 +135,12 @@ async fn is_start(conn: &mut ReadConnection, s: &Stepping) -> Result<bool> {
 
 /// Whether a task of higher priority, or an older one, could take the place that this one is about to.
 async fn somebody_is_before(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     task: &TaskRow,
     agent: &Agent,
 ) -> Result<bool> {
-    if engine.inner.config.work != Work::All {
+    if world.inner.config.work != Work::All {
         // Nothing else is started here, so nobody is kept waiting for it.
         return Ok(false);
     }
@@ -155,10 +155,10 @@ async fn somebody_is_before(
         if other.id == task.id || depends || !waits_for_place(&other) {
             continue;
         }
-        let context = super::contexts::context_of(engine, conn, &other).await?;
+        let context = super::contexts::context_of(world, conn, &other).await?;
         let Some(rival) = agent_for(conn, &context, &other).await? else { continue };
         let same_place = rival.id == agent.id || other.project_id == task.project_id;
-        if same_place && obstacle(engine, conn, &context, &other, &rival).await?.is_none() {
+        if same_place && obstacle(world, conn, &context, &other, &rival).await?.is_none() {
             return Ok(true);
         }
     }
@@ -182,12 +182,12 @@ pub(crate) async fn agent_for(
 }
 
 /// Looks whether something can be started. Cheap when nothing can.
-pub(crate) fn look_for_work(engine: &Engine) {
-    if engine.inner.shutdown.is_cancelled() || engine.inner.config.work != Work::All {
+pub(crate) fn look_for_work(world: &World) {
+    if world.inner.shutdown.is_cancelled() || world.inner.config.work != Work::All {
         return;
     }
     {
-        let scheduler = engine.part::<Scheduler>();
+        let scheduler = world.part::<Scheduler>();
         let mut pass = locked(&scheduler.state);
         if pass.running {
             pass.again = true;
@@ -195,16 +195,16 @@ pub(crate) fn look_for_work(engine: &Engine) {
         }
         pass.running = true;
     }
-    let engine = engine.clone();
-    engine.clone().inner.tracker.spawn(async move {
+    let world = world.clone();
+    world.clone().inner.tracker.spawn(async move {
         loop {
             // The next pass is not kept off by a panic in this one.
-            if let Ok(Err(error)) = guarded(run_pass(&engine)).await {
+            if let Ok(Err(error)) = guarded(run_pass(&world)).await {
                 tracing::error!(%error, "failed to look for work to start");
             }
-            let scheduler = engine.part::<Scheduler>();
+            let scheduler = world.part::<Scheduler>();
             let mut pass = locked(&scheduler.state);
-            if !std::mem::take(&mut pass.again) || engine.inner.shutdown.is_cancelled() {
+            if !std::mem::take(&mut pass.again) || world.inner.shutdown.is_cancelled() {
                 pass.running = false;
                 break;
             }
@@ -212,12 +212,12 @@ pub(crate) fn look_for_work(engine: &Engine) {
     });
 }
 
-async fn run_pass(engine: &Engine) -> Result<()> {
-    let all = engine.store().read().await?.projects().list().await?;
+async fn run_pass(world: &World) -> Result<()> {
+    let all = world.store().read().await?.projects().list().await?;
     let mut places = HashMap::new();
     for row in all {
-        let mut conn = engine.store().read().await?;
-        let context = super::contexts::context(engine, &mut conn, &row.project.id).await?;
+        let mut conn = world.store().read().await?;
+        let context = super::contexts::context(world, &mut conn, &row.project.id).await?;
         let Some(initial) = context.workflow.initial() else { continue };
         // Without auto-start only an explanation that is out of date is looked at.
         let role = context.work_role().filter(|_| context.settings.auto_start);
@@ -225,15 +225,15 @@ async fn run_pass(engine: &Engine) -> Result<()> {
         drop(conn);
         let mut of_project = None;
         for ids in queue.chunks(READ_AT_ONCE) {
-            let part = engine.store().read().await?.tasks().of_ids(ids).await?;
-            run_queue(engine, &context, initial, part, (&mut places, &mut of_project)).await?;
+            let part = world.store().read().await?.tasks().of_ids(ids).await?;
+            run_queue(world, &context, initial, part, (&mut places, &mut of_project)).await?;
         }
     }
     Ok(())
 }
 
 async fn run_queue(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     initial: &State,
     queue: Vec<TaskRow>,
@@ -241,7 +241,7 @@ async fn run_queue(
 ) -> Result<()> {
     let ids: Vec<TaskId> = queue.iter().map(|task| task.id.clone()).collect();
     let (mut held, needs) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.roles().of_tasks(&ids).await?, conn.dependencies().of_tasks(&ids).await?)
     };
     let target = context.workflow.claim_target(&initial.name).filter(|_| context.settings.auto_start);
@@ -258,12 +258,12 @@ async fn run_queue(
             .find(|(name, _)| Some(name.as_str()) == role)
             .and_then(|(_, holder)| holder.id);
         let (Some(agent), Some(target)) = (agent, target) else {
-            explain(engine, &task, None).await?;
+            explain(world, &task, None).await?;
             continue;
         };
         let (place, taken) = {
-            let mut conn = engine.store().read().await?;
-            let place = place(engine, &mut conn, places, &agent, &task).await?;
+            let mut conn = world.store().read().await?;
+            let place = place(world, &mut conn, places, &agent, &task).await?;
             let taken = match *of_project {
                 Some(taken) => taken,
                 None => conn.slots().spoken_for(&agent, &task.project_id, &task.id).await?.1,
@@ -274,15 +274,15 @@ async fn run_queue(
         let needs = needs.get(&task.id).map(Vec::as_slice).unwrap_or_default();
         if let Some((gone, _)) = needs.iter().find(|(_, state)| *state == context.workflow.cancellation_state)
         {
-            block_for_cancelled(engine, context, &task, gone).await?;
+            block_for_cancelled(world, context, &task, gone).await?;
             continue;
         }
         let open = needs.iter().any(|(_, state)| !is_done_state(context, state));
         match judge(context, &task, place, open, taken) {
-            Verdict::Leave => explain(engine, &task, None).await?,
-            Verdict::Wait(waiting) => explain(engine, &task, Some(waiting)).await?,
+            Verdict::Leave => explain(world, &task, None).await?,
+            Verdict::Wait(waiting) => explain(world, &task, Some(waiting)).await?,
             Verdict::Start => {
-                if start_by_itself(engine, context, &task, target).await? {
+                if start_by_itself(world, context, &task, target).await? {
                     *of_project = Some(taken + 1);
                     if let Some(Some(place)) = places.get_mut(&agent).map(Some) {
                         place.spoken_for += 1;
@@ -295,7 +295,7 @@ async fn run_queue(
 }
 
 async fn place<'a>(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     places: &'a mut HashMap<AgentId, Places>,
     id: &AgentId,
@@ -304,7 +304,7 @@ async fn place<'a>(
     if !places.contains_key(id) {
         let Some(agent) = conn.agents().get(id).await? else { return Ok(None) };
         let (spoken_for, _) = conn.slots().spoken_for(id, &task.project_id, &task.id).await?;
-        let limited_until = conn.limits().of(id).await?.filter(|until| *until > engine.now());
+        let limited_until = conn.limits().of(id).await?.filter(|until| *until > world.now());
         places.insert(id.clone(), Places { agent, limited_until, spoken_for });
     }
     Ok(places.get(id))
@@ -337,17 +337,17 @@ fn judge(
 }
 
 /// Says on a task why it is not started by itself, or that nothing is to be said.
-async fn explain(engine: &Engine, task: &TaskRow, waiting: Option<Waiting>) -> Result<()> {
+async fn explain(world: &World, task: &TaskRow, waiting: Option<Waiting>) -> Result<()> {
     if task.waiting == waiting {
         return Ok(());
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(()) };
     if now.version == task.version {
         let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
         now.waiting = waiting;
-        tx.tasks_mut().update(&mut now, engine.now()).await?;
-        engine.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
+        tx.tasks_mut().update(&mut now, world.now()).await?;
+        world.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
         tx.commit().await?;
     }
     Ok(())
@@ -355,32 +355,32 @@ async fn explain(engine: &Engine, task: &TaskRow, waiting: Option<Waiting>) -> R
 
 /// Blocks a task whose prerequisite is cancelled, unless the task changed since it was looked at: it would wait for ever.
 async fn block_for_cancelled(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     prerequisite: &TaskId,
 ) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(prerequisite) = tx.tasks().get(prerequisite).await? else { return Ok(()) };
     let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(()) };
     if now.version == task.version && context.is_cancelled(&prerequisite) {
         let trouble = prerequisite_cancelled(&prerequisite);
-        super::transition::block(engine, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
+        super::transition::block(world, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
         tx.commit().await?;
-        super::workers::kick(engine, &task.id);
+        super::workers::kick(world, &task.id);
     }
     Ok(())
 }
 
 /// Starts a task, unless it changed since it was looked at. Says whether it did.
 async fn start_by_itself(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     target: &State,
 ) -> Result<bool> {
     let (mut redirect, mut refused) = (None, None);
-    match super::guards::ask_guards(engine, context, task, Audience::AgentOnly).await {
+    match super::guards::ask_guards(world, context, task, Audience::AgentOnly).await {
         Ok(sent) => redirect = sent,
         Err(EngineError::GuardRejected { action, reason, details }) => {
             let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
@@ -389,7 +389,7 @@ async fn start_by_itself(
         }
         Err(other) => return Err(other),
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(false) };
     if now.version != task.version {
         return Ok(false);
@@ -400,24 +400,24 @@ async fn start_by_itself(
             let actor = Actor::System { cause: Cause::Scheduler };
             let mv = Move::by(&target.name, "start", actor);
             let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
-            super::transition::apply(engine, &mut tx, context, &mut now, mv).await?;
+            super::transition::apply(world, &mut tx, context, &mut now, mv).await?;
         }
         Some(trouble) => drop(
-            super::transition::block(engine, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?,
+            super::transition::block(world, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?,
         ),
     }
     tx.commit().await?;
-    engine.point("schedule.committed");
-    super::workers::kick(engine, &task.id);
+    world.point("schedule.committed");
+    super::workers::kick(world, &task.id);
     Ok(started)
 }
 
 /// Asks those who wait for an agent's provider again at `until`.
-pub(crate) fn wake_at(engine: &Engine, until: Timestamp) {
-    let engine = engine.clone();
-    super::guarded::in_background(&engine.clone(), async move {
-        if super::sleep::sleep_until(&engine, until).await {
-            wake_waiting(&engine);
+pub(crate) fn wake_at(world: &World, until: Timestamp) {
+    let world = world.clone();
+    super::guarded::in_background(&world.clone(), async move {
+        if super::sleep::sleep_until(&world, until).await {
+            wake_waiting(&world);
         }
     });
 }
@@ -441,24 +441,24 @@ fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32)
     })
 }
 
-pub(crate) fn wake_lines(engine: &Engine) {
-    engine.features().moments.wake.iter().for_each(|wake| wake(engine));
+pub(crate) fn wake_lines(world: &World) {
+    world.features().moments.wake.iter().for_each(|wake| wake(world));
 }
 
 /// Asks every task that waits for a place again, in order of priority, and looks for work to start.
-pub(crate) fn wake_waiting(engine: &Engine) {
-    look_for_work(engine);
-    wake_lines(engine);
-    let engine = engine.clone();
-    super::guarded::in_background(&engine.clone(), async move {
+pub(crate) fn wake_waiting(world: &World) {
+    look_for_work(world);
+    wake_lines(world);
+    let world = world.clone();
+    super::guarded::in_background(&world.clone(), async move {
         let waiting = async {
-            let mut conn = engine.store().read().await?;
+            let mut conn = world.store().read().await?;
             conn.tasks().waiting().await
         };
         match waiting.await {
             Ok(tasks) => {
                 for task in tasks.iter().filter(|task| waits_for_place(task)) {
-                    super::workers::kick(&engine, &task.id);
+                    super::workers::kick(&world, &task.id);
                 }
             }
             Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),

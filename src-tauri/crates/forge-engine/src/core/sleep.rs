@@ -8,36 +8,36 @@ use std::time::Duration;
 
 use forge_model::time::Timestamp;
 
-use crate::{Engine, core};
+use crate::{World, core};
 
 /// How long one nap lasts at most, should nobody tell of a jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// Follows the jumps of the wall clock from now on.
-pub(crate) fn follow_clock(engine: &Engine) {
-    core::guarded::keep_going(engine, async |engine: Engine| {
+pub(crate) fn follow_clock(world: &World) {
+    core::guarded::keep_going(world, async |world: World| {
         loop {
             tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return,
-                () = engine.inner.config.clock.jumped() => {}
+                () = world.inner.shutdown.cancelled() => return,
+                () = world.inner.config.clock.jumped() => {}
             }
             tracing::info!("the wall clock jumped: it was set, or the machine woke from sleep");
-            engine.inner.clock_jumps.send_modify(|jumps| *jumps += 1);
+            world.inner.clock_jumps.send_modify(|jumps| *jumps += 1);
         }
     });
 }
 
 /// Sleeps until the wall clock says `at`; false when the engine stops before that.
-pub(crate) async fn sleep_until(engine: &Engine, at: Timestamp) -> bool {
-    let mut jumps = engine.inner.clock_jumps.subscribe();
+pub(crate) async fn sleep_until(world: &World, at: Timestamp) -> bool {
+    let mut jumps = world.inner.clock_jumps.subscribe();
     loop {
-        let left = u64::try_from(at.since(engine.now())).unwrap_or(0);
+        let left = u64::try_from(at.since(world.now())).unwrap_or(0);
         if left == 0 {
             return true;
         }
         let nap = Duration::from_millis(left).min(LOOK_EVERY);
         tokio::select! {
-            () = engine.inner.shutdown.cancelled() => return false,
+            () = world.inner.shutdown.cancelled() => return false,
             () = tokio::time::sleep(nap) => {}
             // The sender lives as long as the engine.
             _ = jumps.changed() => {}
@@ -47,10 +47,10 @@ pub(crate) async fn sleep_until(engine: &Engine, at: Timestamp) -> bool {
 
 /// Sleeps for a while in which time asleep counts; false when the engine stops before that. A clock that is set
 /// back does not make it longer.
-pub(crate) async fn pause(engine: &Engine, length: Duration) -> bool {
-    let until = engine.now().plus_ms(i64::try_from(length.as_millis()).unwrap_or(i64::MAX));
+pub(crate) async fn pause(world: &World, length: Duration) -> bool {
+    let until = world.now().plus_ms(i64::try_from(length.as_millis()).unwrap_or(i64::MAX));
     tokio::select! {
-        slept = sleep_until(engine, until) => slept,
+        slept = sleep_until(world, until) => slept,
         () = tokio::time::sleep(length) => true,
     }
 }
@@ -97,15 +97,15 @@ mod tests {
         let (dir, clock) = (tempfile::tempdir().unwrap(), Arc::new(Moved::default()));
         let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         (config.clock, config.work) = (Arc::clone(&clock) as Arc<dyn Clock>, Work::Nothing);
-        let engine = Engine::start(config).await.unwrap();
+        let world = crate::start::open(config).await.unwrap();
         let sleeps = |wait: i64| {
-            let engine = engine.clone();
-            tokio::spawn(async move { sleep_until(&engine, Timestamp(wait)).await })
+            let world = world.clone();
+            tokio::spawn(async move { sleep_until(&world, Timestamp(wait)).await })
         };
         let due = [sleeps(HOUR_MS), sleeps(8 * HOUR_MS)];
         let pause = {
-            let engine = engine.clone();
-            tokio::spawn(async move { pause(&engine, Duration::from_secs(8 * 60 * 60)).await })
+            let world = world.clone();
+            tokio::spawn(async move { pause(&world, Duration::from_secs(8 * 60 * 60)).await })
         };
         let later = sleeps(9 * HOUR_MS);
         // All of them sleep before the machine does.
@@ -117,7 +117,7 @@ mod tests {
             assert!(tokio::time::timeout(patience, sleep).await.expect("woke too late").unwrap());
         }
         assert!(!later.is_finished(), "something was due before its time");
-        engine.stop().await;
+        crate::start::stop(&world).await;
         assert!(!later.await.unwrap(), "the engine stopped before its time");
     }
 

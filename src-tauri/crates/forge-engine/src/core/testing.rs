@@ -11,7 +11,7 @@ use forge_model::workflow::default_workflow;
 use forge_store::table::{projects::ProjectRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde_json::{Value, json};
 
-use crate::core::{context::ProjectContext, engine::step::name_of, moves::Move};
+use crate::core::{context::ProjectContext, moves::Move, world::step::name_of};
 
 /// The time of everything.
 pub(crate) const NOW: Timestamp = Timestamp(1_000_000);

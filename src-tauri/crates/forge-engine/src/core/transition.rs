@@ -15,15 +15,15 @@ use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::Transition
 use serde_json::{Value, json};
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::features::{Entering, Moved},
         entry::{collect_entry, skip_open},
         lineage::{is_entry, is_ordered},
         moves::Move,
         retry_budget,
+        world::features::{Entering, Moved},
     },
     error::Result,
 };
@@ -33,15 +33,15 @@ pub(crate) const MAX_CASCADES: u32 = 3;
 
 /// Writes a move. The caller has checked that it is allowed and commits the transaction.
 pub(crate) async fn apply(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
     mv: Move,
 ) -> Result<TransitionRow> {
-    let now = engine.now();
+    let now = world.now();
     let mut mv = mv;
-    for change in &engine.features().moments.before_move {
+    for change in &world.features().moments.before_move {
         mv = change(tx, context, task, mv).await?;
     }
     let from = task.status.clone();
@@ -55,7 +55,7 @@ pub(crate) async fn apply(
     task.work_changed = None;
     let mut row = TransitionRow {
         seq: 0,
-        id: engine.new_id::<TransitionId>(),
+        id: world.new_id::<TransitionId>(),
         task_id: task.id.clone(),
         from: from.clone(),
         to: mv.to.clone(),
@@ -68,11 +68,11 @@ pub(crate) async fn apply(
         at: now,
     };
     let was_annotated = task.error_annotation.is_some();
-    clear_what_ends_with_the_state(engine, tx, context, task, &state, &mv).await?;
+    clear_what_ends_with_the_state(world, tx, context, task, &state, &mv).await?;
     tx.transitions_mut().insert(&mut row).await?;
     set_position(tx, context, task, &state, mv.position).await?;
     let entering = Entering { context, task, left: &from, state: &state, row: &row };
-    let (entry, taken_over) = collect_entry(engine, tx, entering, &mv).await?;
+    let (entry, taken_over) = collect_entry(world, tx, entering, &mv).await?;
     task.status.clone_from(&state.name);
     task.status_since = now;
     task.waiting = mv.undo_until.map(|until| Waiting {
@@ -96,11 +96,11 @@ pub(crate) async fn apply(
         tx.steps_mut().insert(&mut step).await?;
     }
     if state.plans() && !is_ordered(task) {
-        begin_review(engine, tx, task, &state, &row, mv.input.note.clone()).await?;
+        begin_review(world, tx, task, &state, &row, mv.input.note.clone()).await?;
     }
     tx.tasks_mut().update(task, now).await?;
     let facts = json!({ "from": from, "to": row.to, "trigger": row.trigger, "actor": row.actor, "number": task.number });
-    engine.emit(tx, EventType::TaskStatusChanged, task, task.id.as_str(), &facts).await?;
+    world.emit(tx, EventType::TaskStatusChanged, task, task.id.as_str(), &facts).await?;
     // What a person just did themselves is no news to them.
     let news = mv.audience != Audience::UserOnly
         && state.name != context.workflow.cancellation_state
@@ -109,7 +109,7 @@ pub(crate) async fn apply(
     if state.is_terminal() && news {
         let body = format!("{}.", state.display_name);
         super::notices::notify(
-            engine,
+            world,
             tx,
             context,
             task,
@@ -121,13 +121,13 @@ pub(crate) async fn apply(
     }
     if state.kind == StateKind::Blocked {
         let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
-        engine.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
+        world.emit(tx, EventType::TaskBlocked, task, task.id.as_str(), &json!({ "type": kind })).await?;
     } else if was_annotated && task.error_annotation.is_none() {
-        engine.emit(tx, EventType::TaskUnblocked, task, task.id.as_str(), &Value::Null).await?;
+        world.emit(tx, EventType::TaskUnblocked, task, task.id.as_str(), &Value::Null).await?;
     }
     let moved = Moved { context, task, state: &state, row: &row, taken_over };
-    for follow in &engine.features().moments.on_moved {
-        follow(engine, tx, moved).await?;
+    for follow in &world.features().moments.on_moved {
+        follow(world, tx, moved).await?;
     }
     Ok(row)
 }
@@ -135,18 +135,18 @@ pub(crate) async fn apply(
 /// Whatever belonged to the state that is left: its open steps, its undecided review, its agent's place,
 /// and what a person's move takes back.
 async fn clear_what_ends_with_the_state(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
     to: &State,
     mv: &Move,
 ) -> Result<()> {
-    let now = engine.now();
-    skip_open(engine, tx, task, &format!("the task left {}", task.status)).await?;
+    let now = world.now();
+    skip_open(world, tx, task, &format!("the task left {}", task.status)).await?;
     // No restart of a run that failed follows any more.
-    for leave in &engine.features().moments.on_leave {
-        leave(engine, tx, task).await?;
+    for leave in &world.features().moments.on_leave {
+        leave(world, tx, task).await?;
     }
     tx.slots_mut().release(&task.id).await?;
     if let Some(mut review) = tx.reviews().last(&task.id).await?
@@ -193,16 +193,16 @@ async fn set_position(
 /// Begins the review of a plan, for the move into its gate. A review of work begins with the work's commit
 /// (`review/capture.rs`).
 pub(crate) async fn begin_review(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     state: &State,
     row: &TransitionRow,
     note: Option<String>,
 ) -> Result<()> {
-    let review = new_review(engine, tx, task, state, row, note).await?;
+    let review = new_review(world, tx, task, state, row, note).await?;
     tx.reviews_mut().insert(&review, row.seq).await?;
-    engine
+    world
         .emit(
             tx,
             EventType::ReviewStarted,
@@ -215,7 +215,7 @@ pub(crate) async fn begin_review(
 
 /// A review that the move `row` begins; not stored yet.
 pub(crate) async fn new_review(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     state: &State,
@@ -224,7 +224,7 @@ pub(crate) async fn new_review(
 ) -> Result<Review> {
     let attempt = tx.reviews().last(&task.id).await?.map_or(1, |last| last.attempt_number + 1);
     Ok(Review {
-        id: engine.new_id(),
+        id: world.new_id(),
         task_id: task.id.clone(),
         attempt_number: attempt,
         state: state.name.clone(),
@@ -253,7 +253,7 @@ pub(crate) async fn new_review(
 
 /// Writes a cascade, or blocks the task when there have been too many in a row.
 pub(crate) async fn cascade(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -263,22 +263,22 @@ pub(crate) async fn cascade(
         // The definition was changed while a step of the old one was pending.
         let message = format!("the workflow no longer has the state `{}`", mv.to);
         let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
-        return block(engine, tx, context, task, trouble, Cause::Workflow).await;
+        return block(world, tx, context, task, trouble, Cause::Workflow).await;
     }
     if mv.depth <= MAX_CASCADES {
-        return apply(engine, tx, context, task, mv).await;
+        return apply(world, tx, context, task, mv).await;
     }
     let message = format!(
         "the move to {} would be cascade {} in a row; at most {MAX_CASCADES} are allowed",
         mv.to, mv.depth
     );
     let trouble = BlockReason::new(AnnotationType::CascadeLimit, message);
-    block(engine, tx, context, task, trouble, Cause::Workflow).await
+    block(world, tx, context, task, trouble, Cause::Workflow).await
 }
 
 /// Writes the move to the blocked state with the reason for it.
 pub(crate) async fn block(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -293,8 +293,8 @@ pub(crate) async fn block(
         .clone();
     let mut mv = Move::by(&to, "block", Actor::System { cause });
     mv.reason = Some(trouble.message.clone());
-    mv.annotation = Some(trouble.annotation(&task.status, engine.now()));
-    apply(engine, tx, context, task, mv).await
+    mv.annotation = Some(trouble.annotation(&task.status, world.now()));
+    apply(world, tx, context, task, mv).await
 }
 
 /// Whether a move closes a task by a person's hand, past the merge.

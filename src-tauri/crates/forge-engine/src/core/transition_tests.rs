@@ -12,14 +12,14 @@ use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
-    Engine, EngineConfig,
+    EngineConfig, World,
     core::{
         block_reason::BlockReason, context::ProjectContext, moves::Move, testing, transition::MAX_CASCADES,
     },
 };
 
 pub(crate) struct Bench {
-    pub(crate) engine: Engine,
+    pub(crate) world: World,
     pub(crate) context: Arc<ProjectContext>,
     _dir: tempfile::TempDir,
 }
@@ -29,30 +29,30 @@ pub(crate) async fn bench() -> Bench {
     let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
     // The profile of whoever runs the tests is not run.
     config.login_shell = Some("true".into());
-    let engine = Engine::start(config).await.unwrap();
-    let now = engine.now();
+    let world = crate::start::open(config).await.unwrap();
+    let now = world.now();
     let row = testing::project_row(json!({}), now);
-    let mut tx = engine.store().write().await.unwrap();
+    let mut tx = world.store().write().await.unwrap();
     tx.projects_mut().insert(&row).await.unwrap();
-    let context = super::contexts::context(&engine, &mut tx, &row.project.id).await.unwrap();
+    let context = super::contexts::context(&world, &mut tx, &row.project.id).await.unwrap();
     tx.commit().await.unwrap();
-    Bench { engine, context, _dir: dir }
+    Bench { world, context, _dir: dir }
 }
 
 impl Bench {
     /// A task in a state, as if it had been moved there.
     pub(crate) async fn task_in(&self, tx: &mut Tx, state: &str) -> TaskRow {
-        let now = self.engine.now();
+        let now = self.world.now();
         let project = &self.context.project.id;
         let number = tx.projects_mut().take_task_number(project).await.unwrap();
-        let row = testing::task_row(self.engine.new_id(), number, state, now);
+        let row = testing::task_row(self.world.new_id(), number, state, now);
         tx.tasks_mut().insert(&row).await.unwrap();
         row
     }
 
     async fn walk(&self, edge: &Edge) {
-        let engine = &self.engine;
-        let mut tx = engine.store().write().await.unwrap();
+        let world = &self.world;
+        let mut tx = world.store().write().await.unwrap();
         let mut task = self.task_in(&mut tx, &edge.from).await;
         let before = tx.events().last_seq().await.unwrap();
         let actor = Actor::System { cause: Cause::Workflow };
@@ -61,9 +61,9 @@ impl Bench {
         let target = self.context.workflow.state(&edge.to).unwrap();
         if target.kind == StateKind::Blocked {
             mv.annotation =
-                Some(BlockReason::new(AnnotationType::Manual, "walked").annotation(&edge.from, engine.now()));
+                Some(BlockReason::new(AnnotationType::Manual, "walked").annotation(&edge.from, world.now()));
         }
-        super::transition::apply(engine, &mut tx, &self.context, &mut task, mv).await.unwrap();
+        super::transition::apply(world, &mut tx, &self.context, &mut task, mv).await.unwrap();
 
         let stored = tx.tasks().get(&task.id).await.unwrap().unwrap();
         assert_eq!((stored.status.as_str(), stored.version), (edge.to.as_str(), 2), "{edge:?}");
@@ -96,28 +96,28 @@ async fn every_edge_of_the_default_workflow_is_walked() {
         default_workflow().edges().len()
     );
     assert_eq!(edges, default_workflow().edges());
-    bench.engine.stop().await;
+    crate::start::stop(&bench.world).await;
 }
 
 #[tokio::test]
 async fn the_fourth_cascade_in_a_row_blocks_the_task() {
     let bench = bench().await;
-    let mut tx = bench.engine.store().write().await.unwrap();
+    let mut tx = bench.world.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "in_progress").await;
     let person = Actor::User { via: Via::Api };
     let to_review = Move::by("review", "move", person);
     let mut last =
-        super::transition::apply(&bench.engine, &mut tx, &bench.context, &mut task, to_review).await.unwrap();
+        super::transition::apply(&bench.world, &mut tx, &bench.context, &mut task, to_review).await.unwrap();
     for (n, to) in ["merging", "review", "merging", "review"].into_iter().enumerate() {
         let mv = Move::cascade(to, "cascade", Cause::Workflow, &last);
         last =
-            super::transition::cascade(&bench.engine, &mut tx, &bench.context, &mut task, mv).await.unwrap();
+            super::transition::cascade(&bench.world, &mut tx, &bench.context, &mut task, mv).await.unwrap();
         let expected = if n < MAX_CASCADES as usize { to } else { "blocked" };
         assert_eq!(last.to, expected);
     }
     assert_eq!(task.error_annotation.as_ref().unwrap().kind, AnnotationType::CascadeLimit);
     tx.commit().await.unwrap();
-    bench.engine.stop().await;
+    crate::start::stop(&bench.world).await;
 }
 
 #[tokio::test]
@@ -133,10 +133,10 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
         broken_checks: Vec::new(),
         entries: std::sync::OnceLock::new(),
     };
-    let mut tx = bench.engine.store().write().await.unwrap();
+    let mut tx = bench.world.store().write().await.unwrap();
     let mut task = bench.task_in(&mut tx, "todo").await;
     let mv = Move::by("review", "move", Actor::User { via: Via::Board });
-    let row = super::transition::apply(&bench.engine, &mut tx, &context, &mut task, mv).await.unwrap();
+    let row = super::transition::apply(&bench.world, &mut tx, &context, &mut task, mv).await.unwrap();
     let queued = tx.steps().of_transition(row.seq).await.unwrap();
     let checks = |queued: &[StepRow]| {
         queued.iter().find(|step| step.action == Some(Action::RunCiSteps)).cloned().unwrap()
@@ -148,12 +148,12 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
     for (cause, is_skipped) in [(person, true), (agent, false)] {
         let mut task = bench.task_in(&mut tx, "in_progress").await;
         let first =
-            super::transition::apply(&bench.engine, &mut tx, &context, &mut task, cause).await.unwrap();
+            super::transition::apply(&bench.world, &mut tx, &context, &mut task, cause).await.unwrap();
         let mv = Move::cascade("review", "cascade", Cause::Merge, &first);
-        let row = super::transition::cascade(&bench.engine, &mut tx, &context, &mut task, mv).await.unwrap();
+        let row = super::transition::cascade(&bench.world, &mut tx, &context, &mut task, mv).await.unwrap();
         let queued = tx.steps().of_transition(row.seq).await.unwrap();
         assert_eq!(checks(&queued).outcome.is_some(), is_skipped, "{:?}", first.audience);
     }
     tx.commit().await.unwrap();
-    bench.engine.stop().await;
+    crate::start::stop(&bench.world).await;
 }

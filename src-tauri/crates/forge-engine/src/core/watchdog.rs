@@ -18,7 +18,7 @@ use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine, Work,
+    Work, World,
     core::{
         self, block_reason::BlockReason, context::ProjectContext, lineage::is_ordered,
         transition::is_reviewed,
@@ -30,35 +30,35 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 
 /// Looks at one task after its worker ended, and gives it to a person when nobody acts on it.
-pub(crate) async fn watch_over(engine: &Engine, id: &TaskId) {
-    if engine.inner.shutdown.is_cancelled() || engine.inner.config.work == Work::Nothing {
+pub(crate) async fn watch_over(world: &World, id: &TaskId) {
+    if world.inner.shutdown.is_cancelled() || world.inner.config.work == Work::Nothing {
         return;
     }
-    if let Err(error) = look_after(engine, id).await {
+    if let Err(error) = look_after(world, id).await {
         tracing::error!(task = %id, %error, "failed to see whether somebody acts on a task");
     }
 }
 
 /// Looks at all tasks now and then, from now on.
-pub(crate) fn keep_watch(engine: &Engine) {
-    core::guarded::keep_going(engine, async |engine: Engine| {
+pub(crate) fn keep_watch(world: &World) {
+    core::guarded::keep_going(world, async |world: World| {
         loop {
-            if let Err(error) = look_after_all(&engine).await {
+            if let Err(error) = look_after_all(&world).await {
                 tracing::error!(%error, "failed to look for tasks that nobody acts on");
             }
-            if !super::sleep::pause(&engine, LOOK_EVERY).await {
+            if !super::sleep::pause(&world, LOOK_EVERY).await {
                 return;
             }
         }
     });
 }
 
-async fn look_after_all(engine: &Engine) -> Result<()> {
-    let all = engine.store().read().await?.projects().list().await?;
+async fn look_after_all(world: &World) -> Result<()> {
+    let all = world.store().read().await?.projects().list().await?;
     for row in all {
         let idle = {
-            let mut conn = engine.store().read().await?;
-            let context = super::contexts::context(engine, &mut conn, &row.project.id).await?;
+            let mut conn = world.store().read().await?;
+            let context = super::contexts::context(world, &mut conn, &row.project.id).await?;
             let entries = context.for_entries()?;
             let states = context.workflow.states.iter().chain(&entries.workflow.states);
             let states = states.filter(|state| is_watched(state));
@@ -66,19 +66,19 @@ async fn look_after_all(engine: &Engine) -> Result<()> {
             conn.tasks().idle(&row.project.id, &states).await?
         };
         for task in idle {
-            look_after(engine, &task.id).await?;
+            look_after(world, &task.id).await?;
         }
     }
     Ok(())
 }
 
-async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
+async fn look_after(world: &World, id: &TaskId) -> Result<()> {
     let adrift = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         match conn.tasks().get(id).await? {
             Some(task) => {
-                let context = super::contexts::context_of(engine, &mut conn, &task).await?;
-                is_adrift(engine, &mut conn, &context, &task).await?
+                let context = super::contexts::context_of(world, &mut conn, &task).await?;
+                is_adrift(world, &mut conn, &context, &task).await?
             }
             None => false,
         }
@@ -87,32 +87,32 @@ async fn look_after(engine: &Engine, id: &TaskId) -> Result<()> {
         return Ok(());
     }
     // The second look, while nobody can write.
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut task) = tx.tasks().get(id).await? else { return Ok(()) };
-    let context = super::contexts::context_of(engine, &mut tx, &task).await?;
-    if !is_adrift(engine, &mut tx, &context, &task).await? {
+    let context = super::contexts::context_of(world, &mut tx, &task).await?;
+    if !is_adrift(world, &mut tx, &context, &task).await? {
         return Ok(());
     }
     tracing::warn!(task = %id, state = %task.status, "nobody acts on a task; it goes to a person");
     for row in tx.executions().open(Some(std::slice::from_ref(id))).await? {
         let mut lost = row.execution;
         lost.status = ExecutionStatus::Lost;
-        lost.finished_at = Some(engine.now());
+        lost.finished_at = Some(world.now());
         tx.executions_mut().update(&lost).await?;
         tx.processes_mut().delete(&marker_of(lost.id.as_str()).0).await?;
     }
     let message = format!("nothing is running, waiting or pending for this task in {}", task.status);
     let trouble = BlockReason::new(AnnotationType::RecoveryRequired, message);
-    super::transition::block(engine, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
+    super::transition::block(world, &mut tx, &context, &mut task, trouble, Cause::Recovery).await?;
     tx.commit().await?;
-    super::workers::kick(engine, id);
-    core::scheduler::wake_waiting(engine);
+    super::workers::kick(world, id);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
 /// Whether an open task has neither an owner nor a reason to wait.
 async fn is_adrift(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
@@ -124,8 +124,8 @@ async fn is_adrift(
     if is_ordered(task) || task.waiting.is_some() || task.error_annotation.is_some() {
         return Ok(false);
     }
-    if super::workers::is_attended(engine, &task.id)
-        || engine.features().moments.attends.iter().any(|attends| attends(engine, &task.id))
+    if super::workers::is_attended(world, &task.id)
+        || world.features().moments.attends.iter().any(|attends| attends(world, &task.id))
         || conn.steps().any_open(&task.id).await?
     {
         return Ok(false);

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, Work,
+    Work, World,
     core::{guarded::guarded, sync::locked},
 };
 
@@ -38,7 +38,7 @@ struct Entry {
 /// While it lives, no worker runs for the task and no other command holds it. When the last one goes, a
 /// worker looks for work.
 pub(crate) struct Hold {
-    engine: Engine,
+    world: World,
     task: TaskId,
     turn: Option<tokio::sync::OwnedMutexGuard<()>>,
 }
@@ -47,47 +47,47 @@ impl Drop for Hold {
     fn drop(&mut self) {
         self.turn.take();
         let last = {
-            let workers = self.engine.part::<Workers>();
+            let workers = self.world.part::<Workers>();
             let mut tasks = locked(&workers.tasks);
             let entry = tasks.entry(self.task.clone()).or_default();
             entry.holds = entry.holds.saturating_sub(1);
             entry.holds == 0
         };
         if last {
-            kick(&self.engine, &self.task);
+            kick(&self.world, &self.task);
         }
     }
 }
 
 /// Asks for the task's pending steps to be run. Cheap; does nothing when there are none.
-pub(crate) fn kick(engine: &Engine, task: &TaskId) {
-    let workers = engine.part::<Workers>();
+pub(crate) fn kick(world: &World, task: &TaskId) {
+    let workers = world.part::<Workers>();
     let mut tasks = locked(&workers.tasks);
     let entry = tasks.entry(task.clone()).or_default();
     if entry.running.is_some() || entry.holds > 0 {
         entry.again = true;
         return;
     }
-    if engine.inner.shutdown.is_cancelled() || engine.inner.config.work == Work::Nothing {
+    if world.inner.shutdown.is_cancelled() || world.inner.config.work == Work::Nothing {
         return;
     }
-    let cancel = engine.inner.shutdown.child_token();
+    let cancel = world.inner.shutdown.child_token();
     let (sender, receiver) = watch::channel(false);
     entry.running = Some(cancel.clone());
     entry.gone = Some(receiver);
     entry.again = false;
-    let tracker = &engine.inner.tracker;
-    let (engine, task) = (engine.clone(), task.clone());
+    let tracker = &world.inner.tracker;
+    let (world, task) = (world.clone(), task.clone());
     tracker.spawn(async move {
         let work = async {
-            if works_on(&engine, &task).await {
-                (engine.features().work)(&engine, &task, &cancel).await;
+            if works_on(&world, &task).await {
+                (world.features().work)(&world, &task, &cancel).await;
             }
         };
         // Whatever happens, the worker's place is free again.
         drop(guarded(work).await);
         let again = {
-            let workers = engine.part::<Workers>();
+            let workers = world.part::<Workers>();
             let mut tasks = locked(&workers.tasks);
             let entry = tasks.entry(task.clone()).or_default();
             entry.running = None;
@@ -98,13 +98,13 @@ pub(crate) fn kick(engine: &Engine, task: &TaskId) {
             again
         };
         sender.send_replace(true);
-        engine.made_progress();
+        world.made_progress();
         if again {
-            kick(&engine, &task);
+            kick(&world, &task);
         } else {
             let look = async {
-                if works_on(&engine, &task).await {
-                    (engine.features().after_work)(&engine, &task).await;
+                if works_on(&world, &task).await {
+                    (world.features().after_work)(&world, &task).await;
                 }
             };
             drop(guarded(look).await);
@@ -114,28 +114,28 @@ pub(crate) fn kick(engine: &Engine, task: &TaskId) {
 
 /// Has pending work of a task and its parts done, in an engine that does only what it is told of
 /// ([`crate::Work::Named`]).
-pub(crate) fn work_on(engine: &Engine, task: &TaskId) {
-    locked(&engine.part::<Workers>().named).insert(task.clone());
-    kick(engine, task);
+pub(crate) fn work_on(world: &World, task: &TaskId) {
+    locked(&world.part::<Workers>().named).insert(task.clone());
+    kick(world, task);
 }
 
 /// Whether work of a task that a command is about is done here.
-pub(crate) fn works_on_named(engine: &Engine, task: &TaskId) -> bool {
-    match engine.inner.config.work {
+pub(crate) fn works_on_named(world: &World, task: &TaskId) -> bool {
+    match world.inner.config.work {
         Work::Nothing => false,
-        Work::Named => locked(&engine.part::<Workers>().named).contains(task),
+        Work::Named => locked(&world.part::<Workers>().named).contains(task),
         Work::All => true,
     }
 }
 
 /// Whether work of a task is done here: parts and entries of a race go with the task that they are of.
-async fn works_on(engine: &Engine, task: &TaskId) -> bool {
+async fn works_on(world: &World, task: &TaskId) -> bool {
     let mut next = Some(task.clone());
-    while let Some(id) = next.filter(|_| engine.inner.config.work != Work::All) {
-        if works_on_named(engine, &id) {
+    while let Some(id) = next.filter(|_| world.inner.config.work != Work::All) {
+        if works_on_named(world, &id) {
             return true;
         }
-        let parent = async { engine.store().read().await?.tasks().get(&id).await };
+        let parent = async { world.store().read().await?.tasks().get(&id).await };
         match parent.await {
             Ok(row) => next = row.and_then(|row| row.parent_id),
             Err(error) => {
@@ -151,19 +151,19 @@ async fn works_on(engine: &Engine, task: &TaskId) -> bool {
 }
 
 /// Asks for them once their time has come.
-pub(crate) fn kick_at(engine: &Engine, task: &TaskId, at: Timestamp) {
-    let (engine, task) = (engine.clone(), task.clone());
-    super::guarded::in_background(&engine.clone(), async move {
-        if super::sleep::sleep_until(&engine, at).await {
-            kick(&engine, &task);
+pub(crate) fn kick_at(world: &World, task: &TaskId, at: Timestamp) {
+    let (world, task) = (world.clone(), task.clone());
+    super::guarded::in_background(&world.clone(), async move {
+        if super::sleep::sleep_until(&world, at).await {
+            kick(&world, &task);
         }
     });
 }
 
 /// Stops the task's worker, waits until what it ran is gone, and keeps workers off while the hold lives.
-pub(crate) async fn hold(engine: &Engine, task: &TaskId) -> Hold {
+pub(crate) async fn hold(world: &World, task: &TaskId) -> Hold {
     let (gone, turn) = {
-        let workers = engine.part::<Workers>();
+        let workers = world.part::<Workers>();
         let mut tasks = locked(&workers.tasks);
         let entry = tasks.entry(task.clone()).or_default();
         entry.holds += 1;
@@ -174,7 +174,7 @@ pub(crate) async fn hold(engine: &Engine, task: &TaskId) -> Hold {
         (gone, Arc::clone(&entry.turn))
     };
     // From here on the count is given back when the hold is dropped, also if nobody waits for its turn.
-    let mut hold = Hold { engine: engine.clone(), task: task.clone(), turn: None };
+    let mut hold = Hold { world: world.clone(), task: task.clone(), turn: None };
     hold.turn = Some(turn.lock_owned().await);
     if let Some(Some(mut gone)) = gone {
         // An error means the worker's sender is dropped: it is gone too.
@@ -184,15 +184,15 @@ pub(crate) async fn hold(engine: &Engine, task: &TaskId) -> Hold {
 }
 
 /// Whether a command keeps workers off the task, or a worker is at it.
-pub(crate) fn is_attended(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.part::<Workers>().tasks)
+pub(crate) fn is_attended(world: &World, task: &TaskId) -> bool {
+    locked(&world.part::<Workers>().tasks)
         .get(task)
         .is_some_and(|entry| entry.running.is_some() || entry.again || entry.holds > 0)
 }
 
 /// Whether a worker is at the task's steps now.
-pub(crate) fn is_working(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.part::<Workers>().tasks)
+pub(crate) fn is_working(world: &World, task: &TaskId) -> bool {
+    locked(&world.part::<Workers>().tasks)
         .get(task)
         .is_some_and(|entry| entry.running.is_some() || entry.again)
 }

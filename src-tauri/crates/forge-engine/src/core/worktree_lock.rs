@@ -26,14 +26,14 @@ use tokio::sync::{Mutex as Queue, Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         context::task_folder,
-        engine::{
+        sync::locked,
+        world::{
             features::Acting,
             step::{End, Stepping, name_of},
         },
-        sync::locked,
     },
     error::Result,
 };
@@ -103,24 +103,24 @@ fn lives(lock: &WorkspaceLock) -> bool {
 
 /// A step that changes files of the worktree, so that nobody else may meanwhile.
 pub(crate) fn in_locked_worktree<'a>(
-    engine: &'a Engine,
+    world: &'a World,
     s: &'a Stepping,
     cancel: &'a CancellationToken,
     run: Acting,
 ) -> BoxFuture<'a, Result<End>> {
-    Box::pin(run_locked(engine, s, cancel, run))
+    Box::pin(run_locked(world, s, cancel, run))
 }
 
 /// Runs a step with the right to change its task's worktree, which it waits for; at once where there is none.
-async fn run_locked(engine: &Engine, s: &Stepping, cancel: &CancellationToken, run: Acting) -> Result<End> {
-    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+async fn run_locked(world: &World, s: &Stepping, cancel: &CancellationToken, run: Acting) -> Result<End> {
+    let workspace = world.store().read().await?.workspaces().last(&s.task.id).await?;
     let present = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Active);
     let Some(workspace) = present.filter(|workspace| Path::new(&workspace.path).is_dir()) else {
-        return run(engine, s, cancel).await;
+        return run(world, s, cancel).await;
     };
     let holder = format!("{}-{}", name_of(&s.step), s.step.id);
-    match lock_workspace(engine, &s.task.id, &workspace, &holder, cancel).await? {
-        Some(_hold) => run(engine, s, cancel).await,
+    match lock_workspace(world, &s.task.id, &workspace, &holder, cancel).await? {
+        Some(_hold) => run(world, s, cancel).await,
         None => Ok(End::Interrupted),
     }
 }
@@ -128,18 +128,18 @@ async fn run_locked(engine: &Engine, s: &Stepping, cancel: &CancellationToken, r
 /// Waits, in order, for the right to change a worktree's files. While it waits its task says so. `None`
 /// when `cancel` fired first.
 pub(crate) async fn lock_workspace(
-    engine: &Engine,
+    world: &World,
     task: &TaskId,
     workspace: &Workspace,
     holder: &str,
     cancel: &CancellationToken,
 ) -> Result<Option<WorkspaceHold>> {
     let folder = task_folder(workspace);
-    let queue = lock_queue(engine, &folder);
+    let queue = lock_queue(world, &folder);
     let (turn, waited) = match Arc::clone(&queue).try_lock_owned() {
         Ok(turn) => (turn, false),
         Err(_) => {
-            say_locked(engine, task, read_lock(workspace)).await?;
+            say_locked(world, task, read_lock(workspace)).await?;
             tokio::select! {
                 () = cancel.cancelled() => return Ok(None),
                 turn = queue.lock_owned() => (turn, true),
@@ -148,10 +148,10 @@ pub(crate) async fn lock_workspace(
     };
     let mut waited = waited;
     loop {
-        match take(engine, &folder, holder)? {
+        match take(world, &folder, holder)? {
             Taken::Ours => break,
             Taken::Theirs(lock) => {
-                say_locked(engine, task, Some(lock.clone())).await?;
+                say_locked(world, task, Some(lock.clone())).await?;
                 waited = true;
                 tokio::select! {
                     () = cancel.cancelled() => return Ok(None),
@@ -160,9 +160,9 @@ pub(crate) async fn lock_workspace(
             }
         }
     }
-    let hold = hold_of(engine, task, &folder, turn);
+    let hold = hold_of(world, task, &folder, turn);
     if waited {
-        say_unlocked(engine, task).await?;
+        say_unlocked(world, task).await?;
     }
     Ok(Some(hold))
 }
@@ -172,17 +172,17 @@ pub(crate) async fn lock_workspace(
 /// # Errors
 /// `WorkspaceLocked` with the holder.
 pub(crate) fn lock_workspace_now(
-    engine: &Engine,
+    world: &World,
     task: &TaskId,
     workspace: &Workspace,
     holder: &str,
 ) -> Result<WorkspaceHold> {
     let folder = task_folder(workspace);
-    let Ok(turn) = lock_queue(engine, &folder).try_lock_owned() else {
+    let Ok(turn) = lock_queue(world, &folder).try_lock_owned() else {
         return Err(refusal(read_lock(workspace).as_ref()));
     };
-    match take(engine, &folder, holder)? {
-        Taken::Ours => Ok(hold_of(engine, task, &folder, turn)),
+    match take(world, &folder, holder)? {
+        Taken::Ours => Ok(hold_of(world, task, &folder, turn)),
         Taken::Theirs(lock) => Err(refusal(Some(&lock))),
     }
 }
@@ -191,14 +191,14 @@ pub(crate) fn lock_workspace_now(
 ///
 /// # Errors
 /// `WorkspaceLocked` with the holder.
-pub(crate) async fn refuse_locked(engine: &Engine, task: &TaskId, if_locked: IfLocked) -> Result<()> {
+pub(crate) async fn refuse_locked(world: &World, task: &TaskId, if_locked: IfLocked) -> Result<()> {
     if if_locked == IfLocked::Wait {
         return Ok(());
     }
-    let workspace = engine.store().read().await?.workspaces().last(task).await?;
+    let workspace = world.store().read().await?.workspaces().last(task).await?;
     let Some(workspace) = workspace else { return Ok(()) };
     let folder = task_folder(&workspace);
-    if lock_queue(engine, &folder).try_lock_owned().is_err() {
+    if lock_queue(world, &folder).try_lock_owned().is_err() {
         return Err(refusal(read_lock(&workspace).as_ref()));
     }
     match live_lock_in(&folder) {
@@ -209,22 +209,22 @@ pub(crate) async fn refuse_locked(engine: &Engine, task: &TaskId, if_locked: IfL
 
 /// Writes the process that works under a task's lock into it, so that a later engine knows whether the
 /// holder lives.
-pub(crate) fn name_holder(engine: &Engine, task: &TaskId, identity: &ProcessIdentity) {
-    name_in_lock(engine, task, identity, |_| true);
+pub(crate) fn name_holder(world: &World, task: &TaskId, identity: &ProcessIdentity) {
+    name_in_lock(world, task, identity, |_| true);
 }
 
 /// The same for a script: a hook that runs beside an agent does not take the lock over.
-pub(crate) fn name_script(engine: &Engine, task: &TaskId, identity: &ProcessIdentity) {
-    name_in_lock(engine, task, identity, |lock| lock.pid == std::process::id() || !lives(lock));
+pub(crate) fn name_script(world: &World, task: &TaskId, identity: &ProcessIdentity) {
+    name_in_lock(world, task, identity, |lock| lock.pid == std::process::id() || !lives(lock));
 }
 
 fn name_in_lock(
-    engine: &Engine,
+    world: &World,
     task: &TaskId,
     identity: &ProcessIdentity,
     may: impl Fn(&WorkspaceLock) -> bool,
 ) {
-    let Some(path) = locked(&engine.part::<Locks>().held).get(task).cloned() else { return };
+    let Some(path) = locked(&world.part::<Locks>().held).get(task).cloned() else { return };
     let Some(mut lock) = read(&path).filter(may) else { return };
     (lock.pid, lock.start_time) = (identity.pid, identity.start_time);
     let written = serde_json::to_vec(&lock).map_err(std::io::Error::from).and_then(|text| {
@@ -251,22 +251,22 @@ pub(crate) fn release_stale_lock(workspace: &Workspace) {
     }
 }
 
-fn lock_queue(engine: &Engine, folder: &Path) -> Arc<Queue<()>> {
-    let locks = engine.part::<Locks>();
+fn lock_queue(world: &World, folder: &Path) -> Arc<Queue<()>> {
+    let locks = world.part::<Locks>();
     let mut queues = locked(&locks.queues);
     queues.retain(|_, queue| Arc::strong_count(queue) > 1);
     Arc::clone(queues.entry(folder.to_owned()).or_default())
 }
 
-fn hold_of(engine: &Engine, task: &TaskId, folder: &Path, turn: OwnedMutexGuard<()>) -> WorkspaceHold {
+fn hold_of(world: &World, task: &TaskId, folder: &Path, turn: OwnedMutexGuard<()>) -> WorkspaceHold {
     let path = folder.join(LOCK_FILE);
-    let held = Arc::clone(&engine.part::<Locks>().held);
+    let held = Arc::clone(&world.part::<Locks>().held);
     locked(&held).insert(task.clone(), path.clone());
     WorkspaceHold { path, task: task.clone(), held, _turn: turn }
 }
 
 /// Takes the file of a folder whose turn the caller has. One that nobody living holds is released first.
-fn take(engine: &Engine, folder: &Path, holder: &str) -> Result<Taken> {
+fn take(world: &World, folder: &Path, holder: &str) -> Result<Taken> {
     let doing = || format!("lock {}", folder.display());
     let path = folder.join(LOCK_FILE);
     let me = ProcessIdentity::of(std::process::id());
@@ -275,7 +275,7 @@ fn take(engine: &Engine, folder: &Path, holder: &str) -> Result<Taken> {
         pid: std::process::id(),
         start_time: me.map_or(0, |identity| identity.start_time),
         host: host_name(),
-        acquired_at: engine.now(),
+        acquired_at: world.now(),
     };
     let text = serde_json::to_vec(&mine).map_err(|error| EngineError::io(doing())(error.into()))?;
     std::fs::create_dir_all(folder).map_err(EngineError::io(doing()))?;
@@ -302,21 +302,21 @@ fn take(engine: &Engine, folder: &Path, holder: &str) -> Result<Taken> {
     taken
 }
 
-async fn say_locked(engine: &Engine, task: &TaskId, lock: Option<WorkspaceLock>) -> Result<()> {
+async fn say_locked(world: &World, task: &TaskId, lock: Option<WorkspaceLock>) -> Result<()> {
     let message = match lock {
         Some(lock) => format!("{} is using the worktree (process {})", lock.execution_id, lock.pid),
         None => "the worktree is in use".to_owned(),
     };
     let waiting = Waiting { reason: WaitReason::WorkspaceLocked, until: None, files: Vec::new(), message };
-    set_waiting(engine, task, Some(waiting)).await
+    set_waiting(world, task, Some(waiting)).await
 }
 
-async fn say_unlocked(engine: &Engine, task: &TaskId) -> Result<()> {
-    set_waiting(engine, task, None).await
+async fn say_unlocked(world: &World, task: &TaskId) -> Result<()> {
+    set_waiting(world, task, None).await
 }
 
-async fn set_waiting(engine: &Engine, id: &TaskId, waiting: Option<Waiting>) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn set_waiting(world: &World, id: &TaskId, waiting: Option<Waiting>) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let Some(mut task) = tx.tasks().get(id).await? else { return Ok(()) };
     let of_a_lock = |waiting: &Waiting| waiting.reason == WaitReason::WorkspaceLocked;
     // What it waits for besides is not ours to take away.
@@ -325,10 +325,10 @@ async fn set_waiting(engine: &Engine, id: &TaskId, waiting: Option<Waiting>) -> 
     }
     let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
     task.waiting = waiting;
-    tx.tasks_mut().update(&mut task, engine.now()).await?;
-    engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
+    tx.tasks_mut().update(&mut task, world.now()).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
     tx.commit().await?;
-    engine.made_progress();
+    world.made_progress();
     Ok(())
 }
 

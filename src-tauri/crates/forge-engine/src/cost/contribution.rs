@@ -1,12 +1,12 @@
 //! What costs contribute: samples, the limit of a day, and the export of anomalies.
 
 use super::meter;
-use crate::core::engine::features::Moments;
+use crate::core::world::features::Moments;
 
 pub(crate) fn contribute(moments: &mut Moments) {
-    moments.on_leave.push(|engine, tx, task| Box::pin(super::record_sample(engine, tx, task)));
+    moments.on_leave.push(|world, tx, task| Box::pin(super::record_sample(world, tx, task)));
     moments
         .obstacle
-        .push(|engine, conn, context, task| Box::pin(meter::wait_for_day(engine, conn, context, task)));
-    moments.export.push(|engine| Box::pin(super::export_new_anomalies(engine)));
+        .push(|world, conn, context, task| Box::pin(meter::wait_for_day(world, conn, context, task)));
+    moments.export.push(|world| Box::pin(super::export_new_anomalies(world)));
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    Engine,
+    World,
     core::{self, context::ProjectContext, lineage::is_entry},
     cost::prices::{Cost, Ledger},
     error::Result,
@@ -76,7 +76,7 @@ impl Meter {
 
 /// Counts what a run spent, and stops it when that is too much.
 pub(crate) async fn metered(
-    engine: &Engine,
+    world: &World,
     meter: &mut Meter,
     of: &Metered<'_>,
     spent: Spent,
@@ -100,12 +100,12 @@ pub(crate) async fn metered(
     }
     meter.owes = true;
     if meter.due().is_some_and(|due| due <= Instant::now()) {
-        write_used(engine, meter, of.execution).await?;
+        write_used(world, meter, of.execution).await?;
     }
     let known = meter.ledger.with(&meter.estimate).known_micro_usd();
     let limits = {
-        let mut conn = engine.store().read().await?;
-        limits_of_cost(engine, &mut conn, of.context, of.task, Some(of)).await?
+        let mut conn = world.store().read().await?;
+        limits_of_cost(world, &mut conn, of.context, of.task, Some(of)).await?
     };
     for (scope, limit, before) in limits {
         let spent = before.saturating_add(known);
@@ -114,16 +114,16 @@ pub(crate) async fn metered(
         }
         if spent >= limit / 5 * 4 && !meter.warned.contains(&scope) {
             meter.warned.push(scope);
-            warn_of_cost(engine, of, scope, spent, limit).await?;
+            warn_of_cost(world, of, scope, spent, limit).await?;
         }
     }
     Ok(())
 }
 
 /// Writes down what was counted, with what the next run of the conversation must know of it.
-pub(crate) async fn write_used(engine: &Engine, meter: &mut Meter, execution: &ExecutionId) -> Result<()> {
+pub(crate) async fn write_used(world: &World, meter: &mut Meter, execution: &ExecutionId) -> Result<()> {
     meter.written = Some(Instant::now());
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     if let Some(row) = tx.executions().get(execution).await? {
         let mut execution = row.execution;
         meter.cost().write_into(&mut execution);
@@ -136,7 +136,7 @@ pub(crate) async fn write_used(engine: &Engine, meter: &mut Meter, execution: &E
 
 /// The limits of cost that count for a task's run, each with what was spent of it before, in micro-dollars.
 pub(crate) async fn limits_of_cost(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
@@ -156,7 +156,7 @@ pub(crate) async fn limits_of_cost(
         limits.push((CostScope::Task, limit, conn.executions().cost_of_task(whose, execution).await?));
     }
     if let Some(limit) = settings.day_micro_usd {
-        let since = day_of(engine.now()).0;
+        let since = day_of(world.now()).0;
         let spent = conn.executions().cost_since(&task.project_id, since, execution).await?;
         limits.push((CostScope::Day, limit, spent));
     }
@@ -166,37 +166,37 @@ pub(crate) async fn limits_of_cost(
 /// The limit of cost that keeps a task's agent from being started, and when it no longer does, if it goes away
 /// by itself.
 pub(crate) async fn cost_reached(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<(CostScope, u64, Option<Timestamp>)>> {
-    let limits = limits_of_cost(engine, conn, context, task, None).await?;
+    let limits = limits_of_cost(world, conn, context, task, None).await?;
     let reached = limits.into_iter().find(|(_, limit, spent)| spent >= limit);
     Ok(reached.map(|(scope, limit, _)| {
-        let until = (scope == CostScope::Day).then(|| day_of(engine.now()).1);
+        let until = (scope == CostScope::Day).then(|| day_of(world.now()).1);
         (scope, limit, until)
     }))
 }
 
 /// A limit that passes by itself and keeps the task's agent from being started until then.
 pub(crate) async fn wait_for_day(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Waiting>> {
-    let Some((_, limit, Some(until))) = cost_reached(engine, conn, context, task).await? else {
+    let Some((_, limit, Some(until))) = cost_reached(world, conn, context, task).await? else {
         return Ok(None);
     };
-    core::scheduler::wake_at(engine, until);
+    core::scheduler::wake_at(world, until);
     let message = format!("today's runs have reached the limit of {}", dollars(limit));
     let reason = WaitReason::CostLimit;
     Ok(Some(Waiting { reason, until: Some(until), files: Vec::new(), message }))
 }
 
 async fn warn_of_cost(
-    engine: &Engine,
+    world: &World,
     of: &Metered<'_>,
     scope: CostScope,
     spent: u64,
@@ -206,13 +206,12 @@ async fn warn_of_cost(
         CostScope::Run => ("This run", format!("cost:run:{}", of.execution)),
         CostScope::Task => ("This task", format!("cost:task:{}:{limit}", of.task.id)),
         CostScope::Day => {
-            ("Today's work in this project", format!("cost:day:{}:{limit}", day_of(engine.now()).0.0))
+            ("Today's work in this project", format!("cost:day:{}:{limit}", day_of(world.now()).0.0))
         }
     };
     let body = format!("{what} has cost {} of at most {}.", dollars(spent), dollars(limit));
-    let mut tx = engine.store().write().await?;
-    core::notices::notify(engine, &mut tx, of.context, of.task, NotificationKind::Cost, &body, &cause)
-        .await?;
+    let mut tx = world.store().write().await?;
+    core::notices::notify(world, &mut tx, of.context, of.task, NotificationKind::Cost, &body, &cause).await?;
     tx.commit().await?;
     Ok(())
 }

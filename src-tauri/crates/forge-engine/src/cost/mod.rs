@@ -31,7 +31,7 @@ use forge_store::{ReadConnection, Tx};
 use serde_json::Value;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
     export,
@@ -75,7 +75,7 @@ struct Chain {
 
 /// Writes down what the last coder run of a task cost, if it is over, and judges it. Once per run, however often
 /// it is asked.
-pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+pub(crate) async fn record_sample(world: &World, tx: &mut Tx, task: &TaskRow) -> Result<()> {
     let Some(chain) = last_chain(tx, task).await? else { return Ok(()) };
     let last = &chain.last;
     if !matches!(last.status, ExecutionStatus::Finished | ExecutionStatus::Failed)
@@ -83,7 +83,7 @@ pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) 
     {
         return Ok(());
     }
-    let context = core::contexts::context_of(engine, tx, task).await?;
+    let context = core::contexts::context_of(world, tx, task).await?;
     let Some(mut agent) = tx.agents().get(&last.agent_id).await? else { return Ok(()) };
     let strategy = core::lineage::as_strategy(tx, task, ExecutionRole::Coder, &mut agent).await?;
     let model = main_model(&chain.used).unwrap_or_default().to_owned();
@@ -104,17 +104,17 @@ pub(crate) async fn record_sample(engine: &Engine, tx: &mut Tx, task: &TaskRow) 
         median: doubled_median(before).map(half),
         ratio: threshold.ratio(),
         is_anomaly: judged.is_anomaly(),
-        ended_at: engine.now(),
+        ended_at: world.now(),
     };
     tx.costs_mut().insert(&sample).await?;
     if sample.is_anomaly {
-        tell_anomaly(engine, tx, &context, task, &sample, &judged, CostTokens::of(&chain.used)).await?;
+        tell_anomaly(world, tx, &context, task, &sample, &judged, CostTokens::of(&chain.used)).await?;
     }
     Ok(())
 }
 
 async fn tell_anomaly(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &TaskRow,
@@ -154,36 +154,36 @@ async fn tell_anomaly(
     };
     let body = format!("A run{of}{with} cost {}, {ratio} times {before}.", dollars(cost));
     let cause = format!("anomaly:{}", record.execution_id);
-    core::notices::notify(engine, tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
+    core::notices::notify(world, tx, context, task, NotificationKind::CostAnomaly, &body, &cause).await?;
     // Whoever is told waits for this transaction's end by wanting one, too.
-    export::export_later(engine);
+    export::export_later(world);
     Ok(())
 }
 
 /// Exports the anomalies that are not exported yet.
-pub(crate) async fn export_new_anomalies(engine: &Engine) -> Result<()> {
-    let projects = engine.store().read().await?.costs().unexported().await?;
+pub(crate) async fn export_new_anomalies(world: &World) -> Result<()> {
+    let projects = world.store().read().await?.costs().unexported().await?;
     for project in projects {
-        if let Err(error) = export_anomalies_of(engine, &project).await {
+        if let Err(error) = export_anomalies_of(world, &project).await {
             tracing::warn!(%project, %error, "failed to export anomalies of cost");
         }
     }
     Ok(())
 }
 
-async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()> {
+async fn export_anomalies_of(world: &World, project: &ProjectId) -> Result<()> {
     let (context, records) = {
-        let mut conn = engine.store().read().await?;
-        (core::contexts::context(engine, &mut conn, project).await?, conn.costs().records(project).await?)
+        let mut conn = world.store().read().await?;
+        (core::contexts::context(world, &mut conn, project).await?, conn.costs().records(project).await?)
     };
     let mut lines = String::new();
     for record in &records {
         lines.push_str(&json(record)?.to_string());
         lines.push('\n');
     }
-    engine.point("anomalies.exporting");
-    export::export(engine, &context, EXPORT, lines).await?;
-    let mut tx = engine.store().write().await?;
+    world.point("anomalies.exporting");
+    export::export(world, &context, EXPORT, lines).await?;
+    let mut tx = world.store().write().await?;
     for record in &records {
         tx.costs_mut().set_exported(&record.execution_id).await?;
     }
@@ -192,14 +192,14 @@ async fn export_anomalies_of(engine: &Engine, project: &ProjectId) -> Result<()>
 
 /// A page of the ledger: every run of an agent that is over.
 pub(crate) async fn cost_ledger(
-    engine: &Engine,
+    world: &World,
     filter: &CostFilter,
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<CostPage> {
     let behind = cursor.map(parse_cursor).transpose()?;
     let mut page =
-        engine.store().read().await?.cost_ledger().page(filter, behind, limit.saturating_add(1)).await?;
+        world.store().read().await?.cost_ledger().page(filter, behind, limit.saturating_add(1)).await?;
     let is_more = page.len() > limit as usize;
     page.truncate(limit as usize);
     let next_cursor = page.last().filter(|_| is_more).map(|((at, seq), _)| format!("{at}:{seq}"));
@@ -208,25 +208,25 @@ pub(crate) async fn cost_ledger(
 
 /// A page of the ledger as lines of comma-separated values.
 pub(crate) async fn cost_csv(
-    engine: &Engine,
+    world: &World,
     filter: &CostFilter,
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<CostCsvPage> {
-    let page = cost_ledger(engine, filter, cursor, limit).await?;
+    let page = cost_ledger(world, filter, cursor, limit).await?;
     let mut text = if cursor.is_none() { csv_head() } else { String::new() };
     page.items.iter().for_each(|row| csv_line(row, &mut text));
     Ok(CostCsvPage { text, next_cursor: page.next_cursor })
 }
 
 /// Sums over the runs of a time.
-pub(crate) async fn cost_totals(engine: &Engine, filter: &CostFilter) -> Result<CostTotals> {
-    Ok(engine.store().read().await?.cost_ledger().totals(filter, MOST_SUMS).await?)
+pub(crate) async fn cost_totals(world: &World, filter: &CostFilter) -> Result<CostTotals> {
+    Ok(world.store().read().await?.cost_ledger().totals(filter, MOST_SUMS).await?)
 }
 
 /// The course of what coder runs cost, with no more points than can be seen.
-pub(crate) async fn cost_series(engine: &Engine, filter: &CostFilter) -> Result<CostSeries> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn cost_series(world: &World, filter: &CostFilter) -> Result<CostSeries> {
+    let mut conn = world.store().read().await?;
     let mut rows = conn.costs().lines(filter).await?;
     let left_off = u32::try_from(rows.len().saturating_sub(MOST_LINES)).unwrap_or(u32::MAX);
     rows.truncate(MOST_LINES);
@@ -253,12 +253,12 @@ pub(crate) async fn cost_series(engine: &Engine, filter: &CostFilter) -> Result<
 
 /// Anomalies, the latest first; of one task, if one is named.
 pub(crate) async fn cost_anomalies(
-    engine: &Engine,
+    world: &World,
     filter: &CostFilter,
     task: Option<&TaskId>,
     limit: u32,
 ) -> Result<Vec<CostAnomalyEntry>> {
-    Ok(engine.store().read().await?.costs().anomalies(filter, task, limit).await?)
+    Ok(world.store().read().await?.costs().anomalies(filter, task, limit).await?)
 }
 
 /// The task that a run's cost is counted to: of a race's entry, the raced one.

@@ -16,7 +16,7 @@ use std::{
 use forge_model::ids::ProjectId;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext, sync::locked},
     error::Result,
     trust,
@@ -41,32 +41,32 @@ struct Exports {
 }
 
 /// Says that something that is exported is about to be committed.
-pub(crate) fn export_later(engine: &Engine) {
-    engine.part::<Exports>().unexported.notify_one();
+pub(crate) fn export_later(world: &World) {
+    world.part::<Exports>().unexported.notify_one();
 }
 
 /// Exports what was recorded and not exported yet, now and whenever there is more.
-pub(crate) fn keep_exporting(engine: &Engine) {
-    core::guarded::keep_going(engine, async |engine: Engine| {
-        let exports = engine.part::<Exports>();
+pub(crate) fn keep_exporting(world: &World) {
+    core::guarded::keep_going(world, async |world: World| {
+        let exports = world.part::<Exports>();
         loop {
-            let failed = export_what_is_new(&engine).await.inspect_err(|error| {
+            let failed = export_what_is_new(&world).await.inspect_err(|error| {
                 tracing::warn!(%error, "failed to export what is new; trying again with the next record, or later");
             });
             tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return,
+                () = world.inner.shutdown.cancelled() => return,
                 () = exports.unexported.notified() => {}
-                goes_on = core::sleep::pause(&engine, RETRY_EVERY), if failed.is_err() => if !goes_on { return },
+                goes_on = core::sleep::pause(&world, RETRY_EVERY), if failed.is_err() => if !goes_on { return },
             }
         }
     });
 }
 
-async fn export_what_is_new(engine: &Engine) -> Result<()> {
+async fn export_what_is_new(world: &World) -> Result<()> {
     // Writers take turns: what made this necessary is committed once a turn is had.
-    drop(engine.store().write().await?);
-    for export in &engine.features().moments.export {
-        export(engine).await?;
+    drop(world.store().write().await?);
+    for export in &world.features().moments.export {
+        export(world).await?;
     }
     Ok(())
 }
@@ -77,33 +77,33 @@ async fn export_what_is_new(engine: &Engine) -> Result<()> {
 /// # Errors
 /// When the path leads elsewhere or the file cannot be written.
 pub(crate) async fn export(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     path: &str,
     content: impl Into<Vec<u8>>,
 ) -> Result<()> {
     let content = match String::from_utf8(content.into()) {
-        Ok(text) => core::redaction::redactor_in(engine, context).string(text).into_bytes(),
+        Ok(text) => core::redaction::redactor_in(world, context).string(text).into_bytes(),
         Err(error) => error.into_bytes(),
     };
-    write_export(engine, context, path, move |file| replace(file, &content)).await
+    write_export(world, context, path, move |file| replace(file, &content)).await
 }
 
 /// Sees to it that git does not look at what is written below `.forge/`.
-pub(crate) async fn keep_out_of_git(engine: &Engine, context: &ProjectContext) -> Result<()> {
-    let repo = core::repository::repo(engine, context).await?;
+pub(crate) async fn keep_out_of_git(world: &World, context: &ProjectContext) -> Result<()> {
+    let repo = core::repository::repo(world, context).await?;
     repo.exclude(&EXCLUDED).await?;
-    trust::accepted::keep_own_changes(engine, context, &repo).await
+    trust::accepted::keep_own_changes(world, context, &repo).await
 }
 
 async fn write_export(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     path: &str,
     write: impl FnOnce(&Path) -> io::Result<()> + Send + 'static,
 ) -> Result<()> {
-    keep_out_of_git(engine, context).await?;
-    let turn = export_turn(engine, &context.project.id, "file");
+    keep_out_of_git(world, context).await?;
+    let turn = export_turn(world, &context.project.id, "file");
     let _turn = turn.lock().await;
     let root = PathBuf::from(&context.project.repo_path);
     let path = format!("{FOLDER}/{path}");
@@ -114,12 +114,8 @@ async fn write_export(
 
 /// Exports of one project are written one after the other. Who reads what is to be exported has a turn of its own
 /// meanwhile, so that nothing newer is replaced by something older.
-pub(crate) fn export_turn(
-    engine: &Engine,
-    id: &ProjectId,
-    what: &'static str,
-) -> Arc<tokio::sync::Mutex<()>> {
-    Arc::clone(locked(&engine.part::<Exports>().turns).entry((id.clone(), what)).or_default())
+pub(crate) fn export_turn(world: &World, id: &ProjectId, what: &'static str) -> Arc<tokio::sync::Mutex<()>> {
+    Arc::clone(locked(&world.part::<Exports>().turns).entry((id.clone(), what)).or_default())
 }
 
 /// Where a file is to be written; its folders are made. Only real folders are gone through.

@@ -23,7 +23,7 @@ impl Engine {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<CostPage> {
-        cost::cost_ledger(self, filter, cursor, limit).await
+        cost::cost_ledger(&self.world, filter, cursor, limit).await
     }
 
     /// A page of the ledger as lines of comma-separated values.
@@ -36,7 +36,7 @@ impl Engine {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<CostCsvPage> {
-        cost::cost_csv(self, filter, cursor, limit).await
+        cost::cost_csv(&self.world, filter, cursor, limit).await
     }
 
     /// Sums over the runs of a time.
@@ -44,7 +44,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn cost_totals(&self, filter: &CostFilter) -> Result<CostTotals> {
-        cost::cost_totals(self, filter).await
+        cost::cost_totals(&self.world, filter).await
     }
 
     /// The course of what coder runs cost, with no more points than can be seen.
@@ -52,7 +52,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be read.
     pub async fn cost_series(&self, filter: &CostFilter) -> Result<CostSeries> {
-        cost::cost_series(self, filter).await
+        cost::cost_series(&self.world, filter).await
     }
 
     /// Anomalies, the latest first; of one task, if one is named.
@@ -65,6 +65,6 @@ impl Engine {
         task: Option<&TaskId>,
         limit: u32,
     ) -> Result<Vec<CostAnomalyEntry>> {
-        cost::cost_anomalies(self, filter, task, limit).await
+        cost::cost_anomalies(&self.world, filter, task, limit).await
     }
 }

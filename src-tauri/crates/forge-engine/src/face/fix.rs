@@ -14,7 +14,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn fixes(&self, id: &TaskId) -> Result<Fixes> {
-        fix::command::fixes(self, id).await
+        fix::command::fixes(&self.world, id).await
     }
 
     /// The proposals of a project, oldest first.
@@ -22,7 +22,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn fixes_of_project(&self, id: &ProjectId) -> Result<Vec<FixProposal>> {
-        fix::command::fixes_of_project(self, id).await
+        fix::command::fixes_of_project(&self.world, id).await
     }
 
     /// The task that a fix was drafted for. Tasks whose files were the same when the same was drafted share its name.
@@ -30,7 +30,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, or `Invalid` when several tasks have it and none is named.
     pub async fn task_of_fix(&self, fix: &str, task: Option<&TaskId>) -> Result<TaskId> {
-        fix::command::task_of_fix(self, fix, task).await
+        fix::command::task_of_fix(&self.world, fix, task).await
     }
 
     /// Applies a drafted fix as a commit of its own and has the failing step run again: green, it is verified; else it is
@@ -40,7 +40,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`; `fix_decided`, `fix_outdated`, `fix_blocked` or `workspace_locked` with the reason.
     pub async fn apply_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        fix::command::apply_fix(self, actor, id, fix).await
+        fix::command::apply_fix(&self.world, actor, id, fix).await
     }
 
     /// Takes an applied fix back by a commit of its own.
@@ -48,7 +48,7 @@ impl Engine {
     /// # Errors
     /// As [`Engine::apply_fix`]; `fix_outdated` when its file moved on.
     pub async fn rollback_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        fix::command::rollback_fix(self, actor, id, fix).await
+        fix::command::rollback_fix(&self.world, actor, id, fix).await
     }
 
     /// Puts a drafted fix aside.
@@ -56,6 +56,6 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `fix_decided`.
     pub async fn reject_fix(&self, actor: Actor, id: &TaskId, fix: &str) -> Result<FixProposal> {
-        fix::command::reject_fix(self, actor, id, fix).await
+        fix::command::reject_fix(&self.world, actor, id, fix).await
     }
 }

@@ -17,7 +17,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid`.
     pub async fn test_hook(&self, project: &ProjectId, request: HookTestRequest) -> Result<HookTest> {
-        hook::command::test_hook(self, project, request).await
+        hook::command::test_hook(&self.world, project, request).await
     }
 
     /// A stretch of the log of a hook that is tested, or was, in the repository itself; empty while it has none.
@@ -32,6 +32,6 @@ impl Engine {
         before: Option<u64>,
         limit: usize,
     ) -> Result<LogPage> {
-        hook::command::hook_test_log(self, project, log_id, after, before, limit).await
+        hook::command::hook_test_log(&self.world, project, log_id, after, before, limit).await
     }
 }

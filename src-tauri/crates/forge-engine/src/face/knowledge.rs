@@ -31,7 +31,7 @@ impl Engine {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<LessonPage> {
-        knowledge::command::lessons(self, project, status, cursor, limit).await
+        knowledge::command::lessons(&self.world, project, status, cursor, limit).await
     }
 
     /// Proposes a lesson that no run proposed.
@@ -39,7 +39,7 @@ impl Engine {
     /// # Errors
     /// `Invalid` with what is wrong with it, `NameTaken` when the same was proposed before.
     pub async fn propose_lesson(&self, project: &ProjectId, draft: LessonDraft) -> Result<LessonView> {
-        knowledge::command::propose_lesson(self, project, draft).await
+        knowledge::command::propose_lesson(&self.world, project, draft).await
     }
 
     /// Adds a lesson to the repository, as it was proposed or as a person has edited it. One that was
@@ -54,7 +54,7 @@ impl Engine {
         id: &LessonId,
         edit: LessonEdit,
     ) -> Result<LessonView> {
-        knowledge::command::accept_lesson(self, project, id, edit).await
+        knowledge::command::accept_lesson(&self.world, project, id, edit).await
     }
 
     /// Leaves a lesson out. One that was dismissed already stays so.
@@ -62,7 +62,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `LessonDecided` when the repository keeps it.
     pub async fn dismiss_lesson(&self, project: &ProjectId, id: &LessonId) -> Result<LessonView> {
-        knowledge::command::dismiss_lesson(self, project, id).await
+        knowledge::command::dismiss_lesson(&self.world, project, id).await
     }
 
     /// The lessons of a project that a text finds, the best first.
@@ -70,7 +70,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`; `Invalid` for a text without a word to search for.
     pub async fn search_lessons(&self, id: &ProjectId, text: &str, limit: u32) -> Result<Vec<Lesson>> {
-        knowledge::search::search_lessons(self, id, text, limit).await
+        knowledge::search::search_lessons(&self.world, id, text, limit).await
     }
 
     /// What a task left behind.
@@ -78,6 +78,6 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn debrief(&self, id: &TaskId) -> Result<Debrief> {
-        knowledge::teaching::debrief(self, id).await
+        knowledge::teaching::debrief(&self.world, id).await
     }
 }

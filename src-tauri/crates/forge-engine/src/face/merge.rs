@@ -17,7 +17,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn merges(&self, id: &TaskId) -> Result<Vec<Merge>> {
-        merge::delivery::merges(self, id).await
+        merge::delivery::merges(&self.world, id).await
     }
 
     /// The tasks of a project that are being merged or stand in line, per target in their order.
@@ -25,7 +25,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn merge_queue(&self, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
-        merge::delivery::merge_queue(self, id).await
+        merge::delivery::merge_queue(&self.world, id).await
     }
 
     /// What a task's last merge conflicts in, and what became of that; `None` when none did.
@@ -33,7 +33,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn conflict(&self, id: &TaskId) -> Result<Option<(Conflict, ConflictStanding)>> {
-        merge::delivery::conflict_with_standing(self, id).await
+        merge::delivery::conflict_with_standing(&self.world, id).await
     }
 
     /// One file in conflict with its three sides.
@@ -41,7 +41,7 @@ impl Engine {
     /// # Errors
     /// `NotFound` for the task, or a file that is not in conflict.
     pub async fn conflict_file(&self, id: &TaskId, path: &str) -> Result<ConflictFile> {
-        merge::delivery::conflict_file(self, id, path).await
+        merge::delivery::conflict_file(&self.world, id, path).await
     }
 
     /// What a closed task delivered.
@@ -49,6 +49,6 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `TaskOpen`.
     pub async fn delivery(&self, id: &TaskId) -> Result<Delivery> {
-        merge::delivery::delivery(self, id).await
+        merge::delivery::delivery(&self.world, id).await
     }
 }

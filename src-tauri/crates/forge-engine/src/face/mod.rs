@@ -23,3 +23,29 @@ mod task;
 #[cfg(feature = "validate")]
 mod validate;
 mod workspace;
+
+use std::path::Path;
+
+use forge_model::time::Timestamp;
+
+use crate::World;
+
+/// The engine of one data folder. Cheap to clone; all clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) world: World,
+}
+
+impl Engine {
+    /// Where everything that lasts lives.
+    #[must_use]
+    pub fn data_dir(&self) -> &Path {
+        self.world.data_dir()
+    }
+
+    /// The engine's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.world.now()
+    }
+}

@@ -9,6 +9,6 @@ impl Engine {
     /// Listens to the growth of logs from now on.
     #[must_use]
     pub fn log_growth(&self) -> Growths {
-        program::growth::log_growth(self)
+        program::growth::log_growth(&self.world)
     }
 }

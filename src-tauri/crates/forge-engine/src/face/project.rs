@@ -23,7 +23,7 @@ impl Engine {
     /// # Errors
     /// `Invalid` with the fields that are wrong, `NameTaken`.
     pub async fn create_project(&self, new: NewProject) -> Result<Project> {
-        project::command::create_project(self, new).await
+        project::command::create_project(&self.world, new).await
     }
 
     /// All projects, by name.
@@ -31,7 +31,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn projects(&self) -> Result<Vec<Project>> {
-        project::command::projects(self).await
+        project::command::projects(&self.world).await
     }
 
     /// Whether a project's repository is where the project says.
@@ -39,7 +39,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, git's errors other than that there is none.
     pub async fn has_repository(&self, id: &ProjectId) -> Result<bool> {
-        project::command::has_repository(self, id).await
+        project::command::has_repository(&self.world, id).await
     }
 
     /// One project, by id or name.
@@ -47,7 +47,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn project(&self, id_or_name: &str) -> Result<Project> {
-        project::command::project(self, id_or_name).await
+        project::command::project(&self.world, id_or_name).await
     }
 
     /// Changes what a project is called, where and how it is merged, or whether it is paused.
@@ -55,7 +55,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid`, `NameTaken`.
     pub async fn update_project(&self, id: &ProjectId, change: ProjectChange) -> Result<Project> {
-        project::command::update_project(self, id, change).await
+        project::command::update_project(&self.world, id, change).await
     }
 
     /// Removes a project with its worktrees, after backing them up. The repository stays as it is. Where there is none any
@@ -64,7 +64,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid` when the name is not repeated, `TaskOpen` while an agent runs in it.
     pub async fn delete_project(&self, id: &ProjectId, confirm: &str) -> Result<()> {
-        project::command::delete_project(self, id, confirm).await
+        project::command::delete_project(&self.world, id, confirm).await
     }
 
     /// A project's settings, complete, and what of them is its own.
@@ -72,7 +72,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn settings(&self, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
-        project::command::settings(self, id).await
+        project::command::settings(&self.world, id).await
     }
 
     /// Changes settings by a JSON merge patch: objects merge, arrays and scalars replace, null returns to
@@ -81,7 +81,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid` with the fields.
     pub async fn patch_settings(&self, id: &ProjectId, patch: &Value) -> Result<(ProjectSettings, Value)> {
-        project::command::patch_settings(self, id, patch).await
+        project::command::patch_settings(&self.world, id, patch).await
     }
 
     /// A project's workflow, and how many tasks are in each state.
@@ -89,7 +89,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn board(&self, id: &ProjectId) -> Result<(Workflow, Vec<(String, u32)>)> {
-        project::command::board(self, id).await
+        project::command::board(&self.world, id).await
     }
 
     /// A project's inner loop with where each value comes from.
@@ -97,7 +97,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn inner_loop(&self, id: &ProjectId) -> Result<InnerLoopState> {
-        project::repository::inner_loop(self, id).await
+        project::repository::inner_loop(&self.world, id).await
     }
 
     /// A project's workflow, and where it comes from.
@@ -105,13 +105,13 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn workflow_state(&self, id: &ProjectId) -> Result<WorkflowState> {
-        project::workflows::workflow_state(self, id).await
+        project::workflows::workflow_state(&self.world, id).await
     }
 
     /// Looks a definition over without using it.
     #[must_use]
     pub fn check_workflow(&self, definition: NewDefinition) -> WorkflowCheck {
-        project::workflows::check_workflow(self, definition)
+        project::workflows::check_workflow(&self.world, definition)
     }
 
     /// Puts a definition in force.
@@ -125,6 +125,6 @@ impl Engine {
         version: Option<u32>,
         definition: NewDefinition,
     ) -> Result<WorkflowState> {
-        project::workflows::put_workflow(self, id, version, definition).await
+        project::workflows::put_workflow(&self.world, id, version, definition).await
     }
 }

@@ -18,7 +18,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn pull_request(&self, id: &TaskId) -> Result<Option<TaskPullRequest>> {
-        pull_request::pull_request(self, id).await
+        pull_request::pull_request(&self.world, id).await
     }
 
     /// Asks the code host now. While the task waits for its pull request, what follows from the answer is done
@@ -27,7 +27,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn refresh_pull_request(&self, id: &TaskId) -> Result<Option<TaskPullRequest>> {
-        pull_request::refresh_pull_request(self, id).await
+        pull_request::refresh_pull_request(&self.world, id).await
     }
 
     /// Sends what was said at the code host to the agent, as a follow-up. The task goes back to work; no retry
@@ -42,7 +42,7 @@ impl Engine {
         id: &TaskId,
         news: PullRequestNews,
     ) -> Result<()> {
-        pull_request::send_pull_request_news(self, actor, id, news).await
+        pull_request::send_pull_request_news(&self.world, actor, id, news).await
     }
 
     /// Whether a project's code host can be used: one request finds out.
@@ -50,7 +50,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn host_standing(&self, id: &ProjectId) -> Result<HostStanding> {
-        pull_request::host_standing(self, id).await
+        pull_request::host_standing(&self.world, id).await
     }
 
     /// Keeps a token for a project's code host in the system's keychain; `None` forgets it.
@@ -58,6 +58,6 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid` for an empty token, `NoCodeHost`, `KeychainUnavailable`.
     pub async fn put_host_token(&self, id: &ProjectId, token: Option<&str>) -> Result<()> {
-        pull_request::put_host_token(self, id, token).await
+        pull_request::put_host_token(&self.world, id, token).await
     }
 }

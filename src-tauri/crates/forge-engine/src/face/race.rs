@@ -14,7 +14,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`; `Invalid` for a name that no strategy has.
     pub async fn race_estimate(&self, id: &TaskId, names: Option<&[String]>) -> Result<RaceEstimate> {
-        race::estimate::race_estimate(self, id, names).await
+        race::estimate::race_estimate(&self.world, id, names).await
     }
 
     /// The same for a task that is not made yet: with these strategies, or as the project says.
@@ -26,7 +26,7 @@ impl Engine {
         id: &ProjectId,
         strategies: Option<Vec<Strategy>>,
     ) -> Result<RaceEstimate> {
-        race::estimate::project_race_estimate(self, id, strategies).await
+        race::estimate::project_race_estimate(&self.world, id, strategies).await
     }
 
     /// Every race of a task, oldest first; of one that runs, entries are told as they are now.
@@ -34,6 +34,6 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn races(&self, id: &TaskId) -> Result<Vec<Race>> {
-        race::races(self, id).await
+        race::races(&self.world, id).await
     }
 }

@@ -31,7 +31,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn inner_loop_status(&self, id: &ProjectId) -> Result<Vec<SubsystemStatus>> {
-        read::loop_status::inner_loop_status(self, id).await
+        read::loop_status::inner_loop_status(&self.world, id).await
     }
 
     /// A page of a project's tasks in board order.
@@ -46,7 +46,7 @@ impl Engine {
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<TaskPage> {
-        read::tasks(self, project, states, text, cursor, limit).await
+        read::tasks(&self.world, project, states, text, cursor, limit).await
     }
 
     /// A task by its number.
@@ -54,7 +54,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn task_by_number(&self, project: &ProjectId, number: u32) -> Result<Task> {
-        read::task_by_number(self, project, number).await
+        read::task_by_number(&self.world, project, number).await
     }
 
     /// Tasks that need the person, oldest first.
@@ -62,7 +62,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn attention(&self, limit: u32) -> Result<Vec<Task>> {
-        read::attention(self, limit).await
+        read::attention(&self.world, limit).await
     }
 
     /// A task's reviews, oldest first.
@@ -70,7 +70,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn reviews(&self, id: &TaskId) -> Result<Vec<Review>> {
-        read::reviews(self, id).await
+        read::reviews(&self.world, id).await
     }
 
     /// A task's latest review.
@@ -78,7 +78,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be read.
     pub async fn last_review(&self, id: &TaskId) -> Result<Option<Review>> {
-        read::last_review(self, id).await
+        read::last_review(&self.world, id).await
     }
 
     /// A task's executions, oldest first. Those of the entry that won its race come first: its work is the task's.
@@ -86,7 +86,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn executions(&self, id: &TaskId) -> Result<Vec<Execution>> {
-        read::executions(self, id).await
+        read::executions(&self.world, id).await
     }
 
     /// One execution.
@@ -94,7 +94,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn execution(&self, id: &ExecutionId) -> Result<Execution> {
-        read::execution(self, id).await
+        read::execution(&self.world, id).await
     }
 
     /// A task's moves with what ran after each, oldest first.
@@ -102,7 +102,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn transitions(&self, id: &TaskId) -> Result<Vec<Transition>> {
-        read::transitions(self, id).await
+        read::transitions(&self.world, id).await
     }
 
     /// What the next run of a task's agent would be told.
@@ -110,7 +110,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn prompt_preview(&self, id: &TaskId) -> Result<Vec<Layer>> {
-        read::prompt_preview(self, id).await
+        read::prompt_preview(&self.world, id).await
     }
 
     /// A stretch of any log, by the id of a run or the name that a check, a hook, its test or a set-up gave.
@@ -124,7 +124,7 @@ impl Engine {
         before: Option<u64>,
         limit: usize,
     ) -> Result<LogPage> {
-        read::any_log_page(self, id, after, before, limit).await
+        read::any_log_page(&self.world, id, after, before, limit).await
     }
 
     /// A stretch of a log of a task: an execution's, a check's or a set-up's.
@@ -139,7 +139,7 @@ impl Engine {
         before: Option<u64>,
         limit: usize,
     ) -> Result<LogPage> {
-        read::log_page(self, task, log_id, after, before, limit).await
+        read::log_page(&self.world, task, log_id, after, before, limit).await
     }
 
     /// The whole of a text that a log keeps apart.
@@ -147,7 +147,7 @@ impl Engine {
     /// # Errors
     /// When there is none.
     pub async fn log_blob(&self, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
-        read::log_blob(self, task, log_id, seq).await
+        read::log_blob(&self.world, task, log_id, seq).await
     }
 
     /// The changed files of a task.
@@ -155,7 +155,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `WorkspaceMissing` when work never started.
     pub async fn diff(&self, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
-        read::diff(self, id, request).await
+        read::diff(&self.world, id, request).await
     }
 
     /// A page of one changed file.
@@ -169,7 +169,7 @@ impl Engine {
         path: &str,
         page: DiffPage,
     ) -> Result<FileDiff> {
-        read::diff_file(self, id, request, path, page).await
+        read::diff_file(&self.world, id, request, path, page).await
     }
 
     /// Notifications, newest first.
@@ -177,7 +177,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn notifications(&self, limit: u32) -> Result<Vec<Notification>> {
-        read::notifications(self, limit).await
+        read::notifications(&self.world, limit).await
     }
 
     /// One notification.
@@ -185,7 +185,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn notification(&self, id: &NotificationId) -> Result<Notification> {
-        read::notification(self, id).await
+        read::notification(&self.world, id).await
     }
 
     /// Marks notifications as seen; all of them when none is named.
@@ -193,7 +193,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be written.
     pub async fn mark_read(&self, ids: Option<&[NotificationId]>) -> Result<()> {
-        read::mark_read(self, ids).await
+        read::mark_read(&self.world, ids).await
     }
 
     /// At most `limit` events after `after`, oldest first; none when events after it are no longer kept.
@@ -201,7 +201,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn events_after(&self, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
-        read::events_after(self, after, limit).await
+        read::events_after(&self.world, after, limit).await
     }
 
     /// One side of a changed file as a picture. No more than [`MAX_PREVIEW_BYTES`] are ever read.
@@ -215,6 +215,6 @@ impl Engine {
         path: &str,
         side: DiffSide,
     ) -> Result<Preview> {
-        read::preview::preview(self, id, request, path, side).await
+        read::preview::preview(&self.world, id, request, path, side).await
     }
 }

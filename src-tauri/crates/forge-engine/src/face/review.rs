@@ -20,7 +20,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, and when the repository cannot be read.
     pub async fn check_offers(&self, id: &ProjectId) -> Result<Vec<CheckOffer>> {
-        review::check_offers::offered_checks(self, id).await
+        review::check_offers::offered_checks(&self.world, id).await
     }
 
     /// The checks that the files of a folder's repository imply, before there is a project.
@@ -28,7 +28,7 @@ impl Engine {
     /// # Errors
     /// `Invalid` when there is no repository, or no such branch.
     pub async fn check_offers_of_folder(&self, path: &str, branch: Option<&str>) -> Result<Vec<CheckOffer>> {
-        review::check_offers::check_offers_of_folder(self, path, branch).await
+        review::check_offers::check_offers_of_folder(&self.world, path, branch).await
     }
 
     /// Makes offered checks the project's own.
@@ -36,7 +36,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`; `Invalid` for a command that is not offered.
     pub async fn take_checks(&self, id: &ProjectId, commands: &[String]) -> Result<()> {
-        review::check_offers::take_checks(self, id, commands).await
+        review::check_offers::take_checks(&self.world, id, commands).await
     }
 
     /// Decides the review that waits for a person.
@@ -45,7 +45,7 @@ impl Engine {
     /// `NotFound`, `VersionConflict`, `NotAwaiting`, `ReviewerRunning`, `WorkChangedSinceReview` for an approval of other
     /// work than what was reviewed.
     pub async fn decide(&self, actor: Actor, id: &TaskId, request: DecisionRequest) -> Result<()> {
-        review::command::decide(self, actor, id, request).await
+        review::command::decide(&self.world, actor, id, request).await
     }
 
     /// Stops the checks or the auditor of the review that runs. The review ends undecided; the task stays
@@ -54,7 +54,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `NothingRunning`.
     pub async fn cancel_review(&self, actor: Actor, id: &TaskId) -> Result<()> {
-        review::command::cancel_review(self, actor, id).await
+        review::command::cancel_review(&self.world, actor, id).await
     }
 
     /// A task's comments, oldest first, each with where its lines are now.
@@ -62,7 +62,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn comments(&self, id: &TaskId) -> Result<Vec<Comment>> {
-        review::comments::comments(self, id).await
+        review::comments::comments(&self.world, id).await
     }
 
     /// Makes a draft.
@@ -70,7 +70,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `WorkspaceMissing`, `Escape`, `Invalid` for lines that are not there.
     pub async fn create_comment(&self, id: &TaskId, new: NewComment) -> Result<Comment> {
-        review::comments::create_comment(self, id, new).await
+        review::comments::create_comment(&self.world, id, new).await
     }
 
     /// Rewrites a draft, or says whether a comment is settled.
@@ -78,7 +78,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid`, `AlreadySent` for another text of one that was sent.
     pub async fn update_comment(&self, id: &CommentId, change: CommentChange) -> Result<Comment> {
-        review::comments::update_comment(self, id, change).await
+        review::comments::update_comment(&self.world, id, change).await
     }
 
     /// Removes a draft.
@@ -86,6 +86,6 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `AlreadySent`.
     pub async fn delete_comment(&self, id: &CommentId) -> Result<()> {
-        review::comments::delete_comment(self, id).await
+        review::comments::delete_comment(&self.world, id).await
     }
 }

@@ -35,7 +35,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be read.
     pub async fn approvals(&self, task: Option<&TaskId>, pending_only: bool) -> Result<Vec<Approval>> {
-        run::approval::approvals(self, task, pending_only).await
+        run::approval::approvals(&self.world, task, pending_only).await
     }
 
     /// Answers a question of a run. The answer is stored before it is passed on.
@@ -51,7 +51,7 @@ impl Engine {
         option: &str,
         note: Option<String>,
     ) -> Result<Approval> {
-        run::approval::answer_approval(self, actor, execution, id, option, note).await
+        run::approval::answer_approval(&self.world, actor, execution, id, option, note).await
     }
 
     /// A task's files that wait for their message, oldest first.
@@ -59,7 +59,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn attachments(&self, task: &TaskId) -> Result<Vec<Attachment>> {
-        run::attachments::attachments(self, task).await
+        run::attachments::attachments(&self.world, task).await
     }
 
     /// Keeps a file for the next message to a task's agent.
@@ -67,7 +67,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid` for what is no file, too large, or too many.
     pub async fn attach(&self, task: &TaskId, name: &str, source: FileSource) -> Result<Attachment> {
-        run::attachments::attach(self, task, name, source).await
+        run::attachments::attach(&self.world, task, name, source).await
     }
 
     /// Takes a file back that waits for its message.
@@ -75,7 +75,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `AlreadySent`.
     pub async fn detach(&self, id: &AttachmentId) -> Result<()> {
-        run::attachments::detach(self, id).await
+        run::attachments::detach(&self.world, id).await
     }
 
     /// Everything that runs on behalf of tasks, the longest first.
@@ -83,7 +83,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be read.
     pub async fn runs(&self) -> Result<Vec<RunInfo>> {
-        run::list::runs(self).await
+        run::list::runs(&self.world).await
     }
 
     /// A task's plan.
@@ -91,7 +91,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, also when the task never had a worktree.
     pub async fn plan(&self, id: &TaskId) -> Result<Plan> {
-        run::plan::plan(self, id).await
+        run::plan::plan(&self.world, id).await
     }
 
     /// Writes a task's plan by a person's hand.
@@ -99,7 +99,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid` for a text that is too long, `WorkspaceMissing`.
     pub async fn put_plan(&self, id: &TaskId, text: &str) -> Result<Plan> {
-        run::plan::put_plan(self, id, text).await
+        run::plan::put_plan(&self.world, id, text).await
     }
 
     /// Adds an agent profile.
@@ -107,7 +107,7 @@ impl Engine {
     /// # Errors
     /// `Invalid`, `NameTaken`.
     pub async fn create_agent(&self, new: NewAgent) -> Result<Agent> {
-        run::profiles::create_agent(self, new).await
+        run::profiles::create_agent(&self.world, new).await
     }
 
     /// Changes an agent profile.
@@ -115,7 +115,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `Invalid`, `NameTaken`.
     pub async fn update_agent(&self, id: &AgentId, change: NewAgent) -> Result<Agent> {
-        run::profiles::update_agent(self, id, change).await
+        run::profiles::update_agent(&self.world, id, change).await
     }
 
     /// Removes an agent profile.
@@ -123,7 +123,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `InUse` while tasks or their history name it.
     pub async fn delete_agent(&self, id: &AgentId) -> Result<()> {
-        run::profiles::delete_agent(self, id).await
+        run::profiles::delete_agent(&self.world, id).await
     }
 
     /// One agent profile.
@@ -131,7 +131,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn agent(&self, id: &AgentId) -> Result<Agent> {
-        run::profiles::agent(self, id).await
+        run::profiles::agent(&self.world, id).await
     }
 
     /// All agent profiles, by name.
@@ -139,7 +139,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn agents(&self) -> Result<Vec<Agent>> {
-        run::profiles::agents(self).await
+        run::profiles::agents(&self.world).await
     }
 
     /// Looks for an agent's program on the login shell's path. The error is for people to read.
@@ -147,7 +147,7 @@ impl Engine {
     /// # Errors
     /// `NotFound` when there is no such profile.
     pub async fn detect_agent(&self, id: &AgentId) -> Result<Result<Detected, AgentError>> {
-        run::profiles::detect_agent(self, id).await
+        run::profiles::detect_agent(&self.world, id).await
     }
 
     /// Looks for the program of a profile that need not be stored. The inner error is for people to read.
@@ -159,7 +159,7 @@ impl Engine {
         kind: AdapterKind,
         config: &Value,
     ) -> Result<Result<Detected, AgentError>> {
-        run::profiles::probe_program(self, kind, config).await
+        run::profiles::probe_program(&self.world, kind, config).await
     }
 
     /// Looks for the programs that Forge knows.
@@ -167,7 +167,7 @@ impl Engine {
     /// # Errors
     /// When the profiles cannot be read.
     pub async fn known_programs(&self) -> Result<Vec<KnownProgram>> {
-        run::programs::known_programs(self).await
+        run::programs::known_programs(&self.world).await
     }
 
     /// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
@@ -179,7 +179,7 @@ impl Engine {
         kind: AdapterKind,
         config: &Value,
     ) -> Result<std::result::Result<Vec<AgentModel>, AgentError>> {
-        run::programs::models_of(self, kind, config).await
+        run::programs::models_of(&self.world, kind, config).await
     }
 
     /// Lets an agent answer one word, in an empty folder of its own, without permission to change anything. What it
@@ -188,12 +188,12 @@ impl Engine {
     /// # Errors
     /// `NotFound`; when the folder or the log cannot be made.
     pub async fn try_agent(&self, id: &AgentId) -> Result<Trial> {
-        run::programs::try_agent(self, id).await
+        run::programs::try_agent(&self.world, id).await
     }
 
     /// Says where the agents that are started find this engine's MCP server; none while there is none.
     pub fn set_mcp_url(&self, url: Option<String>) {
-        run::tokens::set_mcp_url(self, url);
+        run::tokens::set_mcp_url(&self.world, url);
     }
 
     /// What a token reaches; none when it is no run's, or its run is over.
@@ -201,7 +201,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be looked up.
     pub async fn scope_of_token(&self, token: &str) -> Result<Option<RunScope>> {
-        run::tokens::scope_of_token(self, token).await
+        run::tokens::scope_of_token(&self.world, token).await
     }
 
     /// Whether a scope reaches a task: its own, or a part of it at any depth.
@@ -209,7 +209,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be looked up.
     pub async fn reaches(&self, scope: &RunScope, task: &TaskId) -> Result<bool> {
-        run::tokens::reaches(self, scope, task).await
+        run::tokens::reaches(&self.world, scope, task).await
     }
 
     /// The commands that a project declares for a task: its checks, those of its gate, and the set-up.
@@ -217,7 +217,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn declared_commands(&self, id: &TaskId) -> Result<Vec<String>> {
-        run::tokens::declared_commands(self, id).await
+        run::tokens::declared_commands(&self.world, id).await
     }
 
     /// Whether a run may move a task by its own word: its own task to where it waits for a person, a part wherever the
@@ -226,6 +226,6 @@ impl Engine {
     /// # Errors
     /// `NotFound`.
     pub async fn may_move(&self, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
-        run::tokens::may_move(self, scope, id, to).await
+        run::tokens::may_move(&self.world, scope, id, to).await
     }
 }

@@ -21,13 +21,13 @@ impl Engine {
     /// When another engine has the folder, the database cannot be opened, or git is missing or too old.
     pub async fn start(config: EngineConfig) -> Result<Self, StartError> {
         // Boxed, since whoever starts an engine would otherwise carry all of this on its own stack.
-        Box::pin(start::open(config)).await
+        Ok(Self { world: Box::pin(start::open(config)).await? })
     }
 
     /// Ends agents, checks and set-up (they stay pending for the next start), lets short steps finish,
     /// and closes the database.
     pub async fn stop(&self) {
-        start::stop(self).await;
+        start::stop(&self.world).await;
     }
 
     /// Tells other programs where this engine can be reached.
@@ -35,25 +35,25 @@ impl Engine {
     /// # Errors
     /// When it cannot be written.
     pub fn announce(&self, url: &str) -> std::io::Result<()> {
-        start::announce(self, url)
+        start::announce(&self.world, url)
     }
 
     /// Has pending work of a task and its parts done, in an engine that does only what it is told of
     /// ([`crate::Work::Named`]).
     pub fn work_on(&self, task: &TaskId) {
-        core::workers::work_on(self, task);
+        core::workers::work_on(&self.world, task);
     }
 
     /// The version of the git program in use.
     #[must_use]
     pub fn git_version(&self) -> (u32, u32, u32) {
-        self.git().version()
+        self.world.git().version()
     }
 
     /// Follows the number of the last event that is committed.
     #[must_use]
     pub fn events(&self) -> watch::Receiver<i64> {
-        self.store().events()
+        self.world.store().events()
     }
 
     /// What takes known secrets and well-known formats out of texts, and for a project also what its patterns match. The
@@ -61,8 +61,8 @@ impl Engine {
     #[must_use]
     pub fn redactor(&self, project: Option<&ProjectId>) -> Arc<Redactor> {
         match project {
-            Some(project) => core::redaction::redactor_of_project(self, project),
-            None => core::redaction::general_redactor(self),
+            Some(project) => core::redaction::redactor_of_project(&self.world, project),
+            None => core::redaction::general_redactor(&self.world),
         }
     }
 
@@ -71,7 +71,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be read.
     pub async fn app_setting(&self, key: &str) -> Result<Option<Value>> {
-        core::app_settings::app_setting(self, key).await
+        core::app_settings::app_setting(&self.world, key).await
     }
 
     /// Makes a setting of Forge as a whole.
@@ -79,6 +79,6 @@ impl Engine {
     /// # Errors
     /// When it cannot be written.
     pub async fn set_app_setting(&self, key: &str, value: &Value) -> Result<()> {
-        core::app_settings::set_app_setting(self, key, value).await
+        core::app_settings::set_app_setting(&self.world, key, value).await
     }
 }

@@ -17,7 +17,7 @@ impl Engine {
     /// # Errors
     /// `Invalid` with every field that is wrong; `NotFound` for the project; `Cancelled`.
     pub async fn validate(&self, input: ValidateInput) -> Result<ValidateReport> {
-        validate::validate(self, input).await
+        validate::validate(&self.world, input).await
     }
 
     /// The attempts of a module; none of them is counted by this.
@@ -30,7 +30,7 @@ impl Engine {
         module: &str,
         run: Option<&str>,
     ) -> Result<IterationState> {
-        validate::iteration_state(self, project, module, run).await
+        validate::iteration_state(&self.world, project, module, run).await
     }
 
     /// Forgets the attempts of a module.
@@ -43,7 +43,7 @@ impl Engine {
         module: &str,
         run: Option<&str>,
     ) -> Result<IterationState> {
-        validate::reset_iterations(self, project, module, run).await
+        validate::reset_iterations(&self.world, project, module, run).await
     }
 
     /// The latest calls and verdicts, oldest first: of a run, or of all of them.
@@ -57,7 +57,7 @@ impl Engine {
         module: Option<String>,
         limit: usize,
     ) -> Result<LogEvents> {
-        validate::validate_log(self, project, run, module, limit).await
+        validate::validate_log(&self.world, project, run, module, limit).await
     }
 
     /// Ends what runs for a module. Its callers are refused with `cancelled`, and nothing is counted.
@@ -70,6 +70,6 @@ impl Engine {
         module: &str,
         run: Option<&str>,
     ) -> Result<()> {
-        validate::running::cancel_validation(self, project, module, run).await
+        validate::running::cancel_validation(&self.world, project, module, run).await
     }
 }

@@ -17,7 +17,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, git's errors.
     pub async fn project_backups(&self, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
-        workspace::backups::project_backups(self, project).await
+        workspace::backups::project_backups(&self.world, project).await
     }
 
     /// A task's latest workspace record, also when its worktree is gone.
@@ -25,7 +25,7 @@ impl Engine {
     /// # Errors
     /// `NotFound` when there never was one.
     pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
-        workspace::command::workspace_of(self, id).await
+        workspace::command::workspace_of(&self.world, id).await
     }
 
     /// Worktrees that exist, with their tasks.
@@ -33,7 +33,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn workspace_views(&self) -> Result<Vec<WorkspaceView>> {
-        workspace::command::workspace_views(self).await
+        workspace::command::workspace_views(&self.world).await
     }
 
     /// Removes a closed task's worktree now instead of later.
@@ -41,7 +41,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`.
     pub async fn remove_workspace_now(&self, id: &TaskId) -> Result<Workspace> {
-        workspace::command::remove_workspace_now(self, id).await
+        workspace::command::remove_workspace_now(&self.world, id).await
     }
 
     /// Keeps a closed task's worktree until a person removes it.
@@ -49,7 +49,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, `TaskOpen`, `WorkspaceMissing`.
     pub async fn keep_workspace_for_good(&self, id: &TaskId) -> Result<Workspace> {
-        workspace::command::keep_workspace_for_good(self, id).await
+        workspace::command::keep_workspace_for_good(&self.world, id).await
     }
 
     /// Settings that other tools' files in the repository's checkout ask for.
@@ -57,7 +57,7 @@ impl Engine {
     /// # Errors
     /// `NotFound`, and when the repository cannot be opened.
     pub async fn imports(&self, project: &ProjectId) -> Result<Vec<ImportOffer>> {
-        workspace::command::imports(self, project).await
+        workspace::command::imports(&self.world, project).await
     }
 
     /// The disk space of each project's worktrees, as last measured.
@@ -65,7 +65,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn disk(&self) -> Result<Vec<ProjectDisk>> {
-        workspace::disk::disk(self).await
+        workspace::disk::disk(&self.world).await
     }
 
     /// Measures all worktrees anew, in the background.
@@ -73,7 +73,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn measure_workspaces(&self) -> Result<()> {
-        workspace::disk::measure_workspaces(self).await
+        workspace::disk::measure_workspaces(&self.world).await
     }
 
     /// Folders under the workspace root that belong to no task.
@@ -81,7 +81,7 @@ impl Engine {
     /// # Errors
     /// When they cannot be read.
     pub async fn orphans(&self) -> Result<Vec<OrphanFolder>> {
-        workspace::orphans::orphans(self).await
+        workspace::orphans::orphans(&self.world).await
     }
 
     /// Removes an orphaned folder, after a backup of what only it has.
@@ -89,6 +89,6 @@ impl Engine {
     /// # Errors
     /// `NotAnOrphan`, `InUse`, an escape, git's errors.
     pub async fn reclaim_orphan(&self, path: &str) -> Result<()> {
-        workspace::orphans::reclaim_orphan(self, path).await
+        workspace::orphans::reclaim_orphan(&self.world, path).await
     }
 }

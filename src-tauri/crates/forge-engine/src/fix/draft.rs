@@ -14,8 +14,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
-    core::{self, context::is_closed, engine::cx::Cx},
+    EngineError, World,
+    core::{self, context::is_closed, world::cx::Cx},
     error::Result,
     fix::{
         drafter,
@@ -27,40 +27,40 @@ use crate::{
 
 /// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
 pub(crate) async fn draft_fix(
-    engine: &Engine,
+    world: &World,
     mut draft: FixDraft,
     cancel: &CancellationToken,
 ) -> Result<Option<FixProposal>> {
     let tried = guarded(async {
-        let drafted = try_draft(engine, &mut draft, cancel).await;
-        if engine.inner.shutdown.is_cancelled() && drafted.is_err() {
+        let drafted = try_draft(world, &mut draft, cancel).await;
+        if world.inner.shutdown.is_cancelled() && drafted.is_err() {
             return None;
         }
-        engine.point("fix.drafted");
+        world.point("fix.drafted");
         Some(drafted.map_err(|why| why.to_string()))
     });
     let drafted = match tried.await {
         Ok(Some(drafted)) => drafted,
         Ok(None) => return Ok(None),
         Err(panic) => {
-            drafter::end_draft(engine, &draft).await;
+            drafter::end_draft(world, &draft).await;
             Err(panic.to_string())
         }
     };
-    core::disk::with_patience(engine, || record_draft(engine, draft.clone(), drafted.clone())).await
+    core::disk::with_patience(world, || record_draft(world, draft.clone(), drafted.clone())).await
 }
 
 /// Writes what came of a draft: a proposal, or why there is none.
 async fn record_draft(
-    engine: &Engine,
+    world: &World,
     mut draft: FixDraft,
     drafted: std::result::Result<FixProposal, String>,
 ) -> Result<Option<FixProposal>> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(task) = tx.tasks().get(&draft.task_id).await? else { return Ok(None) };
-    let context = core::contexts::context_of(engine, &mut tx, &task).await?;
+    let context = core::contexts::context_of(world, &mut tx, &task).await?;
     let mut proposal = None;
-    draft.finished_at = Some(engine.now());
+    draft.finished_at = Some(world.now());
     match drafted {
         Ok(fix) if tx.fixes_mut().insert(&fix).await? => {
             draft.status = DraftStatus::Drafted;
@@ -73,37 +73,37 @@ async fn record_draft(
             draft.reason = Some("the same patch was proposed before".to_owned());
         }
         Err(why) => {
-            lose_drafter(&mut Cx::of(engine, &mut tx), &draft).await?;
+            lose_drafter(&mut Cx::of(world, &mut tx), &draft).await?;
             draft.status = DraftStatus::Dropped;
             draft.reason = Some(why);
         }
     }
     tx.fixes_mut().update_draft(&draft).await?;
     if is_closed(&context, &task) {
-        supersede_all(&mut Cx::of(engine, &mut tx), &task, "the task is closed").await?;
+        supersede_all(&mut Cx::of(world, &mut tx), &task, "the task is closed").await?;
     }
     if draft.status == DraftStatus::Dropped {
         let (cause, review) = (PostmortemCause::GateFailed, Some(&draft.review_id));
-        core::engine::features::given_up(engine, &mut tx, &task, cause, review).await?;
+        core::world::features::given_up(world, &mut tx, &task, cause, review).await?;
     }
     let facts = json!({ "review_id": draft.review_id, "status": draft.status, "fix_id": draft.fix_id });
-    engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
     tx.commit().await?;
     if proposal.is_some() {
-        export_fixes(engine, &context, proposal.as_ref()).await;
+        export_fixes(world, &context, proposal.as_ref()).await;
     }
-    engine.made_progress();
+    world.made_progress();
     Ok(proposal)
 }
 
 async fn try_draft(
-    engine: &Engine,
+    world: &World,
     draft: &mut FixDraft,
     cancel: &CancellationToken,
 ) -> std::result::Result<FixProposal, Undrafted> {
     let (task, context, agent, title, judged) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, &draft.task_id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load(world, &mut conn, &draft.task_id, None).await?;
         // In a race that is the entry, which has the check's log.
         let judged = conn.reviews().task_of(&draft.review_id).await?;
         let judged = judged.unwrap_or_else(|| task.id.clone());
@@ -112,7 +112,7 @@ async fn try_draft(
         let title = task.title.clone();
         (task, context, agent, title, judged)
     };
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
     let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
         Err(GitError::TooLarge { size, .. }) => {
@@ -124,7 +124,7 @@ async fn try_draft(
         return Err(Undrafted::NoText { file: draft.file.clone() });
     };
     let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
-    let output = output_of(engine, &task.project_id, &judged, &log_id).await?;
+    let output = output_of(world, &task.project_id, &judged, &log_id).await?;
     let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
     let asked = forge_prompt::fix::FixPrompt {
         title: &title,
@@ -135,12 +135,12 @@ async fn try_draft(
         max_lines,
     };
     let prompt = forge_prompt::fix::fix_prompt(&asked);
-    let execution = drafter::run_drafter(engine, (&task, &context, &agent), draft, &prompt, cancel).await?;
+    let execution = drafter::run_drafter(world, (&task, &context, &agent), draft, &prompt, cancel).await?;
     if execution.status != ExecutionStatus::Finished {
         let why = execution.error.map_or_else(|| "stopped".to_owned(), |error| error.message);
         return Err(Undrafted::NoAnswer { agent: agent.name, why });
     }
-    let answer = read_answer(engine, &task, &execution.log_id, &draft.file, max_lines).await?;
+    let answer = read_answer(world, &task, &execution.log_id, &draft.file, max_lines).await?;
     let patch = answer.map_err(Undrafted::NoPatch)?;
     let applied = (patch.text.as_str(), Way::Forward);
     match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
@@ -153,7 +153,7 @@ async fn try_draft(
     let tree = repo.tree_of(&draft.base_commit).await?;
     let fix_id = repo.name_of(&format!("{tree}\n{}", patch.text)).await?;
     let model = execution.models.iter().map(|sample| sample.model.clone()).find(|name| !name.is_empty());
-    let now = engine.now();
+    let now = world.now();
     Ok(FixProposal {
         fix_id,
         task_id: task.id,
@@ -181,13 +181,13 @@ async fn try_draft(
 
 /// The patch in what a drafter said: in the last of its texts that holds one.
 async fn read_answer(
-    engine: &Engine,
+    world: &World,
     task: &TaskRow,
     log_id: &str,
     file: &str,
     max_lines: u32,
 ) -> Result<std::result::Result<Patch, PatchRefusal>> {
-    let (dir, log_id) = (engine.log_dir(&task.project_id, &task.id), log_id.to_owned());
+    let (dir, log_id) = (world.log_dir(&task.project_id, &task.id), log_id.to_owned());
     let read = tokio::task::spawn_blocking(move || {
         let (mut texts, mut bytes) = (Vec::new(), 0);
         LogReader::each(&dir, &log_id, |entry| {

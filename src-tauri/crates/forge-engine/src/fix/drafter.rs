@@ -26,7 +26,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext, private_data, redaction::redacted_outcome},
     cost::{
         self,
@@ -47,20 +47,20 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs the drafter to its end.
 pub(crate) async fn run_drafter(
-    engine: &Engine,
+    world: &World,
     (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
     draft: &mut FixDraft,
     prompt: &str,
     cancel: &CancellationToken,
 ) -> std::result::Result<Execution, Undrafted> {
-    let id: ExecutionId = engine.new_id();
+    let id: ExecutionId = world.new_id();
     let of = Metered { context, task, agent, execution: &id };
     let left = {
-        let mut conn = engine.store().read().await?;
-        if conn.limits().of(&agent.id).await?.is_some_and(|until| until > engine.now()) {
+        let mut conn = world.store().read().await?;
+        if conn.limits().of(&agent.id).await?.is_some_and(|until| until > world.now()) {
             return Err(Undrafted::ProviderLimit { agent: agent.name.clone() });
         }
-        cost::meter::limits_of_cost(engine, &mut conn, context, task, Some(&of)).await?
+        cost::meter::limits_of_cost(world, &mut conn, context, task, Some(&of)).await?
     };
     let left = left.into_iter().map(|(of, limit_micro_usd, spent)| CostLimit {
         left_micro_usd: limit_micro_usd.saturating_sub(spent),
@@ -71,35 +71,35 @@ pub(crate) async fn run_drafter(
     if cost.as_ref().is_some_and(|limit| limit.left_micro_usd == 0) {
         return Err(Undrafted::CostLimit);
     }
-    let mut execution = record_drafter(engine, task, agent, draft, id).await?;
-    let folder = draft_folder(engine, &execution.id);
+    let mut execution = record_drafter(world, task, agent, draft, id).await?;
+    let folder = draft_folder(world, &execution.id);
     let ran =
-        run_in_folder(engine, (task, context, agent), draft, (&execution, prompt), &folder, cost, cancel);
+        run_in_folder(world, (task, context, agent), draft, (&execution, prompt), &folder, cost, cancel);
     let ran = ran.await;
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
         tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
     }
     match ran {
         Ok((outcome, cost)) => {
-            let end = || end_drafter(engine, task, &execution, &outcome, cost.clone(), cancel);
-            execution = core::disk::with_patience(engine, end).await?;
+            let end = || end_drafter(world, task, &execution, &outcome, cost.clone(), cancel);
+            execution = core::disk::with_patience(world, end).await?;
             Ok(execution)
         }
         Err(error) => {
             let failed = RunOutcome::failed(AgentError::Cancelled);
-            let end = || end_drafter(engine, task, &execution, &failed, Ledger::default().cost(), cancel);
-            core::disk::with_patience(engine, end).await?;
+            let end = || end_drafter(world, task, &execution, &failed, Ledger::default().cost(), cancel);
+            core::disk::with_patience(world, end).await?;
             Err(error.into())
         }
     }
 }
 
 /// Ends what a draft left behind that panicked.
-pub(crate) async fn end_draft(engine: &Engine, draft: &FixDraft) {
+pub(crate) async fn end_draft(world: &World, draft: &FixDraft) {
     let Some(id) = &draft.execution_id else { return };
-    run::running::forget_draft(engine, id);
+    run::running::forget_draft(world, id);
     sweep(&marker_of(id.as_str()), GRACE).await;
-    let folder = draft_folder(engine, id);
+    let folder = draft_folder(world, id);
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await
         && error.kind() != ErrorKind::NotFound
     {
@@ -107,22 +107,22 @@ pub(crate) async fn end_draft(engine: &Engine, draft: &FixDraft) {
     }
 }
 
-fn draft_folder(engine: &Engine, id: &ExecutionId) -> PathBuf {
-    engine.data_dir().join("drafts").join(id.as_str())
+fn draft_folder(world: &World, id: &ExecutionId) -> PathBuf {
+    world.data_dir().join("drafts").join(id.as_str())
 }
 
 async fn record_drafter(
-    engine: &Engine,
+    world: &World,
     task: &TaskRow,
     agent: &Agent,
     draft: &mut FixDraft,
     id: ExecutionId,
 ) -> Result<Execution> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let role = ExecutionRole::Drafter;
     let coder = tx.executions().last_of(&task.id, ExecutionRole::Coder).await?;
     let attempt = tx.executions().count(&task.id, role.as_str()).await? + 1;
-    let begun = Execution::begun(id, task.id.clone(), agent.id.clone(), role, engine.now());
+    let begun = Execution::begun(id, task.id.clone(), agent.id.clone(), role, world.now());
     let execution = Execution {
         attempt,
         status: ExecutionStatus::Running,
@@ -149,18 +149,18 @@ async fn record_drafter(
         pid: 0,
         start_time: 0,
         boot_id: String::new(),
-        started_at: engine.now(),
+        started_at: world.now(),
     };
     tx.processes_mut().insert(&process).await?;
     let facts = json!({ "agent_id": agent.id, "attempt": execution.attempt, "role": role });
-    engine.emit(&mut tx, EventType::ExecutionStarted, task, execution.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::ExecutionStarted, task, execution.id.as_str(), &facts).await?;
     tx.commit().await?;
-    engine.point("draft.recorded");
+    world.point("draft.recorded");
     Ok(execution)
 }
 
 async fn run_in_folder(
-    engine: &Engine,
+    world: &World,
     (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
     draft: &FixDraft,
     (execution, prompt): (&Execution, &str),
@@ -171,27 +171,27 @@ async fn run_in_folder(
     let tree = folder.join("tree");
     let prompt_file = folder.join("prompt.md");
     let copy = tree.join(&draft.file);
-    let repo = core::repository::repo(engine, context).await?;
-    require_trust_of_draft(engine, context, &repo, draft).await?;
+    let repo = core::repository::repo(world, context).await?;
+    require_trust_of_draft(world, context, &repo, draft).await?;
     let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
-    let prompt = &*core::redaction::redactor_in(engine, context).text(prompt);
+    let prompt = &*core::redaction::redactor_in(world, context).text(prompt);
     let make = async {
         tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
         private_data::write(&copy, content).await?;
         private_data::write(&prompt_file, prompt).await
     };
     make.await.map_err(EngineError::io("create the folder of a draft"))?;
-    let (id, log_dir) = (execution.id.as_str(), engine.log_dir(&task.project_id, &task.id));
-    let environment = core::environment::agent_environment(engine, Some(context), agent).await?;
+    let (id, log_dir) = (execution.id.as_str(), world.log_dir(&task.project_id, &task.id));
+    let environment = core::environment::agent_environment(world, Some(context), agent).await?;
     let redactor = environment.redactor();
     let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
-    let growth = program::log::follow_log(engine, &task.project_id, Some(&task.id), id, &log);
-    let mut env = program::given::task_env(engine, context, task, None);
+    let growth = program::log::follow_log(world, &task.project_id, Some(&task.id), id, &log);
+    let mut env = program::given::task_env(world, context, task, None);
     env.push(("FORGE_AGENT_ID".to_owned(), agent.id.0.clone()));
     env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
     env.push(("FORGE_ROLE".to_owned(), execution.role.to_string()));
     env.push(("FORGE_PROMPT_FILE".to_owned(), prompt_file.to_string_lossy().into_owned()));
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.executions_mut().set_withheld(&execution.id, &environment.withheld_names()).await?;
     tx.commit().await?;
     let limits = limits_of(agent);
@@ -218,33 +218,33 @@ async fn run_in_folder(
         started: Box::new(|_| {}),
     };
     let (control, handle, told) = Control::new(cancel.child_token());
-    run::running::keep_draft(engine, &execution.id, handle.clone());
-    let listening = run::events::listen_to_run(engine, task.id.clone(), execution.id.clone(), handle, told);
-    engine.point("draft.starting");
+    run::running::keep_draft(world, &execution.id, handle.clone());
+    let listening = run::events::listen_to_run(world, task.id.clone(), execution.id.clone(), handle, told);
+    world.point("draft.starting");
     let outcome = redacted_outcome(log.redactor(), adapter(agent.adapter).run(launch, &control).await);
     drop(control);
-    run::running::forget_draft(engine, &execution.id);
+    run::running::forget_draft(world, &execution.id);
     let cost = listening.over().await?.cost();
     drop(growth);
-    program::log::close_log(engine, log).await?;
+    program::log::close_log(world, log).await?;
     Ok((outcome, cost))
 }
 
 /// The folder of a draft holds one file of the commit, which may be one that programs start with. The project's own
 /// settings, which Forge's files make, say which agent runs there.
 async fn require_trust_of_draft(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     repo: &Repo,
     draft: &FixDraft,
 ) -> Result<()> {
     let commits = vec![draft.base_commit.clone()];
     let default_commit = branch_tip(repo, &context.project.default_branch).await?;
-    trust::require_trust(engine, context, repo, &Start { commits, default_commit, ..Start::default() }).await
+    trust::require_trust(world, context, repo, &Start { commits, default_commit, ..Start::default() }).await
 }
 
 async fn end_drafter(
-    engine: &Engine,
+    world: &World,
     task: &TaskRow,
     execution: &Execution,
     outcome: &RunOutcome,
@@ -252,9 +252,9 @@ async fn end_drafter(
     cancel: &CancellationToken,
 ) -> Result<Execution> {
     let mut execution = execution.clone();
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.processes_mut().delete(&marker_of(execution.id.as_str()).0).await?;
-    if engine.inner.shutdown.is_cancelled() && outcome.result.is_err() {
+    if world.inner.shutdown.is_cancelled() && outcome.result.is_err() {
         // The next start sees that it was cut short.
         tx.commit().await?;
         execution.status = ExecutionStatus::Lost;
@@ -264,14 +264,14 @@ async fn end_drafter(
         execution = row.execution;
     }
     let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-    write_end(&mut execution, outcome, cost, stopped, engine.now());
+    write_end(&mut execution, outcome, cost, stopped, world.now());
     tx.executions_mut().update(&execution).await?;
-    tx.approvals_mut().expire(&execution.id, None, engine.now()).await?;
+    tx.approvals_mut().expire(&execution.id, None, world.now()).await?;
     if let Err(AgentError::RateLimited { until_ms }) = &outcome.result {
         tx.limits_mut().put(&execution.agent_id, Timestamp(*until_ms)).await?;
     }
     let facts = json!({ "status": execution.status, "role": execution.role });
-    engine.emit(&mut tx, EventType::ExecutionFinished, task, execution.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::ExecutionFinished, task, execution.id.as_str(), &facts).await?;
     tx.commit().await?;
     Ok(execution)
 }

@@ -26,12 +26,12 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         context::ProjectContext,
-        engine::{cx::Cx, step::Stepping},
         lineage::is_entry,
+        world::{cx::Cx, step::Stepping},
     },
     error::Result,
     fix::{
@@ -51,7 +51,7 @@ impl<E: Into<EngineError>> From<E> for Undrafted {
 
 /// What is to be drafted after a failed check; nothing when it is no case for a small local patch.
 pub(crate) async fn plan_draft(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &Review,
     workspace: &Workspace,
@@ -62,7 +62,7 @@ pub(crate) async fn plan_draft(
         return None;
     }
     // A check that fails must go on to fail, whatever becomes of a proposal.
-    look_for_draft(engine, (&s.context, &s.task), review, workspace, check).await.unwrap_or_else(|error| {
+    look_for_draft(world, (&s.context, &s.task), review, workspace, check).await.unwrap_or_else(|error| {
         tracing::warn!(task = %s.task.id, %error, "failed to see whether a fix can be drafted");
         None
     })
@@ -70,7 +70,7 @@ pub(crate) async fn plan_draft(
 
 /// What is to be drafted for the work of a task, which may be an entry of a race.
 pub(crate) async fn look_for_draft(
-    engine: &Engine,
+    world: &World,
     (context, task): (&ProjectContext, &TaskRow),
     review: &Review,
     workspace: &Workspace,
@@ -86,12 +86,12 @@ pub(crate) async fn look_for_draft(
         return Ok(None);
     }
     let Some(base) = review.reviewed_commit.clone() else { return Ok(None) };
-    let Some(agent) = drafter(engine, context, task).await? else { return Ok(None) };
-    let output = output_of(engine, &task.project_id, &task.id, &check.log_id).await?;
+    let Some(agent) = drafter(world, context, task).await? else { return Ok(None) };
+    let output = output_of(world, &task.project_id, &task.id, &check.log_id).await?;
     let root = tokio::fs::canonicalize(&workspace.path).await;
     let root = root.map_or_else(|_| workspace.path.clone(), |root| root.to_string_lossy().into_owned());
     let found = diagnostics(&output, &root);
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     let target = format!("refs/heads/{}", context.target_branch(task));
     let changed = changed_since_target(&repo, &target, &base, &workspace.base_commit).await?;
     let named: BTreeSet<&str> =
@@ -121,14 +121,14 @@ pub(crate) async fn look_for_draft(
         status: DraftStatus::Drafting,
         reason: None,
         fix_id: None,
-        started_at: engine.now(),
+        started_at: world.now(),
         finished_at: None,
     }))
 }
 
 /// Who drafts for a task: the project's choice, else who holds the role of the work; only agents that can.
-async fn drafter(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<Option<Agent>> {
-    let mut conn = engine.store().read().await?;
+async fn drafter(world: &World, context: &ProjectContext, task: &TaskRow) -> Result<Option<Agent>> {
+    let mut conn = world.store().read().await?;
     let id = match &context.settings.inner_loop.auto_fix.agent_id {
         Some(id) => Some(id.clone()),
         None => match context.work_role() {
@@ -144,41 +144,41 @@ async fn drafter(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> R
 }
 
 /// Drafts beside the task. Called after the commit that wrote the draft down.
-pub(crate) fn start_draft(engine: &Engine, draft: FixDraft) {
-    let engine = engine.clone();
-    core::guarded::in_background(&engine.clone(), async move {
-        let cancel = engine.inner.shutdown.child_token();
+pub(crate) fn start_draft(world: &World, draft: FixDraft) {
+    let world = world.clone();
+    core::guarded::in_background(&world.clone(), async move {
+        let cancel = world.inner.shutdown.child_token();
         let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
-        match draft_fix(&engine, draft, &cancel).await {
-            Ok(Some(fix)) => supersede_fixes(&engine, &fix.task_id).await,
+        match draft_fix(&world, draft, &cancel).await {
+            Ok(Some(fix)) => supersede_fixes(&world, &fix.task_id).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::error!(%task, %review, %error, "failed to record a draft; the next start drops it");
             }
         }
-        engine.made_progress();
+        world.made_progress();
     });
 }
 
 /// Settles what an earlier process left: drafts are dropped, what was about to be applied is or is not.
-pub(crate) async fn recover_fixes(engine: &Engine) -> Result<()> {
-    let open = engine.store().read().await?.fixes().open_drafts().await?;
+pub(crate) async fn recover_fixes(world: &World) -> Result<()> {
+    let open = world.store().read().await?.fixes().open_drafts().await?;
     for mut draft in open {
-        let mut tx = engine.store().write().await?;
-        lose_drafter(&mut Cx::of(engine, &mut tx), &draft).await?;
+        let mut tx = world.store().write().await?;
+        lose_drafter(&mut Cx::of(world, &mut tx), &draft).await?;
         draft.status = DraftStatus::Dropped;
         draft.reason = Some("Forge ended while it was drafted".to_owned());
-        draft.finished_at = Some(engine.now());
+        draft.finished_at = Some(world.now());
         tx.fixes_mut().update_draft(&draft).await?;
         if let Some(task) = tx.tasks().get(&draft.task_id).await? {
             let facts = json!({ "review_id": draft.review_id, "status": draft.status });
-            engine.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
+            world.emit(&mut tx, EventType::FixDrafted, &task, draft.review_id.as_str(), &facts).await?;
         }
         tx.commit().await?;
     }
-    let half = engine.store().read().await?.fixes().half_applied().await?;
+    let half = world.store().read().await?.fixes().half_applied().await?;
     for fix in half {
-        if let Err(error) = recover_half_applied(engine, &fix).await {
+        if let Err(error) = recover_half_applied(world, &fix).await {
             tracing::warn!(task = %fix.task_id, fix = %fix.fix_id, %error, "failed to see whether a fix was applied");
         }
     }

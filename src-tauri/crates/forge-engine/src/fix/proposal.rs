@@ -10,8 +10,8 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
-    core::{context::ProjectContext, engine::cx::Cx},
+    EngineError, World,
+    core::{context::ProjectContext, world::cx::Cx},
     error::Result,
     export,
 };
@@ -45,12 +45,12 @@ pub(crate) enum Undrafted {
 
 /// The end of what a command printed, from its log.
 pub(crate) async fn output_of(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     task: &TaskId,
     log_id: &str,
 ) -> Result<String> {
-    let (dir, log_id) = (engine.log_dir(project, task), log_id.to_owned());
+    let (dir, log_id) = (world.log_dir(project, task), log_id.to_owned());
     let read = tokio::task::spawn_blocking(move || {
         let mut streams = [String::new(), String::new()];
         LogReader::each(&dir, &log_id, |entry| {
@@ -94,21 +94,21 @@ pub(crate) async fn write_fix(
 
 /// Writes the export: the list, and the patch of a new proposal. The database is the source; what cannot be
 /// written holds nobody up.
-pub(crate) async fn export_fixes(engine: &Engine, context: &ProjectContext, new: Option<&FixProposal>) {
-    let turn = export::export_turn(engine, &context.project.id, PROPOSALS);
+pub(crate) async fn export_fixes(world: &World, context: &ProjectContext, new: Option<&FixProposal>) {
+    let turn = export::export_turn(world, &context.project.id, PROPOSALS);
     let _turn = turn.lock().await;
     let exported = async {
         if let Some(fix) = new {
             let path = format!("{PATCHES}/{}.patch", fix.fix_id);
-            export::export(engine, context, &path, fix.patch.clone()).await?;
+            export::export(world, context, &path, fix.patch.clone()).await?;
         }
-        let all = engine.store().read().await?.fixes().of_project(&context.project.id).await?;
+        let all = world.store().read().await?.fixes().of_project(&context.project.id).await?;
         let mut list = json!(all);
         // The patch has a file of its own.
         for fix in list.as_array_mut().into_iter().flatten() {
             fix.as_object_mut().map(|fix| fix.remove("patch"));
         }
-        export::export(engine, context, PROPOSALS, format!("{list:#}\n")).await
+        export::export(world, context, PROPOSALS, format!("{list:#}\n")).await
     };
     if let Err(error) = exported.await {
         tracing::warn!(project = %context.project.id, %error, "failed to export the drafted fixes");

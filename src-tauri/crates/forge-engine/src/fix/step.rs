@@ -9,10 +9,10 @@ use forge_model::workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
-        engine::{
+        world::{
             cx::Cx,
             step::{End, Stepping},
         },
@@ -23,10 +23,10 @@ use crate::{
 };
 
 /// Runs the failing step of an applied fix again: green, it is verified; else it is rolled back.
-pub(crate) async fn verify_fix(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+pub(crate) async fn verify_fix(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     let id = s.step.params.as_ref().and_then(|params| params.get("fix_id")).and_then(|id| id.as_str());
     let (fix, workspace) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let fix = conn.fixes().get(&s.task.id, id.unwrap_or_default()).await?;
         (fix, conn.workspaces().last(&s.task.id).await?)
     };
@@ -34,7 +34,7 @@ pub(crate) async fn verify_fix(engine: &Engine, s: &Stepping, cancel: &Cancellat
         return Ok(End::skipped("the fix is no longer applied"));
     };
     let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
-    Ok(match check_with_fix(engine, s, &workspace, fix, cancel).await? {
+    Ok(match check_with_fix(world, s, &workspace, fix, cancel).await? {
         Some(fix) => End::Ok(Some(fix.reason.unwrap_or_else(|| fix.status.to_string()))),
         None => End::Interrupted,
     })
@@ -42,7 +42,7 @@ pub(crate) async fn verify_fix(engine: &Engine, s: &Stepping, cancel: &Cancellat
 
 /// Runs the failing step of an applied fix again and follows what it says; nothing when cancelled first.
 async fn check_with_fix(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     workspace: &Workspace,
     fix: FixProposal,
@@ -51,43 +51,43 @@ async fn check_with_fix(
     let log_id = format!("fix-{}-{}", fix.fix_id.get(..16).unwrap_or(&fix.fix_id), s.step.id);
     let check = ReviewStep::begun(fix.gate.step, &fix.gate.command, &log_id);
     let config = s.context.review_config(&s.task);
-    let Some(check) = review::check::run_command(engine, s, workspace, &config, check, cancel).await? else {
+    let Some(check) = review::check::run_command(world, s, workspace, &config, check, cancel).await? else {
         return Ok(None);
     };
-    let fix = record_fix_result(engine, s, workspace, fix, &check).await?;
-    let repo = core::repository::repo(engine, &s.context).await?;
+    let fix = record_fix_result(world, s, workspace, fix, &check).await?;
+    let repo = core::repository::repo(world, &s.context).await?;
     let stat =
         workspace::measure::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = Some(stat);
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
     }
     tx.commit().await?;
-    review::look_at_changed_work(engine, &s.task.id).await?;
+    review::look_at_changed_work(world, &s.task.id).await?;
     Ok(Some(fix))
 }
 
 /// After a reviewer's run: applies what they asked for if they send the work back, and has the failing step run
 /// again; else their wish is over. False when cancelled first; done again after a kill, it goes on where it was.
 pub(crate) async fn apply_requested_fix(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     (workspace, run): (&Workspace, &Execution),
     sent_back: bool,
     cancel: &CancellationToken,
 ) -> Result<bool> {
-    let all = engine.store().read().await?.fixes().of_task(&s.task.id).await?;
+    let all = world.store().read().await?.fixes().of_task(&s.task.id).await?;
     for fix in all {
         let Some(actor) = fix.wanted_by.clone() else { continue };
         // Of an earlier run that nobody settled, a wish is over.
         let is_meant = sent_back && fix.updated_at >= run.started_at;
         if is_meant {
-            if !apply_and_check(engine, s, workspace, fix, actor, cancel).await? {
+            if !apply_and_check(world, s, workspace, fix, actor, cancel).await? {
                 return Ok(false);
             }
         } else {
-            forget_wish(engine, &fix).await?;
+            forget_wish(world, &fix).await?;
         }
     }
     Ok(true)
@@ -96,7 +96,7 @@ pub(crate) async fn apply_requested_fix(
 /// Applies a fix that somebody asked for and has its failing step run again; then the wish is over. False when
 /// cancelled first. A fix that cannot be applied stays out, and says why itself.
 pub(crate) async fn apply_and_check(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     workspace: &Workspace,
     mut fix: FixProposal,
@@ -105,7 +105,7 @@ pub(crate) async fn apply_and_check(
 ) -> Result<bool> {
     if fix.status == FixStatus::Drafted {
         let of = Fixing { context: &s.context, task: &s.task, workspace };
-        match super::command::land_fix(engine, &of, fix.clone(), actor, false).await {
+        match super::command::land_fix(world, &of, fix.clone(), actor, false).await {
             Ok(landed) => fix = landed,
             Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
                 tracing::info!(task = %s.task.id, %message, "a fix that somebody asked for is not applied");
@@ -114,17 +114,17 @@ pub(crate) async fn apply_and_check(
         }
     }
     if fix.status == FixStatus::Applied {
-        match check_with_fix(engine, s, workspace, fix, cancel).await? {
+        match check_with_fix(world, s, workspace, fix, cancel).await? {
             Some(settled) => fix = settled,
             None => return Ok(false),
         }
     }
-    forget_wish(engine, &fix).await?;
+    forget_wish(world, &fix).await?;
     Ok(true)
 }
 
-async fn forget_wish(engine: &Engine, fix: &FixProposal) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn forget_wish(world: &World, fix: &FixProposal) -> Result<()> {
+    let mut tx = world.store().write().await?;
     tx.fixes_mut().forget_wish(fix).await?;
     tx.commit().await?;
     Ok(())
@@ -132,7 +132,7 @@ async fn forget_wish(engine: &Engine, fix: &FixProposal) -> Result<()> {
 
 /// Writes what the failing step said with the fix, and takes the fix back when that did not help.
 pub(crate) async fn record_fix_result(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     workspace: &Workspace,
     mut fix: FixProposal,
@@ -146,24 +146,23 @@ pub(crate) async fn record_fix_result(
         timed_out: check.timed_out,
         duration_ms: check.duration_ms,
         log_id: check.log_id.clone(),
-        at: engine.now(),
+        at: world.now(),
     });
     if check.has_passed() {
-        let mut tx = engine.store().write().await?;
-        fix::proposal::write_fix(&mut Cx::of(engine, &mut tx), &s.task, &mut fix, FixStatus::Verified)
-            .await?;
+        let mut tx = world.store().write().await?;
+        fix::proposal::write_fix(&mut Cx::of(world, &mut tx), &s.task, &mut fix, FixStatus::Verified).await?;
         tx.commit().await?;
-        fix::proposal::export_fixes(engine, &s.context, None).await;
+        fix::proposal::export_fixes(world, &s.context, None).await;
         return Ok(fix);
     }
     let of = Fixing { context: &s.context, task: &s.task, workspace };
     let reason = format!("it did not help: {}", check.failure());
-    match super::command::take_back_fix(engine, &of, fix.clone(), None, &reason).await {
+    match super::command::take_back_fix(world, &of, fix.clone(), None, &reason).await {
         Err(EngineError::Conflict { message, .. }) => {
             // It stands as it is: a person sees why.
             fix.reason = Some(format!("{reason}; it could not be taken back: {message}"));
-            let mut tx = engine.store().write().await?;
-            fix::proposal::write_fix(&mut Cx::of(engine, &mut tx), &s.task, &mut fix, FixStatus::Applied)
+            let mut tx = world.store().write().await?;
+            fix::proposal::write_fix(&mut Cx::of(world, &mut tx), &s.task, &mut fix, FixStatus::Applied)
                 .await?;
             tx.commit().await?;
             Ok(fix)
@@ -173,15 +172,15 @@ pub(crate) async fn record_fix_result(
 }
 
 /// The fix that stands applied for a review.
-pub(crate) async fn applied_for(engine: &Engine, review: &Review) -> Result<Option<FixProposal>> {
-    let all = engine.store().read().await?.fixes().of_task(&review.task_id).await?;
+pub(crate) async fn applied_for(world: &World, review: &Review) -> Result<Option<FixProposal>> {
+    let all = world.store().read().await?.fixes().of_task(&review.task_id).await?;
     Ok(all.into_iter().find(|fix| fix.review_id == review.id && fix.status == FixStatus::Applied))
 }
 
 /// Has a fix drafted for a failed check and applies it, where the project lets a draft take the place of the
 /// retry. Nothing when nothing came of it.
 pub(crate) async fn fix_in_place(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &mut Review,
     workspace: &Workspace,
@@ -191,17 +190,17 @@ pub(crate) async fn fix_in_place(
     if !s.context.settings.inner_loop.auto_fix.apply_without_review {
         return Ok(None);
     }
-    let Some(draft) = super::plan_draft(engine, s, review, workspace, check).await else { return Ok(None) };
-    let mut tx = engine.store().write().await?;
+    let Some(draft) = super::plan_draft(world, s, review, workspace, check).await else { return Ok(None) };
+    let mut tx = world.store().write().await?;
     let first = tx.fixes_mut().begin_draft(&draft).await?;
     tx.commit().await?;
     if !first {
         return Ok(None);
     }
-    let Some(fix) = super::draft::draft_fix(engine, draft, cancel).await? else { return Ok(None) };
+    let Some(fix) = super::draft::draft_fix(world, draft, cancel).await? else { return Ok(None) };
     let of = Fixing { context: &s.context, task: &s.task, workspace };
     let actor = Actor::System { cause: Cause::Review };
-    let fix = match super::command::land_fix(engine, &of, fix, actor, false).await {
+    let fix = match super::command::land_fix(world, &of, fix, actor, false).await {
         Ok(fix) => fix,
         Err(EngineError::Conflict { code, message, .. }) if code != ConflictCode::Stopping => {
             tracing::info!(task = %s.task.id, %message, "a drafted fix stands as a proposal");
@@ -210,8 +209,8 @@ pub(crate) async fn fix_in_place(
         Err(error) => return Err(error),
     };
     if let Some(commit) = fix.applied_commit.clone() {
-        let repo = core::repository::repo(engine, &s.context).await?;
-        review::review_commit(engine, &repo, review, commit).await?;
+        let repo = core::repository::repo(world, &s.context).await?;
+        review::review_commit(world, &repo, review, commit).await?;
     }
     Ok(Some(fix))
 }

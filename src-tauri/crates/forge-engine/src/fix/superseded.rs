@@ -6,12 +6,12 @@ use forge_model::workspace::WorkspaceStatus;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         context::{ProjectContext, task_branch},
-        engine::{cx::Cx, features::Moved},
         lineage::{is_entry, is_ordered},
+        world::{cx::Cx, features::Moved},
     },
     error::Result,
     fix::{
@@ -21,16 +21,16 @@ use crate::{
 };
 
 /// Marks the open proposals of a task whose file is not what it was when they were drafted.
-pub(crate) async fn supersede_fixes(engine: &Engine, id: &TaskId) {
-    if let Err(error) = find_superseded(engine, id).await {
+pub(crate) async fn supersede_fixes(world: &World, id: &TaskId) {
+    if let Err(error) = find_superseded(world, id).await {
         tracing::warn!(task = %id, %error, "failed to see which fixes are overtaken; applying one looks again");
     }
 }
 
-async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
+async fn find_superseded(world: &World, id: &TaskId) -> Result<()> {
     let (task, context, open) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load(world, &mut conn, id, None).await?;
         (task, context, conn.fixes().of_task(id).await?)
     };
     // A fix that is being verified may be taken back, and the file is then as it was.
@@ -41,34 +41,34 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
     if open.is_empty() {
         return Ok(());
     }
-    let Some(repo) = core::repository::present_repo(engine, &context).await? else { return Ok(()) };
+    let Some(repo) = core::repository::present_repo(world, &context).await? else { return Ok(()) };
     let head = repo.resolve(&format!("refs/heads/{}", task_branch(&task))).await?;
     // A branch that somebody deleted can be restored; one that went with its worktree cannot.
     let is_set_aside = head.is_none() && {
-        let workspace = engine.store().read().await?.workspaces().last(id).await?;
+        let workspace = world.store().read().await?.workspaces().last(id).await?;
         workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active)
     };
     for fix in open {
-        match is_of_present_work(&mut *engine.store().read().await?, &fix).await? {
+        match is_of_present_work(&mut *world.store().read().await?, &fix).await? {
             Standing::Own => {}
             Standing::Possible => continue,
             Standing::Gone => {
-                let mut tx = engine.store().write().await?;
-                supersede_race_fixes(&mut Cx::of(engine, &mut tx), &task).await?;
+                let mut tx = world.store().write().await?;
+                supersede_race_fixes(&mut Cx::of(world, &mut tx), &task).await?;
                 tx.commit().await?;
-                export_fixes(engine, &context, None).await;
+                export_fixes(world, &context, None).await;
                 continue;
             }
         }
         let Some(head) = &head else {
             if is_set_aside {
-                supersede(engine, &context, &task, &fix.fix_id, Some(SET_ASIDE)).await?;
+                supersede(world, &context, &task, &fix.fix_id, Some(SET_ASIDE)).await?;
             }
             continue;
         };
         for file in &fix.files {
             if repo.version_at(head, file).await? != repo.version_at(&fix.base_commit, file).await? {
-                supersede(engine, &context, &task, &fix.fix_id, None).await?;
+                supersede(world, &context, &task, &fix.fix_id, None).await?;
                 break;
             }
         }
@@ -78,21 +78,21 @@ async fn find_superseded(engine: &Engine, id: &TaskId) -> Result<()> {
 
 /// Marks a proposal that still waits: its file changed, unless another reason is given.
 pub(crate) async fn supersede(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     fix: &str,
     why: Option<&str>,
 ) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(fix) = tx.fixes().get(&task.id, fix).await?.filter(is_waiting) else {
         return Ok(());
     };
     let changed = || format!("{} changed since it was drafted", fix.files.join(", "));
     let why = why.map_or_else(changed, str::to_owned);
-    mark_superseded(&mut Cx::of(engine, &mut tx), task, fix, &why).await?;
+    mark_superseded(&mut Cx::of(world, &mut tx), task, fix, &why).await?;
     tx.commit().await?;
-    export_fixes(engine, context, None).await;
+    export_fixes(world, context, None).await;
     Ok(())
 }
 

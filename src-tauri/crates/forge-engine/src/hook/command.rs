@@ -15,8 +15,8 @@ use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
-    core::{self, context::ProjectContext, engine::step::BEHIND_BARRIER, environment::ProgramEnvironment},
+    ConflictCode, EngineError, World,
+    core::{self, context::ProjectContext, environment::ProgramEnvironment, world::step::BEHIND_BARRIER},
     error::Result,
     hook::{
         HookStep, SkippedOnce, is_blocking,
@@ -61,12 +61,12 @@ struct Trial {
 /// Runs a hook with the environment, the time limit and the capture of a real run. Nothing is moved and
 /// no agent is started; a plugin says what it would do.
 pub(crate) async fn test_hook(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     request: HookTestRequest,
 ) -> Result<HookTest> {
     let index = request.index;
-    let trial = prepare_trial(engine, project, request).await?;
+    let trial = prepare_trial(world, project, request).await?;
     let blank = HookRun {
         event: trial.facts.event,
         index,
@@ -78,11 +78,11 @@ pub(crate) async fn test_hook(
         stderr: String::new(),
         duration_ms: 0,
         error: None,
-        at: engine.now(),
+        at: world.now(),
     };
     if matches!(trial.hook, LifecycleHook::Script(_)) {
         super::script::require_trust_of_script(
-            engine,
+            world,
             &trial.context,
             trial.task.as_ref(),
             trial.workspace.as_ref(),
@@ -90,27 +90,27 @@ pub(crate) async fn test_hook(
         .await?;
     }
     let environment = super::script::hook_env(
-        engine,
+        world,
         &trial.context,
         trial.task.as_ref(),
         trial.workspace.as_ref(),
         &trial.facts,
     );
     let cwd = working_dir(&trial.context, trial.workspace.as_ref());
-    let inherited = core::environment::command_environment(engine, &trial.context).await?;
+    let inherited = core::environment::command_environment(world, &trial.context).await?;
     let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
     let task = trial.task.as_ref().map(|task| &task.id);
-    let follow = program::log::follow_log(engine, project, task, &trial.log_id, &log);
+    let follow = program::log::follow_log(world, project, task, &trial.log_id, &log);
     let run = match &trial.hook {
         LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
         LifecycleHook::Script(script) => {
             let env = (inherited, environment.clone());
-            try_script(engine, &trial, script, cwd.clone(), env, &log, blank).await
+            try_script(world, &trial, script, cwd.clone(), env, &log, blank).await
         }
     };
     log.append(EntryKind::HookRun, "", record_of(&run)?);
     drop(follow);
-    program::log::close_log(engine, log).await?;
+    program::log::close_log(world, log).await?;
     Ok(HookTest {
         status: run.status,
         exit_code: run.exit_code,
@@ -128,7 +128,7 @@ pub(crate) async fn test_hook(
 
 /// A stretch of the log of a hook that is tested, or was, in the repository itself; empty while it has none.
 pub(crate) async fn hook_test_log(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     log_id: String,
     after: Option<u64>,
@@ -136,25 +136,25 @@ pub(crate) async fn hook_test_log(
     limit: usize,
 ) -> Result<LogPage> {
     let log_id = checked_log_id(log_id)?;
-    core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
-    page_of(hook_test_dir(engine, project), log_id, after, before, limit).await
+    core::contexts::context(world, &mut *world.store().read().await?, project).await?;
+    page_of(hook_test_dir(world, project), log_id, after, before, limit).await
 }
 
 /// The folder with the log of a test of a hook, of whichever task or project: the latest, where several were
 /// given one name.
-pub(crate) async fn dir_of_test_log(engine: &Engine, log_id: &str) -> Result<Option<PathBuf>> {
+pub(crate) async fn dir_of_test_log(world: &World, log_id: &str) -> Result<Option<PathBuf>> {
     let Ok(log_id) = checked_log_id(log_id.to_owned()) else { return Ok(None) };
-    let logs = engine.inner.config.data_dir.join("logs");
+    let logs = world.inner.config.data_dir.join("logs");
     let found = tokio::task::spawn_blocking(move || latest_dir_with(&logs, &log_id)).await;
     found.map_err(std::io::Error::other).flatten().map_err(EngineError::io("look for a log"))
 }
 
-fn hook_test_dir(engine: &Engine, project: &ProjectId) -> PathBuf {
-    engine.inner.config.data_dir.join("logs").join(project.as_str()).join(HOOK_TESTS)
+fn hook_test_dir(world: &World, project: &ProjectId) -> PathBuf {
+    world.inner.config.data_dir.join("logs").join(project.as_str()).join(HOOK_TESTS)
 }
 
 async fn try_script(
-    engine: &Engine,
+    world: &World,
     trial: &Trial,
     script: &ScriptHook,
     cwd: PathBuf,
@@ -164,13 +164,13 @@ async fn try_script(
 ) -> HookRun {
     let owner = trial.task.as_ref().map_or_else(nobody, |task| task.id.clone());
     let run = ScriptRun { owner: &owner, script, environment, cwd, env, log, log_id: &trial.log_id };
-    super::script::run_script(engine, run, blank, &engine.inner.shutdown.child_token()).await
+    super::script::run_script(world, run, blank, &world.inner.shutdown.child_token()).await
 }
 
-async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRequest) -> Result<Trial> {
+async fn prepare_trial(world: &World, project: &ProjectId, request: HookTestRequest) -> Result<Trial> {
     let HookTestRequest { task_id, event, index, hook, log_id } = request;
-    let mut conn = engine.store().read().await?;
-    let context = core::contexts::context(engine, &mut conn, project).await?;
+    let mut conn = world.store().read().await?;
+    let context = core::contexts::context(world, &mut conn, project).await?;
     let hook = match hook {
         Some(hook) => hook,
         None => {
@@ -185,18 +185,18 @@ async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRe
     check_hook(event, &hook)?;
     let log_id = match log_id {
         Some(log_id) => checked_log_id(log_id)?,
-        None => format!("{TEST_LOG_PREFIX}{event}-{index}-{}", engine.now().0),
+        None => format!("{TEST_LOG_PREFIX}{event}-{index}-{}", world.now().0),
     };
     let mut facts =
         HookFacts { event, status: String::new(), previous: String::new(), agent: None, execution: None };
     let (mut task, mut workspace) = (None, None);
-    let mut log_dir = hook_test_dir(engine, project);
+    let mut log_dir = hook_test_dir(world, project);
     if let Some(id) = task_id {
-        let (row, _) = core::load::load(engine, &mut conn, &id, None).await?;
+        let (row, _) = core::load::load(world, &mut conn, &id, None).await?;
         if row.project_id != *project {
             return Err(EngineError::invalid("task_id", "belongs to another project"));
         }
-        log_dir = engine.log_dir(project, &id);
+        log_dir = world.log_dir(project, &id);
         workspace = usable(conn.workspaces().last(&id).await?);
         let role = context.work_role().unwrap_or_default();
         let holder = conn.roles().holder(&id, role).await?;
@@ -214,7 +214,7 @@ async fn prepare_trial(engine: &Engine, project: &ProjectId, request: HookTestRe
 /// Goes on behind a barrier that a blocking hook kept shut: that hook again, or not this once, then what
 /// was still to come. What passed before it is not run again.
 pub(crate) async fn go_on_behind_barrier(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -233,7 +233,7 @@ pub(crate) async fn go_on_behind_barrier(
             before.iter().rfind(|step| step.kind == kind && step.transition_seq == failed.transition_seq);
         list.extend(first.map(again));
     }
-    list.push(hook_again(engine, context, failed, skipped)?);
+    list.push(hook_again(world, context, failed, skipped)?);
     list.extend(
         after
             .iter()
@@ -252,25 +252,25 @@ pub(crate) async fn go_on_behind_barrier(
     for mut step in list {
         tx.steps_mut().insert(&mut step).await?;
     }
-    let now = engine.now();
+    let now = world.now();
     task.entry_barrier = Some(EntryBarrier { state: task.status.clone(), since: now });
     task.error_annotation = None;
     task.waiting = None;
     tx.tasks_mut().update(task, now).await?;
     let facts = json!({ "hook": HookStep::of(failed)?.reference() });
-    engine.emit(tx, forge_model::event::EventType::TaskUnblocked, task, task.id.as_str(), &facts).await
+    world.emit(tx, forge_model::event::EventType::TaskUnblocked, task, task.id.as_str(), &facts).await
 }
 
 /// The hook that failed as it is to run now, or the record that it does not.
 fn hook_again(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     failed: &StepRow,
     skipped: Option<SkippedOnce>,
 ) -> Result<StepRow> {
     let mut hook = HookStep::of(failed)?;
     let mut step = again(failed);
-    let now = engine.now();
+    let now = world.now();
     let mut done = |reason: String| {
         step.status = StepStatus::Done;
         step.outcome = Some(StepOutcome::Skipped);

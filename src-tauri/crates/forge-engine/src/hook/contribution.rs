@@ -2,16 +2,16 @@
 
 use super::{is_blocking, step};
 use crate::core::{
-    engine::features::{Acting, Moments, StepSpec},
     worktree_lock::in_locked_worktree,
+    world::features::{Acting, Moments, StepSpec},
 };
 
 /// A hook that nobody waits for runs beside the agent, on purpose.
-pub(crate) const HOOK: StepSpec = StepSpec::acting(|engine, s, cancel| {
-    let run: Acting = |engine, s, cancel| Box::pin(step::run_hook(engine, s, cancel));
-    if is_blocking(&s.step) { in_locked_worktree(engine, s, cancel, run) } else { run(engine, s, cancel) }
+pub(crate) const HOOK: StepSpec = StepSpec::acting(|world, s, cancel| {
+    let run: Acting = |world, s, cancel| Box::pin(step::run_hook(world, s, cancel));
+    if is_blocking(&s.step) { in_locked_worktree(world, s, cancel, run) } else { run(world, s, cancel) }
 })
-.begun_by(|engine, tx, step| Box::pin(step::name_log(engine, tx, step)));
+.begun_by(|world, tx, step| Box::pin(step::name_log(world, tx, step)));
 
 pub(crate) const ANNOUNCE: StepSpec = StepSpec::instant(|_, tx, s, _| Box::pin(step::announce_hooks(tx, s)));
 

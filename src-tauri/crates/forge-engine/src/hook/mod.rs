@@ -26,8 +26,8 @@ use crate::{
     EngineError,
     core::{
         context::ProjectContext,
-        engine::{cx::Cx, features::Entering},
         lineage::is_ordered,
+        world::{cx::Cx, features::Entering},
     },
     error::Result,
 };

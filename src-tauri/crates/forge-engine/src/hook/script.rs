@@ -17,7 +17,7 @@ use forge_store::table::tasks::TaskRow;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
+    World,
     core::{context::ProjectContext, environment::ProgramEnvironment},
     error::Result,
     program::{self, output::CheckOutput},
@@ -50,7 +50,7 @@ pub(crate) struct ScriptRun<'a> {
 
 /// The variables that Forge sets for a hook; what is not known is empty.
 pub(crate) fn hook_env(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: Option<&TaskRow>,
     workspace: Option<&Workspace>,
@@ -69,7 +69,7 @@ pub(crate) fn hook_env(
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     env.extend(
-        task.map(|task| program::given::task_env(engine, context, task, workspace)).unwrap_or_default(),
+        task.map(|task| program::given::task_env(world, context, task, workspace)).unwrap_or_default(),
     );
     // The states of the moment, which may have passed since.
     env.extend(
@@ -88,23 +88,21 @@ pub(crate) fn hook_env(
 /// Refuses to run a script with startup files that a person has not trusted: those of the worktree that it runs in,
 /// else the repository's.
 pub(crate) async fn require_trust_of_script(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: Option<&TaskRow>,
     workspace: Option<&Workspace>,
 ) -> Result<()> {
     match (task, workspace) {
-        (Some(task), Some(workspace)) => {
-            trust::require_trust_of(engine, context, task, Some(workspace)).await
-        }
-        (Some(_) | None, _) => trust::require_trust_of_project(engine, context).await,
+        (Some(task), Some(workspace)) => trust::require_trust_of(world, context, task, Some(workspace)).await,
+        (Some(_) | None, _) => trust::require_trust_of_project(world, context).await,
     }
 }
 
 /// Runs a script to its end, its time limit, or `cancel`; nothing of it is left. Its output is in the
 /// log, but not yet its record.
 pub(crate) async fn run_script(
-    engine: &Engine,
+    world: &World,
     run: ScriptRun<'_>,
     blank: HookRun,
     cancel: &CancellationToken,
@@ -118,10 +116,10 @@ pub(crate) async fn run_script(
         .timeout(Duration::from_secs(u64::from(script.timeout_seconds)))
         .grace(GRACE);
     run.environment.note_withheld(run.log);
-    let begun = engine.now();
+    let begun = world.now();
     let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
     let finished = program::recorded::run_recorded_for(
-        engine,
+        world,
         run.owner,
         command,
         cancel,
@@ -129,7 +127,7 @@ pub(crate) async fn run_script(
     )
     .await;
     let kept = output.kept.into_strings();
-    let duration_ms = u64::try_from(engine.now().since(begun)).unwrap_or_default();
+    let duration_ms = u64::try_from(world.now().since(begun)).unwrap_or_default();
     let ran = HookRun { stdout: kept.stdout, stderr: kept.stderr, duration_ms, ..blank };
     match finished {
         Err(error) => {

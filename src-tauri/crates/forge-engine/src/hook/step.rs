@@ -26,12 +26,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::{
+        world::{
             cx::Cx,
             features::Run,
             step::{Effect, End, Finding, Stepping},
@@ -51,12 +51,12 @@ const SUMMARY_BYTES: usize = 4096;
 const COMMAND_CHARS: usize = 80;
 
 /// Gives the run of a hook that is about to begin the name of its log.
-pub(crate) async fn name_log(engine: &Engine, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
+pub(crate) async fn name_log(world: &World, tx: &mut Tx, step: &mut StepRow) -> Result<()> {
     if step.log_id.is_some() {
         return Ok(());
     }
     let hook = HookStep::of(step)?;
-    let mut at = engine.now().0;
+    let mut at = world.now().0;
     loop {
         let name = format!("hook-{}-{}-{at}", hook.event, hook.index);
         if !tx.steps().has_log(&name).await? {
@@ -83,11 +83,11 @@ pub(crate) async fn announce_hooks(tx: &mut Tx, s: &Stepping) -> Result<End> {
     })
 }
 
-pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+pub(crate) async fn run_hook(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     let step = HookStep::of(&s.step)?;
     let log_id = s.step.log_id.clone().unwrap_or_default();
-    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
-    let blank = blank_run(engine, &step, s.step.started_at);
+    let dir = world.log_dir(&s.task.project_id, &s.task.id);
+    let blank = blank_run(world, &step, s.step.started_at);
     match step.hook.clone() {
         LifecycleHook::Script(_) if s.step.runs > 1 => {
             let run = HookRun {
@@ -95,13 +95,13 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
                 error: Some("interrupted: Forge stopped or the task moved while it ran".to_owned()),
                 ..blank
             };
-            close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
+            close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(world, &s.context)).await?;
             Ok(ran(run, None))
         }
         LifecycleHook::Script(script) => {
-            let run = match run_hook_script(engine, s, &step, &script, blank.clone(), cancel).await {
+            let run = match run_hook_script(world, s, &step, &script, blank.clone(), cancel).await {
                 // The script has not been begun: that waits for the disk.
-                Err(error) if core::disk::passes_with_storage(engine, &error).await => return Err(error),
+                Err(error) if core::disk::passes_with_storage(world, &error).await => return Err(error),
                 // The task waits for a person's word, and its hook with it.
                 Err(error @ EngineError::TrustRequired(_)) if is_blocking(&s.step) => return Err(error),
                 Ok(run) => run,
@@ -112,15 +112,15 @@ pub(crate) async fn run_hook(engine: &Engine, s: &Stepping, cancel: &Cancellatio
                     ..blank
                 },
             };
-            engine.point("hook.ran");
+            world.point("hook.ran");
             if run.status == HookStatus::Interrupted && is_blocking(&s.step) {
                 return Ok(End::Interrupted);
             }
             Ok(ran(run, None))
         }
         LifecycleHook::Plugin(plugin) => {
-            let (run, found) = run_hook_plugin(engine, s, &step, &plugin, blank, cancel).await?;
-            close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(engine, &s.context)).await?;
+            let (run, found) = run_hook_plugin(world, s, &step, &plugin, blank, cancel).await?;
+            close_with_record(&dir, &log_id, &run, core::redaction::redactor_in(world, &s.context)).await?;
             Ok(ran(run, found))
         }
     }
@@ -140,19 +140,19 @@ fn ran(run: HookRun, found: Option<Arc<dyn Finding>>) -> End {
 impl Finding for Ran {
     async fn decide(
         &self,
-        engine: &Engine,
+        world: &World,
         tx: &mut Tx,
         s: &mut Stepping,
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
         if let Some(found) = &self.found {
-            found.decide(engine, tx, s, effects).await?;
+            found.decide(world, tx, s, effects).await?;
         }
-        record_hook(engine, tx, s, &self.run, effects).await.map(End::Written)
+        record_hook(world, tx, s, &self.run, effects).await.map(End::Written)
     }
 }
 
-fn blank_run(engine: &Engine, step: &HookStep, at: Option<forge_model::time::Timestamp>) -> HookRun {
+fn blank_run(world: &World, step: &HookStep, at: Option<forge_model::time::Timestamp>) -> HookRun {
     HookRun {
         event: step.event,
         index: step.index,
@@ -164,35 +164,35 @@ fn blank_run(engine: &Engine, step: &HookStep, at: Option<forge_model::time::Tim
         stderr: String::new(),
         duration_ms: 0,
         error: None,
-        at: at.unwrap_or_else(|| engine.now()),
+        at: at.unwrap_or_else(|| world.now()),
     }
 }
 
 async fn run_hook_script(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     step: &HookStep,
     script: &ScriptHook,
     blank: HookRun,
     cancel: &CancellationToken,
 ) -> Result<HookRun> {
-    let (workspace, facts) = facts_of_hook(engine, s, step).await?;
-    super::script::require_trust_of_script(engine, &s.context, Some(&s.task), workspace.as_ref()).await?;
-    let environment = core::environment::command_environment(engine, &s.context).await?;
+    let (workspace, facts) = facts_of_hook(world, s, step).await?;
+    super::script::require_trust_of_script(world, &s.context, Some(&s.task), workspace.as_ref()).await?;
+    let environment = core::environment::command_environment(world, &s.context).await?;
     let log_id = s.step.log_id.clone().unwrap_or_default();
-    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let dir = world.log_dir(&s.task.project_id, &s.task.id);
     // From here on nothing fails for want of space: a script is begun at most once.
     let open = || async { open_log(&dir, &log_id, Arc::clone(environment.redactor())) };
-    let log = core::disk::with_patience_until(engine, cancel, open).await?;
-    let follow = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let log = core::disk::with_patience_until(world, cancel, open).await?;
+    let follow = program::log::follow_log(world, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let run = super::script::run_script(
-        engine,
+        world,
         ScriptRun {
             owner: &s.task.id,
             script,
             environment,
             cwd: working_dir(&s.context, workspace.as_ref()),
-            env: super::script::hook_env(engine, &s.context, Some(&s.task), workspace.as_ref(), &facts),
+            env: super::script::hook_env(world, &s.context, Some(&s.task), workspace.as_ref(), &facts),
             log: &log,
             log_id: &log_id,
         },
@@ -202,17 +202,17 @@ async fn run_hook_script(
     .await;
     log.append(EntryKind::HookRun, "", record_of(&run)?);
     drop(follow);
-    program::log::close_log(engine, log).await?;
+    program::log::close_log(world, log).await?;
     Ok(run)
 }
 
 /// The worktree that a hook runs in, and what it is told besides the task.
 async fn facts_of_hook(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     step: &HookStep,
 ) -> Result<(Option<Workspace>, HookFacts)> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let workspace = usable(conn.workspaces().last(&s.task.id).await?);
     let agent = match &step.agent {
         Some(agent) => Some(agent.clone()),
@@ -242,19 +242,19 @@ async fn facts_of_hook(
 }
 
 async fn run_hook_plugin(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     step: &HookStep,
     plugin: &PluginHook,
     blank: HookRun,
     cancel: &CancellationToken,
 ) -> Result<(HookRun, Option<Arc<dyn Finding>>)> {
-    let begun = engine.now();
+    let begun = world.now();
     let end = match reason_to_skip(s, step, plugin) {
         Some(reason) => End::skipped(reason),
-        None => match act_as_plugin(engine, s, plugin.name, cancel).await {
+        None => match act_as_plugin(world, s, plugin.name, cancel).await {
             Ok(end) => end,
-            Err(error) if core::disk::passes_with_storage(engine, &error).await => return Err(error),
+            Err(error) if core::disk::passes_with_storage(world, &error).await => return Err(error),
             Err(error) => End::Failed(BlockReason::new(AnnotationType::RecoveryRequired, error.to_string())),
         },
     };
@@ -276,13 +276,13 @@ async fn run_hook_plugin(
             (HookStatus::Skipped, Some(reason), String::new())
         }
     };
-    let duration_ms = u64::try_from(engine.now().since(begun)).unwrap_or_default();
+    let duration_ms = u64::try_from(world.now().since(begun)).unwrap_or_default();
     Ok((HookRun { status, error, stdout: said, duration_ms, ..blank }, found))
 }
 
 /// Runs the code of a workflow action. Each may be run again after a kill.
 async fn act_as_plugin(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     action: Action,
     cancel: &CancellationToken,
@@ -292,8 +292,8 @@ async fn act_as_plugin(
         | Action::ScheduleWorkspaceCleanup
         | Action::KnowledgeInject
         | Action::KnowledgeCapture => {
-            if let Run::Acting(run) = (engine.features().steps.of_action)(action).run {
-                return run(engine, s, cancel).await;
+            if let Run::Acting(run) = (world.features().steps.of_action)(action).run {
+                return run(world, s, cancel).await;
             }
         }
         Action::CheckRetryBudget
@@ -315,7 +315,7 @@ async fn act_as_plugin(
         | Action::AutoCascadeOnMergeResult => {}
     }
     let mut effects = Vec::new();
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let task = tx.tasks().get(&s.task.id).await?;
     let Some(task) = task else { return Ok(End::skipped("the task was deleted")) };
     let mut fresh = Stepping {
@@ -324,15 +324,15 @@ async fn act_as_plugin(
         context: Arc::clone(&s.context),
         transition: s.transition.clone(),
     };
-    let end = core::instant::run_instant_action(engine, &mut tx, &mut fresh, action, &mut effects).await?;
+    let end = core::instant::run_instant_action(world, &mut tx, &mut fresh, action, &mut effects).await?;
     tx.commit().await?;
-    core::follow::act(engine, effects);
+    core::follow::act(world, effects);
     Ok(end)
 }
 
 /// Writes how a hook's run ended. Says whether to go on with the task's next step.
 async fn record_hook(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     run: &HookRun,
@@ -351,17 +351,17 @@ async fn record_hook(
     });
     let remark = Some(run.stdout.clone()).filter(|said| run.kind == "plugin" && !said.is_empty());
     step.reason = run.error.clone().or(remark);
-    step.finished_at = Some(engine.now());
+    step.finished_at = Some(world.now());
     tx.steps_mut().update(step).await?;
     if run.status != HookStatus::Skipped {
-        super::emit_hook_run(&mut Cx::of(engine, tx), task, step, run.status).await?;
+        super::emit_hook_run(&mut Cx::of(world, tx), task, step, run.status).await?;
     }
     if failed && is_blocking(step) {
         let trouble = block_reason_of(step, run)?;
-        return core::outcome::stay_behind_barrier(engine, tx, context, task, step, trouble, effects).await;
+        return core::outcome::stay_behind_barrier(world, tx, context, task, step, trouble, effects).await;
     }
-    let facts = json!({ "step": core::engine::step::name_of(step), "outcome": step.outcome });
-    engine.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+    let facts = json!({ "step": core::world::step::name_of(step), "outcome": step.outcome });
+    world.emit(tx, forge_model::event::EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     Ok(true)
 }
 

@@ -15,7 +15,7 @@ use forge_store::table::lessons::{Landing, LessonRow};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::{ProjectContext, slug},
@@ -62,13 +62,13 @@ enum Begin {
 /// Lessons of a project: those that wait for a person, newest first, then those that the branch keeps, by
 /// file; with `status`, those alone.
 pub(crate) async fn lessons(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     status: Option<LessonStatus>,
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<LessonPage> {
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
+    let context = core::contexts::context(world, &mut *world.store().read().await?, project).await?;
     let mut from = match (cursor.map(parse_cursor).transpose()?, status) {
         (Some(from), _) => from,
         (None, Some(LessonStatus::Accepted)) => Begin::File(None),
@@ -79,7 +79,7 @@ pub(crate) async fn lessons(
     if let Begin::Row(after) = &from {
         let wanted = status.unwrap_or(LessonStatus::Proposed);
         let after = after.as_ref().map(|(at, id)| (*at, id));
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let mut rows = conn.lessons().list(project, wanted, after, limit + 1).await?;
         let more = rows.len() > room;
         rows.truncate(room);
@@ -92,7 +92,7 @@ pub(crate) async fn lessons(
         from = Begin::File(None);
     }
     if let Begin::File(after) = from {
-        let (kept, next_cursor) = kept(engine, &context, after.as_deref(), room - items.len()).await?;
+        let (kept, next_cursor) = kept(world, &context, after.as_deref(), room - items.len()).await?;
         items.extend(kept);
         return Ok(LessonPage { items, next_cursor });
     }
@@ -101,15 +101,15 @@ pub(crate) async fn lessons(
 
 /// Proposes a lesson that no run proposed.
 pub(crate) async fn propose_lesson(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     draft: LessonDraft,
 ) -> Result<LessonView> {
     let draft = checked(draft)?;
-    let mut tx = engine.store().write().await?;
-    let context = core::contexts::context(engine, &mut tx, project).await?;
+    let mut tx = world.store().write().await?;
+    let context = core::contexts::context(world, &mut tx, project).await?;
     let row = LessonRow {
-        id: engine.new_id(),
+        id: world.new_id(),
         project_id: project.clone(),
         task_id: None,
         task_number: None,
@@ -117,13 +117,13 @@ pub(crate) async fn propose_lesson(
         draft,
         status: LessonStatus::Proposed,
         landing: None,
-        created_at: engine.now(),
+        created_at: world.now(),
         decided_at: None,
     };
     if !tx.lessons_mut().propose(&row).await? {
         return Err(EngineError::conflict(ConflictCode::NameTaken, "the same lesson was proposed before"));
     }
-    super::step::knowledge_changed(engine, &mut tx, &context, "proposed").await?;
+    super::step::knowledge_changed(world, &mut tx, &context, "proposed").await?;
     tx.commit().await?;
     Ok(shown(&row))
 }
@@ -131,34 +131,30 @@ pub(crate) async fn propose_lesson(
 /// Adds a lesson to the repository, as it was proposed or as a person has edited it. One that was
 /// dismissed may be accepted after all; one that is accepted stays as it is.
 pub(crate) async fn accept_lesson(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     id: &LessonId,
     edit: LessonEdit,
 ) -> Result<LessonView> {
-    let (beside, project, id) = (engine.clone(), project.clone(), id.clone());
+    let (beside, project, id) = (world.clone(), project.clone(), id.clone());
     // To the end, also when nobody waits for the answer.
     let work =
-        engine.inner.tracker.spawn(async move { accept_to_the_end(&beside, &project, &id, edit).await });
+        world.inner.tracker.spawn(async move { accept_to_the_end(&beside, &project, &id, edit).await });
     work.await.map_err(|error| EngineError::io("accept a lesson")(std::io::Error::other(error)))?
 }
 
 /// Leaves a lesson out. One that was dismissed already stays so.
-pub(crate) async fn dismiss_lesson(
-    engine: &Engine,
-    project: &ProjectId,
-    id: &LessonId,
-) -> Result<LessonView> {
-    let (_, context) = lesson(engine, project, id).await?;
-    let (repo, target) = (core::repository::repo(engine, &context).await?, context.usual_target());
+pub(crate) async fn dismiss_lesson(world: &World, project: &ProjectId, id: &LessonId) -> Result<LessonView> {
+    let (_, context) = lesson(world, project, id).await?;
+    let (repo, target) = (core::repository::repo(world, &context).await?, context.usual_target());
     let _turn = turn_at(&repo, &target).await;
-    let mut row = settled_lesson(engine, &repo, project, id).await?;
+    let mut row = settled_lesson(world, &repo, project, id).await?;
     match row.status {
         LessonStatus::Dismissed => {}
         LessonStatus::Proposed => {
             row.status = LessonStatus::Dismissed;
-            row.decided_at = Some(engine.now());
-            write_lesson(engine, &row, Some((&context, "dismissed"))).await?;
+            row.decided_at = Some(world.now());
+            write_lesson(world, &row, Some((&context, "dismissed"))).await?;
         }
         LessonStatus::Accepted => {
             let file = row.landing.as_ref().map(|landing| landing.file.as_str()).unwrap_or_default();
@@ -171,12 +167,12 @@ pub(crate) async fn dismiss_lesson(
 
 /// The lessons that the branch keeps, by file.
 async fn kept(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     after: Option<&str>,
     room: usize,
 ) -> Result<(Vec<LessonView>, Option<String>)> {
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     let target = context.usual_target();
     let Some(commit) = repo.resolve(&format!("refs/heads/{target}")).await? else {
         return Ok((Vec::new(), None));
@@ -194,7 +190,7 @@ async fn kept(
     let rows = match files.as_slice() {
         [] => Vec::new(),
         files => {
-            let mut conn = engine.store().read().await?;
+            let mut conn = world.store().read().await?;
             conn.lessons().of_files(&context.project.id, &target, files).await?
         }
     };
@@ -208,43 +204,43 @@ async fn kept(
 }
 
 async fn accept_to_the_end(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     id: &LessonId,
     edit: LessonEdit,
 ) -> Result<LessonView> {
-    let (row, context) = lesson(engine, project, id).await?;
+    let (row, context) = lesson(world, project, id).await?;
     let draft = checked(LessonDraft {
         title: edit.title.unwrap_or(row.draft.title),
         body: edit.body.unwrap_or(row.draft.body),
         paths: edit.paths.unwrap_or(row.draft.paths),
     })?;
-    let (repo, target) = (core::repository::repo(engine, &context).await?, context.usual_target());
+    let (repo, target) = (core::repository::repo(world, &context).await?, context.usual_target());
     let _turn = turn_at(&repo, &target).await;
-    let mut row = settled_lesson(engine, &repo, project, id).await?;
+    let mut row = settled_lesson(world, &repo, project, id).await?;
     if row.status == LessonStatus::Accepted {
         return as_kept(&repo, &row).await;
     }
     let document = Document { lesson: draft, task: row.task_number };
     if context.project.work_mode == WorkMode::PullRequest {
-        return Err(by_pull_request(engine, &repo, &context, &target, &document).await?);
+        return Err(by_pull_request(world, &repo, &context, &target, &document).await?);
     }
     for _ in 0..ATTEMPTS {
-        let (landing, before) = commit_of_lesson(engine, &repo, &context, &target, &document).await?;
+        let (landing, before) = commit_of_lesson(world, &repo, &context, &target, &document).await?;
         row.landing = Some(landing.clone());
-        write_lesson(engine, &row, None).await?;
-        engine.point("lesson.intended");
+        write_lesson(world, &row, None).await?;
+        world.point("lesson.intended");
         match repo.land(&target, &landing.commit, &before, "forge: accept a lesson").await? {
             Landed::Landed => {
-                engine.point("lesson.landed");
-                return accepted(engine, &repo, &context, row).await;
+                world.point("lesson.landed");
+                return accepted(world, &repo, &context, row).await;
             }
             Landed::Moved { .. } => {}
-            refused => return Err(not_landed(engine, row, refused).await?),
+            refused => return Err(not_landed(world, row, refused).await?),
         }
     }
     row.landing = None;
-    write_lesson(engine, &row, None).await?;
+    write_lesson(world, &row, None).await?;
     let message = format!("{target} changed {ATTEMPTS} times while the lesson was added: try again");
     Err(EngineError::conflict(ConflictCode::TargetUnstable, message))
 }
@@ -252,13 +248,13 @@ async fn accept_to_the_end(
 /// Where work reaches the target by pull requests alone, nothing is put on the local branch, where it would
 /// never get to the host: the lesson stays proposed, and its file is given to be added to one.
 async fn by_pull_request(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     context: &ProjectContext,
     target: &str,
     document: &Document,
 ) -> Result<EngineError> {
-    let (Landing { file, .. }, _) = commit_of_lesson(engine, repo, context, target, document).await?;
+    let (Landing { file, .. }, _) = commit_of_lesson(world, repo, context, target, document).await?;
     let message = format!(
         "the project merges to {target} by pull requests: add {file} to one, then dismiss the proposal"
     );
@@ -271,7 +267,7 @@ async fn by_pull_request(
 
 /// The commit that adds a lesson under the first free name, and what it stands on.
 async fn commit_of_lesson(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     context: &ProjectContext,
     target: &str,
@@ -281,7 +277,7 @@ async fn commit_of_lesson(
     let tip = tip.ok_or_else(|| EngineError::not_found("branch", target))?;
     let of_task = document.task.map(|number| format!(" (#{number})")).unwrap_or_default();
     let message =
-        core::redaction::redacted_in(engine, context, format!("Lesson: {}{of_task}", document.lesson.title));
+        core::redaction::redacted_in(world, context, format!("Lesson: {}{of_task}", document.lesson.title));
     let author = context.settings.author.as_ref();
     let author = author.map(|author| (author.name.as_str(), author.email.as_str()));
     // Names that differ in case alone are one file on some disks.
@@ -305,9 +301,9 @@ async fn commit_of_lesson(
 }
 
 /// Takes an intent back, and says what was in the way.
-async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<EngineError> {
+async fn not_landed(world: &World, mut row: LessonRow, why: Landed) -> Result<EngineError> {
     row.landing = None;
-    write_lesson(engine, &row, None).await?;
+    write_lesson(world, &row, None).await?;
     Ok(match why {
         Landed::CheckoutInTheWay { worktree, files } => {
             let place = worktree.display();
@@ -330,18 +326,18 @@ async fn not_landed(engine: &Engine, mut row: LessonRow, why: Landed) -> Result<
 }
 
 /// Settles, at start, what was about to land when Forge ended.
-pub(crate) fn recover_lessons(engine: &Engine) {
-    let engine = engine.clone();
-    core::guarded::in_background(&engine.clone(), async move {
+pub(crate) fn recover_lessons(world: &World) {
+    let world = world.clone();
+    core::guarded::in_background(&world.clone(), async move {
         let settle = async {
-            let rows = engine.store().read().await?.lessons().landing().await?;
+            let rows = world.store().read().await?.lessons().landing().await?;
             for row in rows {
                 let context =
-                    core::contexts::context(&engine, &mut *engine.store().read().await?, &row.project_id)
+                    core::contexts::context(&world, &mut *world.store().read().await?, &row.project_id)
                         .await?;
-                let repo = core::repository::repo(&engine, &context).await?;
+                let repo = core::repository::repo(&world, &context).await?;
                 let _turn = turn_at(&repo, &context.usual_target()).await;
-                settled_lesson(&engine, &repo, &row.project_id, &row.id).await?;
+                settled_lesson(&world, &repo, &row.project_id, &row.id).await?;
             }
             Ok::<_, EngineError>(())
         };
@@ -353,48 +349,43 @@ pub(crate) fn recover_lessons(engine: &Engine) {
 
 /// A lesson of a project.
 async fn lesson(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     id: &LessonId,
 ) -> Result<(LessonRow, std::sync::Arc<ProjectContext>)> {
-    let mut conn = engine.store().read().await?;
-    let context = core::contexts::context(engine, &mut conn, project).await?;
+    let mut conn = world.store().read().await?;
+    let context = core::contexts::context(world, &mut conn, project).await?;
     let row = conn.lessons().get(id).await?.filter(|row| row.project_id == *project);
     Ok((row.ok_or_else(|| EngineError::not_found("lesson", id))?, context))
 }
 
 /// A lesson without an open intent: the branch says whether it has landed.
-async fn settled_lesson(
-    engine: &Engine,
-    repo: &Repo,
-    project: &ProjectId,
-    id: &LessonId,
-) -> Result<LessonRow> {
-    let (mut row, context) = lesson(engine, project, id).await?;
+async fn settled_lesson(world: &World, repo: &Repo, project: &ProjectId, id: &LessonId) -> Result<LessonRow> {
+    let (mut row, context) = lesson(world, project, id).await?;
     if row.status != LessonStatus::Proposed {
         return Ok(row);
     }
     let Some(landing) = row.landing.clone() else { return Ok(row) };
     if has_landed(repo, &landing).await? {
         row.status = LessonStatus::Accepted;
-        row.decided_at = Some(engine.now());
-        write_lesson(engine, &row, Some((&context, "accepted"))).await?;
+        row.decided_at = Some(world.now());
+        write_lesson(world, &row, Some((&context, "accepted"))).await?;
     } else {
         row.landing = None;
-        write_lesson(engine, &row, None).await?;
+        write_lesson(world, &row, None).await?;
     }
     Ok(row)
 }
 
 async fn accepted(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     context: &ProjectContext,
     mut row: LessonRow,
 ) -> Result<LessonView> {
     row.status = LessonStatus::Accepted;
-    row.decided_at = Some(engine.now());
-    write_lesson(engine, &row, Some((context, "accepted"))).await?;
+    row.decided_at = Some(world.now());
+    write_lesson(world, &row, Some((context, "accepted"))).await?;
     as_kept(repo, &row).await
 }
 
@@ -405,11 +396,11 @@ async fn as_kept(repo: &Repo, row: &LessonRow) -> Result<LessonView> {
     Ok(text.map_or_else(|| shown(row), |text| in_branch(&landing.file, &text, Some(row))))
 }
 
-async fn write_lesson(engine: &Engine, row: &LessonRow, told: Option<(&ProjectContext, &str)>) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn write_lesson(world: &World, row: &LessonRow, told: Option<(&ProjectContext, &str)>) -> Result<()> {
+    let mut tx = world.store().write().await?;
     tx.lessons_mut().update(row).await?;
     if let Some((context, what)) = told {
-        super::step::knowledge_changed(engine, &mut tx, context, what).await?;
+        super::step::knowledge_changed(world, &mut tx, context, what).await?;
     }
     tx.commit().await?;
     Ok(())

@@ -9,7 +9,7 @@ use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{self, lineage::is_entry},
     error::Result,
     export,
@@ -18,7 +18,7 @@ use crate::{
 
 /// Writes down how a review failed, unless a small local fix is drafted for it or a person sent the work back.
 pub(crate) async fn record_gate_failure(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     review: &Review,
@@ -27,20 +27,20 @@ pub(crate) async fn record_gate_failure(
     if by_person || tx.fixes().draft_of(&review.id).await?.is_some() {
         return Ok(());
     }
-    record_postmortem(engine, tx, task, PostmortemCause::GateFailed, Some(&review.id)).await.map(drop)
+    record_postmortem(world, tx, task, PostmortemCause::GateFailed, Some(&review.id)).await.map(drop)
 }
 
 /// Writes a task's postmortem, where its project wants that. What an entry of a race went through is in the
 /// raced task's.
 pub(crate) async fn record_postmortem(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     cause: PostmortemCause,
     review: Option<&ReviewId>,
 ) -> Result<Option<Postmortem>> {
     if is_entry(task)
-        || !core::contexts::context_of(engine, tx, task).await?.settings.inner_loop.postmortem.enabled
+        || !core::contexts::context_of(world, tx, task).await?.settings.inner_loop.postmortem.enabled
     {
         return Ok(None);
     }
@@ -50,15 +50,15 @@ pub(crate) async fn record_postmortem(
     }
     let earlier = tx.postmortems().of_task(&task.id).await?;
     let number = earlier.last().map_or(1, |last| last.number + 1);
-    let occasion = Occasion { number, cause, review_id: review.cloned(), at: engine.now() };
+    let occasion = Occasion { number, cause, review_id: review.cloned(), at: world.now() };
     let record = postmortem(&facts, occasion);
     if !tx.postmortems_mut().insert(&record).await? {
         return Ok(None);
     }
     let told = json!({ "postmortem": number, "cause": cause });
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &told).await?;
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &told).await?;
     // Whoever exports waits for this transaction's end by wanting one, too.
-    export::export_later(engine);
+    export::export_later(world);
     Ok(Some(record))
 }
 

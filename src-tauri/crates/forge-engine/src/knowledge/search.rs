@@ -7,7 +7,7 @@ use forge_model::knowledge::{Document, FOLDER, Lesson, query};
 use forge_store::table::lesson_index::IndexedLesson;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext},
     error::Result,
 };
@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 500;
 
 /// The lessons of a project that a text finds, the best first.
 pub(crate) async fn search_lessons(
-    engine: &Engine,
+    world: &World,
     id: &ProjectId,
     text: &str,
     limit: u32,
@@ -28,27 +28,27 @@ pub(crate) async fn search_lessons(
     if query(text).is_none() {
         return Err(EngineError::invalid("q", "must contain a word of at least three letters"));
     }
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
-    find_lessons(engine, &context, &context.usual_target(), text, limit).await
+    let context = core::contexts::context(world, &mut *world.store().read().await?, id).await?;
+    find_lessons(world, &context, &context.usual_target(), text, limit).await
 }
 
 /// The lessons of a branch that a text finds, the best first.
 pub(crate) async fn find_lessons(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     target: &str,
     text: &str,
     limit: u32,
 ) -> Result<Vec<Lesson>> {
-    index_lessons(engine, context, target).await?;
+    index_lessons(world, context, target).await?;
     let Some(query) = query(text) else { return Ok(Vec::new()) };
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     Ok(conn.lesson_index().search(&context.project.id, target, &query, limit).await?)
 }
 
 /// Brings the index of a branch up to date.
-async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) -> Result<()> {
-    let repo = core::repository::repo(engine, context).await?;
+async fn index_lessons(world: &World, context: &ProjectContext, target: &str) -> Result<()> {
+    let repo = core::repository::repo(world, context).await?;
     let commit = repo.resolve(&format!("refs/heads/{target}")).await?;
     let version = match &commit {
         Some(commit) => repo.version_at(commit, FOLDER).await?,
@@ -56,7 +56,7 @@ async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) 
     };
     let version = version.unwrap_or_default();
     let project = &context.project.id;
-    let known = engine.store().read().await?.lesson_index().version(project, target).await?;
+    let known = world.store().read().await?.lesson_index().version(project, target).await?;
     if known.as_deref() == Some(version.as_str()) {
         return Ok(());
     }
@@ -69,7 +69,7 @@ async fn index_lessons(engine: &Engine, context: &ProjectContext, target: &str) 
         description: Document::read(&path, &text).lesson.body,
     };
     let lessons: Vec<IndexedLesson> = kept.into_iter().map(indexed).collect();
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.lesson_index_mut().replace((project, target), &version, &lessons).await?;
     Ok(tx.commit().await?)
 }

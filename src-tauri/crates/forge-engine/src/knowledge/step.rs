@@ -17,13 +17,13 @@ use forge_store::table::lessons::LessonRow;
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         context::ProjectContext,
-        engine::step::{Effect, End, Finding, Stepping},
         entry::corrupt_step,
         moves::EntryInput,
+        world::step::{Effect, End, Finding, Stepping},
     },
     error::Result,
     knowledge::search::kept_lessons,
@@ -33,15 +33,15 @@ use crate::{
 const MOST_TOLD: u32 = 20;
 
 /// Gives the agent that is about to be started what fits its task.
-pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<End> {
+pub(crate) async fn inject_knowledge(world: &World, s: &Stepping) -> Result<End> {
     let text = format!("{}\n{}", s.task.title, s.task.description);
     let target = s.context.target_branch(&s.task);
-    let lessons = bounded(super::search::find_lessons(engine, &s.context, &target, &text, MOST_TOLD).await?);
+    let lessons = bounded(super::search::find_lessons(world, &s.context, &target, &text, MOST_TOLD).await?);
     if lessons.is_empty() {
         return Ok(End::skipped(format!("no lesson in {FOLDER} on {target} matches the task")));
     }
     let told = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let open = tx.steps().open(&s.task.id).await?;
     let dispatch = open
         .into_iter()
@@ -59,22 +59,22 @@ pub(crate) async fn inject_knowledge(engine: &Engine, s: &Stepping) -> Result<En
 
 /// Finds what the task's runs propose to remember; it is kept with the step's end. What the project was
 /// told before is not proposed again, so that the step may be run as often as a kill or a person wants.
-pub(crate) async fn capture_knowledge(engine: &Engine, s: &Stepping) -> Result<End> {
+pub(crate) async fn capture_knowledge(world: &World, s: &Stepping) -> Result<End> {
     let runs = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         super::teaching::finished_work(&mut conn, &s.task.id).await?
     };
     let (mut said, mut refused) = (Vec::new(), Vec::new());
     for run in runs {
-        let found = proposals_of(engine, s, &run).await?;
+        let found = proposals_of(world, s, &run).await?;
         refused.extend(found.refused);
         said.extend(found.lessons.into_iter().map(|draft| (draft, run.clone())));
     }
     refused.dedup();
     let refusals = told(&refused);
-    let (known, rows) = new_lessons(engine, s, said).await?;
+    let (known, rows) = new_lessons(world, s, said).await?;
     let more = refusals.map(|refusals| format!("; {refusals}")).unwrap_or_default();
-    engine.point("lessons.found");
+    world.point("lessons.found");
     Ok(match (rows.len(), known) {
         (0, 0) if more.is_empty() => End::skipped("no lesson proposed"),
         (0, 0) => End::skipped(format!("no lesson kept{more}")),
@@ -86,14 +86,14 @@ pub(crate) async fn capture_knowledge(engine: &Engine, s: &Stepping) -> Result<E
 
 /// What of it nobody proposed and the branch does not keep yet; and how much of it is known.
 async fn new_lessons(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     said: Vec<(LessonDraft, Execution)>,
 ) -> Result<(usize, Vec<LessonRow>)> {
     if said.is_empty() {
         return Ok((0, Vec::new()));
     }
-    let repo = core::repository::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(world, &s.context).await?;
     let kept = match repo.resolve(&format!("refs/heads/{}", s.context.target_branch(&s.task))).await? {
         Some(commit) => kept_lessons(&repo, &commit).await?,
         None => Vec::new(),
@@ -101,7 +101,7 @@ async fn new_lessons(
     let kept: Vec<LessonDraft> = kept.iter().map(|(path, text)| Document::read(path, text).lesson).collect();
     let same = |a: &LessonDraft, b: &LessonDraft| a.title == b.title && a.body == b.body;
     let (mut known, mut rows): (usize, Vec<LessonRow>) = (0, Vec::new());
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     for (draft, run) in said {
         if kept.iter().chain(rows.iter().map(|row| &row.draft)).any(|other| same(other, &draft))
             || conn.lessons().is_known(&s.task.project_id, &draft).await?
@@ -110,7 +110,7 @@ async fn new_lessons(
             continue;
         }
         rows.push(LessonRow {
-            id: engine.new_id(),
+            id: world.new_id(),
             project_id: s.task.project_id.clone(),
             task_id: Some(s.task.id.clone()),
             task_number: Some(s.task.number),
@@ -118,7 +118,7 @@ async fn new_lessons(
             draft,
             status: LessonStatus::Proposed,
             landing: None,
-            created_at: engine.now(),
+            created_at: world.now(),
             decided_at: None,
         });
     }
@@ -126,8 +126,8 @@ async fn new_lessons(
 }
 
 /// Reads what a run proposes out of its log.
-async fn proposals_of(engine: &Engine, s: &Stepping, run: &Execution) -> Result<Proposals> {
-    let dir = engine.log_dir(&s.task.project_id, &run.task_id);
+async fn proposals_of(world: &World, s: &Stepping, run: &Execution) -> Result<Proposals> {
+    let dir = world.log_dir(&s.task.project_id, &run.task_id);
     let log = run.log_id.clone();
     let read = tokio::task::spawn_blocking(move || {
         let mut reader = LessonReader::default();
@@ -155,14 +155,8 @@ fn taught(s: &Stepping, lessons: Vec<LessonRow>, remark: String) -> End {
 
 #[async_trait]
 impl Finding for Taught {
-    async fn decide(
-        &self,
-        engine: &Engine,
-        tx: &mut Tx,
-        _: &mut Stepping,
-        _: &mut Vec<Effect>,
-    ) -> Result<End> {
-        keep_lessons(engine, tx, &self.context, &self.lessons).await?;
+    async fn decide(&self, world: &World, tx: &mut Tx, _: &mut Stepping, _: &mut Vec<Effect>) -> Result<End> {
+        keep_lessons(world, tx, &self.context, &self.lessons).await?;
         Ok(self.end.clone())
     }
 
@@ -173,7 +167,7 @@ impl Finding for Taught {
 
 /// Keeps proposals, in the transaction that ends the step which found them.
 async fn keep_lessons(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     rows: &[LessonRow],
@@ -183,20 +177,20 @@ async fn keep_lessons(
         new += usize::from(tx.lessons_mut().propose(row).await?);
     }
     if new > 0 {
-        knowledge_changed(engine, tx, context, "proposed").await?;
+        knowledge_changed(world, tx, context, "proposed").await?;
     }
     Ok(())
 }
 
 /// Tells that what the project knows, or was told, changed.
 pub(crate) async fn knowledge_changed(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     what: &str,
 ) -> Result<()> {
     let project = &context.project.id;
     let facts = json!({ "change": "knowledge", "knowledge": what });
-    tx.emit(EventType::ProjectChanged, engine.now(), Some(project), None, project.as_str(), &facts).await?;
+    tx.emit(EventType::ProjectChanged, world.now(), Some(project), None, project.as_str(), &facts).await?;
     Ok(())
 }

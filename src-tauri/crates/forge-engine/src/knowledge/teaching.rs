@@ -13,7 +13,7 @@ use forge_store::table::{executions::ExecutionRow, tasks::TaskRow};
 use forge_store::{ReadConnection, Tx};
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext, effects::record_effect, lineage::is_entry},
     error::Result,
     export,
@@ -25,16 +25,16 @@ const NOTES: &str = "trajectories";
 const POSTMORTEMS: &str = "postmortems";
 
 /// What a task left behind.
-pub(crate) async fn debrief(engine: &Engine, id: &TaskId) -> Result<Debrief> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn debrief(world: &World, id: &TaskId) -> Result<Debrief> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     let note = conn.trajectories().get(id).await?;
     Ok(Debrief { note, postmortems: conn.postmortems().of_task(id).await? })
 }
 
 /// Writes down what a run that begins is told of earlier ones.
 pub(crate) async fn record_told(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &TaskRow,
@@ -47,7 +47,7 @@ pub(crate) async fn record_told(
         .filter(|_| reflects && row.execution.role == ExecutionRole::Coder)
     {
         let effect = format!("run {attempt} started with: {}", told.gate);
-        record_effect(engine, tx, project, Subsystem::Reflexion, about, effect).await?;
+        record_effect(world, tx, project, Subsystem::Reflexion, about, effect).await?;
     }
     let lessons = row.corrections.iter().find_map(|correction| match correction {
         Correction::Lessons { lessons } => Some(lessons),
@@ -56,7 +56,7 @@ pub(crate) async fn record_told(
     if let Some(lessons) = lessons {
         let files = lessons.iter().map(|lesson| lesson.path.as_str()).collect::<Vec<_>>().join(", ");
         let effect = format!("run {attempt} got the lessons {files}");
-        record_effect(engine, tx, project, Subsystem::Knowledge, about, effect).await?;
+        record_effect(world, tx, project, Subsystem::Knowledge, about, effect).await?;
     }
     Ok(())
 }
@@ -77,37 +77,37 @@ pub(crate) async fn finished_work(conn: &mut ReadConnection, task: &TaskId) -> R
 }
 
 /// Exports the notes and postmortems that are not exported yet.
-pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
+pub(crate) async fn export_new_debriefs(world: &World) -> Result<()> {
     let (notes, records) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.trajectories().unexported().await?, conn.postmortems().unexported().await?)
     };
     for (id, note) in notes {
         let (task, context, agent) = {
-            let mut conn = engine.store().read().await?;
+            let mut conn = world.store().read().await?;
             let Some(task) = conn.tasks().get(&id).await? else { continue };
-            let context = core::contexts::context_of(engine, &mut conn, &task).await?;
+            let context = core::contexts::context_of(world, &mut conn, &task).await?;
             (task, context, conn.agents().get(&note.agent_id).await?)
         };
         let agent = agent.map_or_else(|| note.agent_id.0.clone(), |agent| agent.name);
         let file = render(&note, task.number, &task.title, &agent);
-        if exported(engine, &context, &format!("{NOTES}/{id}.md"), file).await {
-            let mut tx = engine.store().write().await?;
+        if exported(world, &context, &format!("{NOTES}/{id}.md"), file).await {
+            let mut tx = world.store().write().await?;
             tx.trajectories_mut().set_exported(&id, &note).await?;
             tx.commit().await?;
         }
     }
     for record in records {
         let context = {
-            let mut conn = engine.store().read().await?;
+            let mut conn = world.store().read().await?;
             let Some(task) = conn.tasks().get(&record.task_id).await? else { continue };
-            core::contexts::context_of(engine, &mut conn, &task).await?
+            core::contexts::context_of(world, &mut conn, &task).await?
         };
         let text = serde_json::to_string_pretty(&record)
             .map_err(|error| EngineError::io("write a postmortem")(error.into()))?;
         let path = format!("{POSTMORTEMS}/{}-{}.json", record.task_id, record.number);
-        if exported(engine, &context, &path, format!("{text}\n")).await {
-            let mut tx = engine.store().write().await?;
+        if exported(world, &context, &path, format!("{text}\n")).await {
+            let mut tx = world.store().write().await?;
             tx.postmortems_mut().set_exported(&record.task_id, record.number).await?;
             tx.commit().await?;
         }
@@ -116,8 +116,8 @@ pub(crate) async fn export_new_debriefs(engine: &Engine) -> Result<()> {
 }
 
 /// Exports a file; one that cannot be written keeps the others from nothing.
-async fn exported(engine: &Engine, context: &ProjectContext, path: &str, content: String) -> bool {
-    let done = export::export(engine, context, path, content).await;
+async fn exported(world: &World, context: &ProjectContext, path: &str, content: String) -> bool {
+    let done = export::export(world, context, path, content).await;
     if let Err(error) = &done {
         tracing::warn!(project = %context.project.id, %path, %error, "failed to export; the next start tries again");
     }

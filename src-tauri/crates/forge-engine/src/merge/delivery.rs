@@ -14,7 +14,7 @@ use forge_model::task::WaitReason;
 use forge_model::time::Timestamp;
 use forge_store::table::tasks::Filter;
 
-use crate::{ConflictCode, Engine, EngineError, core, error::Result};
+use crate::{ConflictCode, EngineError, World, core, error::Result};
 
 /// The largest file whose sides are shown.
 const MAX_SIDE_BYTES: u64 = 1024 * 1024;
@@ -24,16 +24,16 @@ const MAX_COMMITS: u32 = 200;
 const MAX_QUEUE: u32 = 500;
 
 /// A task's merges, oldest first.
-pub(crate) async fn merges(engine: &Engine, id: &TaskId) -> Result<Vec<Merge>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn merges(world: &World, id: &TaskId) -> Result<Vec<Merge>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     Ok(conn.merges().list(id).await?)
 }
 
 /// The tasks of a project that are being merged or stand in line, per target in their order.
-pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
-    let mut conn = engine.store().read().await?;
-    let context = core::contexts::context(engine, &mut conn, id).await?;
+pub(crate) async fn merge_queue(world: &World, id: &ProjectId) -> Result<Vec<MergeQueueEntry>> {
+    let mut conn = world.store().read().await?;
+    let context = core::contexts::context(world, &mut conn, id).await?;
     let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
     let states = vec![state.name.clone()];
     let filter = Filter { project: Some(id.clone()), states, text: None, after: None };
@@ -62,26 +62,26 @@ pub(crate) async fn merge_queue(engine: &Engine, id: &ProjectId) -> Result<Vec<M
 }
 
 /// What a task's last merge conflicts in; `None` when none did.
-async fn conflict(engine: &Engine, id: &TaskId) -> Result<Option<Conflict>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+async fn conflict(world: &World, id: &TaskId) -> Result<Option<Conflict>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     let runs = conn.executions().list(id).await?;
     Ok(runs.into_iter().rev().find_map(|row| row.execution.conflict))
 }
 
 /// What a task's last merge conflicts in, and what became of that; `None` when none did.
 pub(crate) async fn conflict_with_standing(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
 ) -> Result<Option<(Conflict, ConflictStanding)>> {
-    let Some(conflict) = conflict(engine, id).await? else { return Ok(None) };
-    let standing = standing_of(engine, id, &conflict).await?;
+    let Some(conflict) = conflict(world, id).await? else { return Ok(None) };
+    let standing = standing_of(world, id, &conflict).await?;
     Ok(Some((conflict, standing)))
 }
 
-async fn standing_of(engine: &Engine, id: &TaskId, conflict: &Conflict) -> Result<ConflictStanding> {
-    let mut conn = engine.store().read().await?;
-    let (_, context) = core::load::load(engine, &mut conn, id, None).await?;
+async fn standing_of(world: &World, id: &TaskId, conflict: &Conflict) -> Result<ConflictStanding> {
+    let mut conn = world.store().read().await?;
+    let (_, context) = core::load::load(world, &mut conn, id, None).await?;
     let last = conn.merges().last(id).await?;
     let workspace = conn.workspaces().last(id).await?;
     drop(conn);
@@ -89,7 +89,7 @@ async fn standing_of(engine: &Engine, id: &TaskId, conflict: &Conflict) -> Resul
         return Ok(ConflictStanding::Merged);
     }
     let Some(workspace) = workspace else { return Ok(ConflictStanding::Open) };
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     // The branch moves when the rebase, or the merge of the target, is finished.
     let tip = repo.resolve(&format!("refs/heads/{}", workspace.branch)).await?;
     let resolved = match tip {
@@ -100,15 +100,15 @@ async fn standing_of(engine: &Engine, id: &TaskId, conflict: &Conflict) -> Resul
 }
 
 /// One file in conflict with its three sides.
-pub(crate) async fn conflict_file(engine: &Engine, id: &TaskId, path: &str) -> Result<ConflictFile> {
-    let conflict = conflict(engine, id).await?;
+pub(crate) async fn conflict_file(world: &World, id: &TaskId, path: &str) -> Result<ConflictFile> {
+    let conflict = conflict(world, id).await?;
     let found = conflict.and_then(|conflict| conflict.paths.into_iter().find(|known| known.path == path));
     let conflict: ConflictPath = found.ok_or_else(|| EngineError::not_found("file in conflict", path))?;
     let context = {
-        let mut conn = engine.store().read().await?;
-        core::load::load(engine, &mut conn, id, None).await?.1
+        let mut conn = world.store().read().await?;
+        core::load::load(world, &mut conn, id, None).await?.1
     };
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     Ok(ConflictFile {
         base: side_text(&repo, conflict.base.as_ref()).await?,
         ours: side_text(&repo, conflict.ours.as_ref()).await?,
@@ -118,9 +118,9 @@ pub(crate) async fn conflict_file(engine: &Engine, id: &TaskId, path: &str) -> R
 }
 
 /// What a closed task delivered.
-pub(crate) async fn delivery(engine: &Engine, id: &TaskId) -> Result<Delivery> {
-    let mut conn = engine.store().read().await?;
-    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn delivery(world: &World, id: &TaskId) -> Result<Delivery> {
+    let mut conn = world.store().read().await?;
+    let (task, context) = core::load::load(world, &mut conn, id, None).await?;
     if !context.workflow.state(&task.status).is_some_and(forge_model::workflow::State::is_terminal) {
         let message = "the task is open: its delivery is known after it is closed";
         return Err(EngineError::conflict(ConflictCode::TaskOpen, message));
@@ -134,7 +134,7 @@ pub(crate) async fn delivery(engine: &Engine, id: &TaskId) -> Result<Delivery> {
     drop(conn);
     let commits = match (&merge, &workspace) {
         (Some(merge), Some(workspace)) if !merge.source_commit.is_empty() => {
-            let repo = core::repository::repo(engine, &context).await?;
+            let repo = core::repository::repo(world, &context).await?;
             let base = merge.target_before.clone().unwrap_or_else(|| workspace.base_commit.clone());
             delivered(&repo, &base, &merge.source_commit).await?
         }

@@ -4,10 +4,10 @@ use forge_git::Repo;
 use forge_model::review::{Review, ReviewStatus};
 
 use crate::{
-    Engine,
+    World,
     core::{
         context::{backup_prefix, task_branch},
-        engine::step::Stepping,
+        world::step::Stepping,
     },
     error::Result,
 };
@@ -16,8 +16,8 @@ use crate::{
 const SHORT: usize = 10;
 
 /// The commit of a task's latest review that passed, without what Forge's own rebase made of it.
-pub(crate) async fn judged_commit(engine: &Engine, s: &Stepping) -> Result<Option<String>> {
-    let all = engine.store().read().await?.reviews().list(&s.task.id).await?;
+pub(crate) async fn judged_commit(world: &World, s: &Stepping) -> Result<Option<String>> {
+    let all = world.store().read().await?.reviews().list(&s.task.id).await?;
     let judged = |review: &Review| review.status == ReviewStatus::Passed && review.state != s.task.status;
     Ok(all.into_iter().rev().find(judged).and_then(|review| review.reviewed_commit))
 }
@@ -25,12 +25,12 @@ pub(crate) async fn judged_commit(engine: &Engine, s: &Stepping) -> Result<Optio
 /// Where commits are that were made on the task's branch after its work was judged, and how they come back;
 /// none when `merged` has all of them. Read from git alone, so that a kill forgets nothing.
 pub(crate) async fn left_behind(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     merged: &str,
 ) -> Result<Option<String>> {
-    let Some(judged) = judged_commit(engine, s).await? else { return Ok(None) };
+    let Some(judged) = judged_commit(world, s).await? else { return Ok(None) };
     if repo.resolve(&judged).await?.is_none() {
         return Ok(None);
     }

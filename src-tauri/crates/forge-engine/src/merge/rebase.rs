@@ -18,12 +18,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         block_reason::BlockReason,
         context::{backup_prefix, task_branch},
-        engine::step::{End, Stepping},
+        world::step::{End, Stepping},
     },
     error::Result,
     review::{
@@ -57,7 +57,7 @@ impl Rebased {
 
 /// Whether `commit` is the outcome of a rebase that nothing was run on.
 pub(crate) async fn is_unchecked(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     source: &str,
@@ -66,7 +66,7 @@ pub(crate) async fn is_unchecked(
     if s.context.merge_config(&s.task).strategy != Some(MergeStrategy::Rebase) {
         return Ok(false);
     }
-    let all = engine.store().read().await?.reviews().list(&s.task.id).await?;
+    let all = world.store().read().await?.reviews().list(&s.task.id).await?;
     // One that was cut short or failed may have moved the branch: what is there was not checked either.
     let unfinished =
         all.last().is_some_and(|last| last.state == s.task.status && last.status != ReviewStatus::Passed);
@@ -84,25 +84,25 @@ pub(crate) async fn is_unchecked(
 /// Puts the branch and its worktree on the commit that `source` was rebased to and runs the checks there, as a review
 /// of its own.
 pub(crate) async fn check_rebased(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     (source, commit): (&str, &str),
     cancel: &CancellationToken,
 ) -> Result<Rebased> {
     s.context.require_checks(&s.task)?;
-    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+    let workspace = world.store().read().await?.workspaces().last(&s.task.id).await?;
     let workspace = workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
     if workspace.is_none() && !has_no_checks(s) {
         let message = "could not check the rebased work: the task has no worktree";
         return Ok(Rebased::ended(End::Block(BlockReason::new(AnnotationType::MergeError, message))));
     }
-    let mut review = open_recheck(engine, s, repo, commit).await?;
-    engine.point("rebase.opened");
+    let mut review = open_recheck(world, s, repo, commit).await?;
+    world.point("rebase.opened");
     let lock = match &workspace {
         Some(workspace) => {
             let holder = format!("rebase-{}", s.step.id);
-            match core::worktree_lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
+            match core::worktree_lock::lock_workspace(world, &s.task.id, workspace, &holder, cancel).await? {
                 Some(lock) => Some(lock),
                 None => return Ok(Rebased::ended(End::Interrupted)),
             }
@@ -114,33 +114,33 @@ pub(crate) async fn check_rebased(
         return Ok(Rebased::Moved);
     };
     if let Some(workspace) = &workspace {
-        workspace::nested::mend_worktree(engine, repo, &s.task, workspace).await?;
+        workspace::nested::mend_worktree(world, repo, &s.task, workspace).await?;
     }
-    remember_tip(engine, s, repo, source, &tip).await?;
+    remember_tip(world, s, repo, source, &tip).await?;
     let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
     match repo.move_branch(worktree, &branch, &tip, commit, &backup_prefix(&s.task)).await {
         Err(GitError::RefMoved { .. }) => return Ok(Rebased::Moved),
         moved => moved?,
     }
-    engine.point("rebase.moved");
+    world.point("rebase.moved");
     let checked = match &workspace {
         Some(workspace) => {
-            review::checks::run_all_checks(engine, s, &mut review, repo, workspace, None, cancel).await?
+            review::checks::run_all_checks(world, s, &mut review, repo, workspace, None, cancel).await?
         }
         None => Checked::Passed(0),
     };
     drop(lock);
-    engine.point("rebase.checked");
-    close_recheck(engine, s, review, workspace.as_ref(), checked).await
+    world.point("rebase.checked");
+    close_recheck(world, s, review, workspace.as_ref(), checked).await
 }
 
 /// Remembers where a branch stands before it is rebased, when commits there came after the work that is merged.
-async fn remember_tip(engine: &Engine, s: &Stepping, repo: &Repo, source: &str, tip: &str) -> Result<()> {
+async fn remember_tip(world: &World, s: &Stepping, repo: &Repo, source: &str, tip: &str) -> Result<()> {
     let name = tip_ref(&s.task.id);
     let old = repo.resolve(&name).await?;
     if tip == source {
         // It is what was reviewed, so what an earlier merge remembered is none of its commits.
-        let is_reviewed = super::left_behind::judged_commit(engine, s).await?.as_deref() == Some(tip);
+        let is_reviewed = super::left_behind::judged_commit(world, s).await?.as_deref() == Some(tip);
         if let Some(old) = old.filter(|_| is_reviewed) {
             repo.delete_ref(&name, &old).await?;
         }
@@ -156,7 +156,7 @@ async fn remember_tip(engine: &Engine, s: &Stepping, repo: &Repo, source: &str, 
 
 /// Gives a branch the commits again that came to it after the work that has landed. False when cancelled first.
 pub(crate) async fn put_tip_back(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     landed: &str,
@@ -166,16 +166,16 @@ pub(crate) async fn put_tip_back(
     let Some(tip) = repo.resolve(&name).await? else { return Ok(true) };
     let branch = task_branch(&s.task);
     let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
-    let judged = super::left_behind::judged_commit(engine, s).await?;
+    let judged = super::left_behind::judged_commit(world, s).await?;
     let was_rebased = judged.as_deref().is_some_and(|judged| judged != landed);
     if was_rebased && now.as_deref() == Some(landed) {
-        let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+        let workspace = world.store().read().await?.workspaces().last(&s.task.id).await?;
         let workspace =
             workspace.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir());
         let _lock = match &workspace {
             Some(workspace) => {
                 let holder = format!("tip-{}", s.step.id);
-                match core::worktree_lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel)
+                match core::worktree_lock::lock_workspace(world, &s.task.id, workspace, &holder, cancel)
                     .await?
                 {
                     Some(lock) => Some(lock),
@@ -190,24 +190,24 @@ pub(crate) async fn put_tip_back(
             Err(GitError::RefMoved { .. }) => {}
             moved => moved?,
         }
-        engine.point("rebase.put_back");
+        world.point("rebase.put_back");
     }
     repo.delete_ref(&name, &tip).await?;
     Ok(true)
 }
 
 /// The row of this rebase: the one that a kill left, or a new one.
-async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) -> Result<Review> {
+async fn open_recheck(world: &World, s: &Stepping, repo: &Repo, commit: &str) -> Result<Review> {
     let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
     let base = repo.merge_base(&target, commit).await?;
-    let last = engine.store().read().await?.reviews().last(&s.task.id).await?;
+    let last = world.store().read().await?.reviews().last(&s.task.id).await?;
     let is_open = |last: &Review| last.state == s.task.status && last.status == ReviewStatus::Running;
     let attempt = match &last {
         Some(last) if is_open(last) => last.attempt_number,
         last => last.as_ref().map_or(1, |last| last.attempt_number + 1),
     };
     review::keep_reviewed(repo, &s.task.id, attempt, commit).await?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let note = has_no_checks(s).then(|| NO_CHECKS.to_owned());
     let review = match last {
         Some(last) if is_open(&last) => {
@@ -224,7 +224,7 @@ async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) 
         }
         _ => {
             let review = Review {
-                id: engine.new_id(),
+                id: world.new_id(),
                 task_id: s.task.id.clone(),
                 attempt_number: attempt,
                 state: s.task.status.clone(),
@@ -246,12 +246,12 @@ async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) 
                 measures: None,
                 base_commit: base,
                 reviewed_commit: Some(commit.to_owned()),
-                started_at: engine.now(),
+                started_at: world.now(),
                 finished_at: None,
             };
             tx.reviews_mut().insert(&review, s.transition.seq).await?;
             let facts = json!({ "attempt_number": review.attempt_number });
-            engine.emit(&mut tx, EventType::ReviewStarted, &s.task, review.id.as_str(), &facts).await?;
+            world.emit(&mut tx, EventType::ReviewStarted, &s.task, review.id.as_str(), &facts).await?;
             review
         }
     };
@@ -260,14 +260,14 @@ async fn open_recheck(engine: &Engine, s: &Stepping, repo: &Repo, commit: &str) 
 }
 
 async fn close_recheck(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     mut review: Review,
     workspace: Option<&Workspace>,
     checked: Checked,
 ) -> Result<Rebased> {
     let decider = Actor::System { cause: Cause::Merge };
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut task) = tx.tasks().get(&s.task.id).await? else {
         return Ok(Rebased::ended(End::Interrupted));
     };
@@ -278,18 +278,18 @@ async fn close_recheck(
             review.status = ReviewStatus::Passed;
             review.verdict = Some(Verdict::PassCiOnly);
             review.decided_by = Some(decider);
-            review.finished_at = Some(engine.now());
+            review.finished_at = Some(world.now());
             review.measures = review::stagnation::measures_of(&mut tx, &task, &review).await?;
             tx.reviews_mut().update(&review).await?;
             let facts = json!({ "attempt_number": review.attempt_number, "verdict": review.verdict });
-            engine.emit(&mut tx, EventType::ReviewPassed, &task, review.id.as_str(), &facts).await?;
+            world.emit(&mut tx, EventType::ReviewPassed, &task, review.id.as_str(), &facts).await?;
             Rebased::Passed(review.reviewed_commit.unwrap_or_default())
         }
         Checked::Failed(check) => {
             let reason = check.failure();
-            review::decision::fail_review(engine, &mut tx, &task, &mut review, decider, &reason).await?;
+            review::decision::fail_review(world, &mut tx, &task, &mut review, decider, &reason).await?;
             task.review_passed_at = None;
-            tx.tasks_mut().update(&mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, world.now()).await?;
             let mut trouble = BlockReason::new(AnnotationType::CiFailedAfterMergeFix, reason);
             trouble.evidence = Some(evidence_of(&check));
             Rebased::ended(End::Block(trouble))
@@ -297,7 +297,7 @@ async fn close_recheck(
     };
     tx.commit().await?;
     if workspace.is_some() {
-        workspace::disk::measure_later(engine, &s.task.id);
+        workspace::disk::measure_later(world, &s.task.id);
     }
     Ok(rebased)
 }

@@ -22,13 +22,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
         context::task_branch,
-        engine::step::{End, Stepping},
         sync::locked,
+        world::step::{End, Stepping},
     },
     error::Result,
     merge::rebase::Rebased,
@@ -63,22 +63,22 @@ pub(crate) async fn turn_at(repo: &Repo, target: &str) -> tokio::sync::OwnedMute
     queue.lock_owned().await
 }
 
-pub(crate) async fn run_merge(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+pub(crate) async fn run_merge(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     let target = s.context.target_branch(&s.task);
-    let source = match review::approved_work(engine, &s.context, &s.task).await? {
+    let source = match review::approved_work(world, &s.context, &s.task).await? {
         Approved::Commit(source) => source,
         Approved::NeverStarted => {
-            return end_with_nothing(engine, s, intent(engine, s, &target, "").await?, NEVER_STARTED).await;
+            return end_with_nothing(world, s, intent(world, s, &target, "").await?, NEVER_STARTED).await;
         }
         Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
     };
-    let repo = core::repository::repo(engine, &s.context).await?;
-    workspace::watch::unwatch(engine, &s.task.id);
-    let _turn = match super::queue::merge_turn(engine, s, &repo, &target).await? {
+    let repo = core::repository::repo(world, &s.context).await?;
+    workspace::watch::unwatch(world, &s.task.id);
+    let _turn = match super::queue::merge_turn(world, s, &repo, &target).await? {
         Ok(turn) => turn,
         Err(end) => return Ok(end),
     };
-    match merge_in_turn(engine, s, &repo, &target, source.clone(), cancel).await {
+    match merge_in_turn(world, s, &repo, &target, source.clone(), cancel).await {
         Err(EngineError::Git(error)) => incomplete(s, &repo, (&target, &source), error).await,
         end => end,
     }
@@ -109,38 +109,38 @@ async fn incomplete(
 
 /// Computes, checks where that is needed, and lands; again when the target moved meanwhile.
 async fn merge_in_turn(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     target: &str,
     mut source: String,
     cancel: &CancellationToken,
 ) -> Result<End> {
-    let mut merge = intent(engine, s, target, &source).await?;
+    let mut merge = intent(world, s, target, &source).await?;
     if already_landed(repo, &merge).await? {
-        return landed(engine, s, repo, merge, cancel).await;
+        return landed(world, s, repo, merge, cancel).await;
     }
     let (mut moved, mut rebased) = (0, 0);
     while moved < ATTEMPTS && rebased <= ATTEMPTS {
         let landing = turn_at(repo, target).await;
         merge.source_commit.clone_from(&source);
-        let request = merge_request(engine, s, target, &source);
+        let request = merge_request(world, s, target, &source);
         let (commit, before) = match repo.compute_merge(&request).await? {
-            MergeComputation::NothingToMerge => return nothing_new(engine, s, repo, merge).await,
+            MergeComputation::NothingToMerge => return nothing_new(world, s, repo, merge).await,
             MergeComputation::Conflict { target_before, tree, paths, .. } => {
                 let paths = described(repo, &tree, paths).await?;
-                return end_in_conflict(engine, s, merge, target_before, paths).await;
+                return end_in_conflict(world, s, merge, target_before, paths).await;
             }
             MergeComputation::Ready { commit, target_before, .. } => (commit, target_before),
         };
-        if super::rebase::is_unchecked(engine, s, repo, &source, &commit).await? {
+        if super::rebase::is_unchecked(world, s, repo, &source, &commit).await? {
             // Others may move the target while the checks run; then it is rebased once more.
             drop(landing);
             rebased += 1;
             if rebased > ATTEMPTS {
                 break;
             }
-            match super::rebase::check_rebased(engine, s, repo, (&source, &commit), cancel).await? {
+            match super::rebase::check_rebased(world, s, repo, (&source, &commit), cancel).await? {
                 Rebased::Passed(checked) => source = checked,
                 Rebased::Moved => moved += 1,
                 Rebased::Ended(end) => return Ok(*end),
@@ -149,20 +149,20 @@ async fn merge_in_turn(
         }
         merge.merge_commit = Some(commit.clone());
         merge.target_before = Some(before.clone());
-        write_merge(engine, s, &merge, EventType::MergeStarted).await?;
-        engine.point("merge.intended");
+        write_merge(world, s, &merge, EventType::MergeStarted).await?;
+        world.point("merge.intended");
         match repo.land(target, &commit, &before, &format!("forge: merge task #{}", s.task.number)).await? {
             Landing::Landed => {
-                engine.point("merge.landed");
-                return landed(engine, s, repo, merge, cancel).await;
+                world.point("merge.landed");
+                return landed(world, s, repo, merge, cancel).await;
             }
             Landing::Moved { .. } => moved += 1,
             Landing::CheckoutInTheWay { worktree, files } => {
-                return wait_for_checkout(engine, s, repo, &worktree, files);
+                return wait_for_checkout(world, s, repo, &worktree, files);
             }
             Landing::IndexLocked { path, .. } => {
                 let folder = path.parent().unwrap_or(&path).to_owned();
-                workspace::watch::watch_checkout(engine, &s.task.id, repo.root(), &folder, &[]);
+                workspace::watch::watch_checkout(world, &s.task.id, repo.root(), &folder, &[]);
                 let message = format!("another program holds {}", path.display());
                 return Ok(End::wait(WaitReason::GitLocked, message));
             }
@@ -174,7 +174,7 @@ async fn merge_in_turn(
 
 /// Ends a merge that would change nothing. That there is nothing to merge is said only when it is true: the source is
 /// reachable from the target, or changes nothing, and the task holds nothing that nobody reviewed.
-pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
+pub(crate) async fn nothing_new(world: &World, s: &Stepping, repo: &Repo, mut merge: Merge) -> Result<End> {
     let (source, target) = (merge.source_commit.clone(), format!("refs/heads/{}", merge.target));
     let base = repo.merge_base(&target, &source).await?;
     let unchanged = match &base {
@@ -188,13 +188,13 @@ pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut 
         merge.target_before.clone_from(&merge.merge_commit);
         let why = format!("{} already has these changes", merge.target);
         merge.reason = Some(why.clone());
-        write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
+        write_merge(world, s, &merge, EventType::MergeSucceeded).await?;
         return Ok(End::Ok(Some(why)));
     }
-    let review = engine.store().read().await?.reviews().last(&s.task.id).await?;
+    let review = world.store().read().await?.reviews().last(&s.task.id).await?;
     // A person who approved it was told of what stays behind.
     if let Some(review) = review.filter(|_| !s.transition.actor.is_user())
-        && let Some(changed) = review::work_changed(engine, &s.context, &s.task, &review).await?
+        && let Some(changed) = review::work_changed(world, &s.context, &s.task, &review).await?
     {
         let what = parts(&changed);
         let message = format!(
@@ -204,43 +204,43 @@ pub(crate) async fn nothing_new(engine: &Engine, s: &Stepping, repo: &Repo, mut 
         trouble.details = json!(changed);
         return Ok(End::Block(trouble));
     }
-    end_with_nothing(engine, s, merge, NOTHING).await
+    end_with_nothing(world, s, merge, NOTHING).await
 }
 
 /// Records that there is nothing to merge; the task goes on as after a merge.
 pub(crate) async fn end_with_nothing(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     mut merge: Merge,
     why: &str,
 ) -> Result<End> {
     merge.status = MergeStatus::Nothing;
     merge.reason = Some(why.to_owned());
-    write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
+    write_merge(world, s, &merge, EventType::MergeSucceeded).await?;
     Ok(End::Ok(Some(why.to_owned())))
 }
 
 /// The merge row of this task's present move: the one left by a kill, or a new one. An intent for another commit or
 /// target ends as failed: what became of that commit says nothing about this one.
-pub(crate) async fn intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
-    let last = engine.store().read().await?.merges().last(&s.task.id).await?;
+pub(crate) async fn intent(world: &World, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
+    let last = world.store().read().await?.merges().last(&s.task.id).await?;
     if let Some(mut last) = last.filter(|last| last.status == MergeStatus::Intended) {
         if last.target == target && last.source_commit == source {
             return Ok(last);
         }
         last.status = MergeStatus::Failed;
         last.reason = Some("newer work took its place".to_owned());
-        let mut tx = engine.store().write().await?;
-        tx.merges_mut().put(&last, engine.now()).await?;
+        let mut tx = world.store().write().await?;
+        tx.merges_mut().put(&last, world.now()).await?;
         tx.commit().await?;
     }
-    Ok(new_intent(engine, s, target, source))
+    Ok(new_intent(world, s, target, source))
 }
 
 /// A merge that is about to be tried.
-fn new_intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Merge {
+fn new_intent(world: &World, s: &Stepping, target: &str, source: &str) -> Merge {
     Merge {
-        id: engine.new_id(),
+        id: world.new_id(),
         task_id: s.task.id.clone(),
         target: target.to_owned(),
         strategy: s.context.merge_config(&s.task).strategy.unwrap_or(MergeStrategy::Merge),
@@ -249,7 +249,7 @@ fn new_intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Merg
         target_before: None,
         status: MergeStatus::Intended,
         reason: None,
-        created_at: engine.now(),
+        created_at: world.now(),
     }
 }
 
@@ -263,7 +263,7 @@ async fn already_landed(repo: &Repo, merge: &Merge) -> Result<bool> {
     }
 }
 
-fn merge_request(engine: &Engine, s: &Stepping, target: &str, source: &str) -> MergeRequest {
+fn merge_request(world: &World, s: &Stepping, target: &str, source: &str) -> MergeRequest {
     let config = s.context.merge_config(&s.task);
     let strategy = way_of(config.strategy.unwrap_or(MergeStrategy::Merge));
     let template = config.message_template.unwrap_or_else(|| "{title} (#{number})".to_owned());
@@ -272,7 +272,7 @@ fn merge_request(engine: &Engine, s: &Stepping, target: &str, source: &str) -> M
         .replace("{branch}", &task_branch(&s.task))
         .replace("{target}", target)
         .replace("{title}", &s.task.title);
-    let message = core::redaction::redacted_in(engine, &s.context, message);
+    let message = core::redaction::redacted_in(world, &s.context, message);
     MergeRequest {
         target_branch: target.to_owned(),
         source: source.to_owned(),
@@ -283,7 +283,7 @@ fn merge_request(engine: &Engine, s: &Stepping, target: &str, source: &str) -> M
 }
 
 async fn landed(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     mut merge: Merge,
@@ -297,17 +297,17 @@ async fn landed(
         );
         return Ok(End::Block(BlockReason::new(AnnotationType::MergeError, message)));
     }
-    if !super::rebase::put_tip_back(engine, s, repo, &merge.source_commit, cancel).await? {
+    if !super::rebase::put_tip_back(world, s, repo, &merge.source_commit, cancel).await? {
         return Ok(End::Interrupted);
     }
     merge.status = MergeStatus::Landed;
     let mut remark = format!("on {}", merge.target);
-    merge.reason = super::left_behind::left_behind(engine, s, repo, &merge.source_commit).await?;
+    merge.reason = super::left_behind::left_behind(world, s, repo, &merge.source_commit).await?;
     if let Some(left) = &merge.reason {
         remark.push_str(&format!("; {left}"));
     }
-    write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
-    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
+    write_merge(world, s, &merge, EventType::MergeSucceeded).await?;
+    workspace::unmerged::count_unmerged(world, &s.task.id).await;
     Ok(End::Ok(Some(remark)))
 }
 
@@ -327,7 +327,7 @@ async fn holds_change(repo: &Repo, merge: &Merge) -> Result<bool> {
 }
 
 async fn end_in_conflict(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     mut merge: Merge,
     target_before: String,
@@ -342,13 +342,13 @@ async fn end_in_conflict(
         paths,
     };
     let count = conflict.paths.len();
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     if let Some(mut last) = tx.executions().last_of(&s.task.id, ExecutionRole::Coder).await? {
         last.execution.conflict = Some(conflict.clone());
         tx.executions_mut().update(&last.execution).await?;
     }
-    tx.merges_mut().put(&merge, engine.now()).await?;
-    engine
+    tx.merges_mut().put(&merge, world.now()).await?;
+    world
         .emit(
             &mut tx,
             EventType::MergeConflict,
@@ -362,14 +362,14 @@ async fn end_in_conflict(
 }
 
 fn wait_for_checkout(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     worktree: &Path,
     files: Vec<String>,
 ) -> Result<End> {
     let git_dir = if worktree == repo.root() { repo.common_dir().to_owned() } else { worktree.to_owned() };
-    workspace::watch::watch_checkout(engine, &s.task.id, worktree, &git_dir, &files);
+    workspace::watch::watch_checkout(world, &s.task.id, worktree, &git_dir, &files);
     let what = if files.is_empty() {
         format!("a merge or rebase is in progress in the checkout {}", worktree.display())
     } else {
@@ -378,16 +378,11 @@ fn wait_for_checkout(
     Ok(End::Wait(Waiting { reason: WaitReason::TargetCheckoutDirty, until: None, files, message: what }))
 }
 
-pub(crate) async fn write_merge(
-    engine: &Engine,
-    s: &Stepping,
-    merge: &Merge,
-    event: EventType,
-) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    tx.merges_mut().put(merge, engine.now()).await?;
+pub(crate) async fn write_merge(world: &World, s: &Stepping, merge: &Merge, event: EventType) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    tx.merges_mut().put(merge, world.now()).await?;
     let facts = json!({ "target": merge.target, "commit": merge.merge_commit });
-    engine.emit(&mut tx, event, &s.task, merge.id.as_str(), &facts).await?;
+    world.emit(&mut tx, event, &s.task, merge.id.as_str(), &facts).await?;
     tx.commit().await?;
     Ok(())
 }

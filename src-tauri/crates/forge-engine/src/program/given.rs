@@ -4,7 +4,7 @@ use forge_model::workspace::Workspace;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         context::{ProjectContext, task_branch},
@@ -13,7 +13,7 @@ use crate::{
 
 /// The environment of everything that runs on a task's behalf, on top of the user's own.
 pub(crate) fn task_env(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     workspace: Option<&Workspace>,
@@ -22,7 +22,7 @@ pub(crate) fn task_env(
     env.extend([
         ("FORGE_TASK_ID".to_owned(), task.id.0.clone()),
         ("FORGE_TASK_NUMBER".to_owned(), task.number.to_string()),
-        ("FORGE_TASK_TITLE".to_owned(), core::redaction::redacted_in(engine, context, task.title.clone())),
+        ("FORGE_TASK_TITLE".to_owned(), core::redaction::redacted_in(world, context, task.title.clone())),
         ("FORGE_TASK_STATUS".to_owned(), task.status.clone()),
         ("FORGE_TASK_BRANCH".to_owned(), task_branch(task)),
     ]);

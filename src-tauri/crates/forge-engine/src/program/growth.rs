@@ -1,7 +1,7 @@
 //! Announcing the growth of logs to subscribers. It is not stored; a subscriber that falls behind is told that it
 //! missed something, and reads again.
 
-use crate::Engine;
+use crate::World;
 use std::collections::BTreeMap;
 
 use forge_model::ids::{ProjectId, TaskId};
@@ -53,8 +53,8 @@ impl Default for LogGrowths {
 
 /// Listens to the growth of logs from now on.
 #[must_use]
-pub(crate) fn log_growth(engine: &Engine) -> Growths {
-    Growths::new(engine.part::<LogGrowths>().0.subscribe())
+pub(crate) fn log_growth(world: &World) -> Growths {
+    Growths::new(world.part::<LogGrowths>().0.subscribe())
 }
 
 impl Growths {

@@ -11,7 +11,7 @@ use forge_model::ids::{ProjectId, TaskId};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    Engine, EngineError, core,
+    EngineError, World, core,
     error::Result,
     program::growth::{LogGrowth, LogGrowths},
 };
@@ -26,7 +26,7 @@ const LOG_NEEDS: u64 = 16 * 1024 * 1024;
 
 /// Tells the growth of a log while the guard lives.
 pub(crate) fn follow_log(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     task: Option<&TaskId>,
     log_id: &str,
@@ -35,9 +35,9 @@ pub(crate) fn follow_log(
     let ended = CancellationToken::new();
     let guard = ended.clone().drop_guard();
     let mut last = log.follow();
-    let sender = engine.part::<LogGrowths>().0.clone();
+    let sender = world.part::<LogGrowths>().0.clone();
     let (project_id, task_id, log_id) = (project.clone(), task.cloned(), log_id.to_owned());
-    engine.inner.tracker.spawn(async move {
+    world.inner.tracker.spawn(async move {
         loop {
             let over = tokio::select! {
                 () = ended.cancelled() => true,
@@ -60,22 +60,22 @@ pub(crate) fn follow_log(
 }
 
 /// Ends a log once the disk has taken all of it, or the engine stops.
-pub(crate) async fn close_log(engine: &Engine, log: LogWriter) -> Result<()> {
+pub(crate) async fn close_log(world: &World, log: LogWriter) -> Result<()> {
     let mut tries = 0;
-    while !engine.inner.shutdown.is_cancelled() {
+    while !world.inner.shutdown.is_cancelled() {
         let flushed = log.clone();
         let written = tokio::task::spawn_blocking(move || flushed.flush()).await;
         if written.map_err(|error| EngineError::io("write a log")(std::io::Error::other(error)))? {
             break;
         }
         // A disk that takes everything else refuses this log for a reason that does not pass.
-        let full = core::disk::disk_space(engine).is_some_and(|space| space.free < LOG_NEEDS);
-        tries = if full || core::disk::probe_storage(engine).await.failure.is_some() { 0 } else { tries + 1 };
+        let full = core::disk::disk_space(world).is_some_and(|space| space.free < LOG_NEEDS);
+        tries = if full || core::disk::probe_storage(world).await.failure.is_some() { 0 } else { tries + 1 };
         if tries > LOG_TRIES {
             break;
         }
         tokio::select! {
-            () = engine.inner.shutdown.cancelled() => {}
+            () = world.inner.shutdown.cancelled() => {}
             () = tokio::time::sleep(LOG_PAUSE) => {}
         }
     }

@@ -14,7 +14,7 @@ use forge_store::table::{processes::ProcessRow, tasks::TaskRow};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, redaction::Redacting},
     error::Result,
 };
@@ -22,18 +22,18 @@ use crate::{
 /// Runs a process on a task's behalf, recorded before it starts so that a later engine can end it. Its git
 /// commands work where it runs, wherever Forge itself was started from. The sink gets its output without secrets.
 pub(crate) async fn run_recorded(
-    engine: &Engine,
+    world: &World,
     task: &TaskRow,
     command: Command,
     cancel: &CancellationToken,
     (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
 ) -> Result<Finished, RunError> {
-    run_recorded_for(engine, &task.id, command, cancel, (output, redactor)).await
+    run_recorded_for(world, &task.id, command, cancel, (output, redactor)).await
 }
 
 /// The same for whatever has no task's row.
 pub(crate) async fn run_recorded_for(
-    engine: &Engine,
+    world: &World,
     owner: &TaskId,
     command: Command,
     cancel: &CancellationToken,
@@ -47,17 +47,17 @@ pub(crate) async fn run_recorded_for(
         pid: 0,
         start_time: 0,
         boot_id: String::new(),
-        started_at: engine.now(),
+        started_at: world.now(),
     };
     let record = || async {
-        let mut tx = engine.store().write().await?;
+        let mut tx = world.store().write().await?;
         tx.processes_mut().insert(&row).await?;
         Ok(tx.commit().await?)
     };
-    core::disk::with_patience_until(engine, cancel, record).await.map_err(Box::new)?;
+    core::disk::with_patience_until(world, cancel, record).await.map_err(Box::new)?;
     let started = |identity: ProcessIdentity| {
-        core::worktree_lock::name_script(engine, owner, &identity);
-        engine.point("process.started");
+        core::worktree_lock::name_script(world, owner, &identity);
+        world.point("process.started");
     };
     let program = command.program.clone();
     let mut output = Redacting::new(output, redactor);
@@ -65,12 +65,12 @@ pub(crate) async fn run_recorded_for(
     let written = output.finish().await.map_err(|source| ExecError::Output { program, source });
     let finished = finished.and_then(|finished| written.map(|()| finished));
     let forget = || async {
-        let mut tx = engine.store().write().await?;
+        let mut tx = world.store().write().await?;
         tx.processes_mut().delete(&marker).await?;
         Ok(tx.commit().await?)
     };
     // What the process came to is worth the wait; a record that stays is settled by the next start.
-    if let Err(error) = core::disk::with_patience_until(engine, cancel, forget).await {
+    if let Err(error) = core::disk::with_patience_until(world, cancel, forget).await {
         tracing::warn!(%error, "failed to forget a process that ended");
     }
     Ok(finished?)

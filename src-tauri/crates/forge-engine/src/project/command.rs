@@ -15,7 +15,7 @@ use forge_store::table::projects::ProjectRow;
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::{ProjectContext, task_folder},
@@ -62,9 +62,9 @@ pub struct ProjectChange {
 }
 
 /// Adds a repository as a project.
-pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<Project> {
-    let path = expand_home(engine, &new.repo_path);
-    let repo = Repo::open(engine.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
+pub(crate) async fn create_project(world: &World, new: NewProject) -> Result<Project> {
+    let path = expand_home(world, &new.repo_path);
+    let repo = Repo::open(world.git(), &path).await.map_err(|error| not_a_repository(&path, error))?;
     let root = repo.root().to_owned();
     let Some(repo_path) = root.to_str().map(str::to_owned) else {
         return Err(EngineError::invalid(
@@ -93,10 +93,10 @@ pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<P
     let mut settings = new.settings.unwrap_or_else(|| json!({}));
     tidy_settings(&mut settings);
     let parsed = parse_settings(&settings).map_err(|findings| prefixed("settings", findings))?;
-    let now = engine.now();
+    let now = world.now();
     let mut row = ProjectRow {
         project: Project {
-            id: engine.new_id(),
+            id: world.new_id(),
             name: checked_name(&name)?,
             repo_path,
             default_branch: branch,
@@ -113,33 +113,33 @@ pub(crate) async fn create_project(engine: &Engine, new: NewProject) -> Result<P
         repository_config: None,
     };
     super::repository::read_repository_config(&repo, &mut row).await?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     require_free_name(&mut tx, &row.project.name, None).await?;
     if parsed.workflow_source == WorkflowSource::Repository {
-        super::workflows::adopt_repository_workflow(engine, &mut tx, &mut row).await?;
+        super::workflows::adopt_repository_workflow(world, &mut tx, &mut row).await?;
     }
     tx.projects_mut().insert(&row).await?;
-    project_changed(engine, &mut tx, &row.project, "created").await?;
+    project_changed(world, &mut tx, &row.project, "created").await?;
     tx.commit().await?;
-    super::repository::watch_repository(engine, &row.project.id);
+    super::repository::watch_repository(world, &row.project.id);
     Ok(row.project)
 }
 
 /// All projects, by name.
-pub(crate) async fn projects(engine: &Engine) -> Result<Vec<Project>> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn projects(world: &World) -> Result<Vec<Project>> {
+    let mut conn = world.store().read().await?;
     Ok(conn.projects().list().await?.into_iter().map(|row| row.project).collect())
 }
 
 /// Whether a project's repository is where the project says.
-pub(crate) async fn has_repository(engine: &Engine, id: &ProjectId) -> Result<bool> {
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
-    Ok(core::repository::present_repo(engine, &context).await?.is_some())
+pub(crate) async fn has_repository(world: &World, id: &ProjectId) -> Result<bool> {
+    let context = core::contexts::context(world, &mut *world.store().read().await?, id).await?;
+    Ok(core::repository::present_repo(world, &context).await?.is_some())
 }
 
 /// One project, by id or name.
-pub(crate) async fn project(engine: &Engine, id_or_name: &str) -> Result<Project> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn project(world: &World, id_or_name: &str) -> Result<Project> {
+    let mut conn = world.store().read().await?;
     if let Some(row) = conn.projects().get(&ProjectId::from(id_or_name)).await? {
         return Ok(row.project);
     }
@@ -148,13 +148,9 @@ pub(crate) async fn project(engine: &Engine, id_or_name: &str) -> Result<Project
 }
 
 /// Changes what a project is called, where and how it is merged, or whether it is paused.
-pub(crate) async fn update_project(
-    engine: &Engine,
-    id: &ProjectId,
-    change: ProjectChange,
-) -> Result<Project> {
+pub(crate) async fn update_project(world: &World, id: &ProjectId, change: ProjectChange) -> Result<Project> {
     let ProjectChange { name, default_branch, work_mode, paused } = change;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     if let Some(name) = name {
         row.project.name = checked_name(&name)?;
@@ -163,7 +159,7 @@ pub(crate) async fn update_project(
     let default_branch = default_branch.map(|branch| checked_branch(&branch)).transpose()?;
     let moved = default_branch.is_some();
     if let Some(branch) = default_branch {
-        let repo = Repo::open(engine.git(), Path::new(&row.project.repo_path)).await?;
+        let repo = Repo::open(world.git(), Path::new(&row.project.repo_path)).await?;
         if repo.resolve(&format!("refs/heads/{branch}")).await?.is_none() {
             return Err(EngineError::invalid("default_branch", format!("no branch `{branch}`")));
         }
@@ -172,21 +168,21 @@ pub(crate) async fn update_project(
     }
     row.project.work_mode = work_mode.unwrap_or(row.project.work_mode);
     row.project.paused = paused.unwrap_or(row.project.paused);
-    tx.projects_mut().update(&mut row, engine.now()).await?;
-    project_changed(engine, &mut tx, &row.project, "updated").await?;
+    tx.projects_mut().update(&mut row, world.now()).await?;
+    project_changed(world, &mut tx, &row.project, "updated").await?;
     tx.commit().await?;
     if moved {
-        super::repository::watch_repository(engine, id);
+        super::repository::watch_repository(world, id);
     }
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(row.project)
 }
 
 /// Removes a project with its worktrees, after backing them up. The repository stays as it is. Where there is none any
 /// more, nothing can be backed up: the worktrees stay and are listed as folders that belong to no task.
-pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &str) -> Result<()> {
+pub(crate) async fn delete_project(world: &World, id: &ProjectId, confirm: &str) -> Result<()> {
     let (row, all) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
         let all = conn.tasks().of_project(id).await?;
         (row, all)
@@ -197,26 +193,26 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
             format!("must repeat the project's name, `{}`", row.project.name),
         ));
     }
-    if let Some(busy) = all.iter().find(|task| run::running::is_running(engine, &task.id)) {
+    if let Some(busy) = all.iter().find(|task| run::running::is_running(world, &task.id)) {
         return Err(EngineError::conflict(
             ConflictCode::TaskOpen,
             format!("an agent is working on #{}: stop it first", busy.number),
         ));
     }
     let context = ProjectContext::read(&row)?;
-    let has_repository = core::repository::present_repo(engine, &context).await?.is_some();
+    let has_repository = core::repository::present_repo(world, &context).await?.is_some();
     let mut holds = Vec::with_capacity(all.len());
     let mut folders = Vec::new();
     for task in &all {
-        holds.push(core::workers::hold(engine, &task.id).await);
+        holds.push(core::workers::hold(world, &task.id).await);
         if !has_repository {
             continue;
         }
-        let workspace = engine.store().read().await?.workspaces().last(&task.id).await?;
+        let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
         folders.extend(workspace.as_ref().map(task_folder));
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) =
-                workspace::removal::remove_workspace(engine, &context, task, workspace, Goes::Away).await?
+                workspace::removal::remove_workspace(world, &context, task, workspace, Goes::Away).await?
         {
             return Err(EngineError::conflict(
                 ConflictCode::InUse,
@@ -225,40 +221,40 @@ pub(crate) async fn delete_project(engine: &Engine, id: &ProjectId, confirm: &st
         }
     }
     if has_repository {
-        workspace::pool::drop_slots(engine, &context, 0).await?;
+        workspace::pool::drop_slots(world, &context, 0).await?;
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.projects_mut().delete(id).await?;
-    project_changed(engine, &mut tx, &row.project, "deleted").await?;
+    project_changed(world, &mut tx, &row.project, "deleted").await?;
     tx.commit().await?;
-    core::contexts::forget_context(engine, id);
-    locked(&engine.part::<RepositoryWatches>().0).remove(id);
+    core::contexts::forget_context(world, id);
+    locked(&world.part::<RepositoryWatches>().0).remove(id);
     folders.iter().for_each(|folder| clear_own_files(folder));
-    remove_folder(&engine.data_dir().join("attachments").join(id.as_str())).await?;
-    remove_folder(&engine.data_dir().join("logs").join(id.as_str())).await
+    remove_folder(&world.data_dir().join("attachments").join(id.as_str())).await?;
+    remove_folder(&world.data_dir().join("logs").join(id.as_str())).await
 }
 
 /// A project's settings, complete, and what of them is its own.
-pub(crate) async fn settings(engine: &Engine, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn settings(world: &World, id: &ProjectId) -> Result<(ProjectSettings, Value)> {
+    let mut conn = world.store().read().await?;
     let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let context = core::contexts::context(engine, &mut conn, id).await?;
+    let context = core::contexts::context(world, &mut conn, id).await?;
     Ok((context.settings.clone(), row.settings))
 }
 
 /// Changes settings by a JSON merge patch: objects merge, arrays and scalars replace, null returns to
 /// the default. Nothing is written unless the whole is valid.
 pub(crate) async fn patch_settings(
-    engine: &Engine,
+    world: &World,
     id: &ProjectId,
     patch: &Value,
 ) -> Result<(ProjectSettings, Value)> {
     if !patch.is_object() {
         return Err(EngineError::invalid("settings", "must be an object"));
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let source_before = core::contexts::context(engine, &mut tx, id).await?.settings.workflow_source;
+    let source_before = core::contexts::context(world, &mut tx, id).await?.settings.workflow_source;
     merge_patch(&mut row.settings, patch);
     tidy_settings(&mut row.settings);
     // What is written now is refused where what was written once is mended.
@@ -266,23 +262,23 @@ pub(crate) async fn patch_settings(
     let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
     match moved_to {
         Some(WorkflowSource::Repository) => {
-            super::workflows::adopt_repository_workflow(engine, &mut tx, &mut row).await?;
+            super::workflows::adopt_repository_workflow(world, &mut tx, &mut row).await?;
         }
         Some(WorkflowSource::Project) => row.workflow_origin = None,
         None => {}
     }
-    tx.projects_mut().update(&mut row, engine.now()).await?;
-    project_changed(engine, &mut tx, &row.project, "settings").await?;
+    tx.projects_mut().update(&mut row, world.now()).await?;
+    project_changed(world, &mut tx, &row.project, "settings").await?;
     tx.commit().await?;
-    workspace::pool::trim_pool_later(engine, id);
-    core::scheduler::wake_waiting(engine);
+    workspace::pool::trim_pool_later(world, id);
+    core::scheduler::wake_waiting(world);
     Ok((ProjectContext::read(&row)?.settings, row.settings))
 }
 
 /// A project's workflow, and how many tasks are in each state.
-pub(crate) async fn board(engine: &Engine, id: &ProjectId) -> Result<(Workflow, Vec<(String, u32)>)> {
-    let mut conn = engine.store().read().await?;
-    let workflow = core::contexts::context(engine, &mut conn, id).await?.workflow.clone();
+pub(crate) async fn board(world: &World, id: &ProjectId) -> Result<(Workflow, Vec<(String, u32)>)> {
+    let mut conn = world.store().read().await?;
+    let workflow = core::contexts::context(world, &mut conn, id).await?.workflow.clone();
     Ok((workflow, conn.tasks().counts(id).await?))
 }
 
@@ -314,8 +310,8 @@ fn checked_branch(name: &str) -> Result<String> {
 }
 
 /// A path with the user's home folder in place of a leading `~`.
-pub(crate) fn expand_home(engine: &Engine, path: &str) -> PathBuf {
-    let home = engine.inner.config.environment.get(OsStr::new("HOME")).filter(|home| !home.is_empty());
+pub(crate) fn expand_home(world: &World, path: &str) -> PathBuf {
+    let home = world.inner.config.environment.get(OsStr::new("HOME")).filter(|home| !home.is_empty());
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => Path::new(home).join(rest),
         _ => PathBuf::from(path),

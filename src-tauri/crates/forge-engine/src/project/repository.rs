@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, sync::locked},
     error::Result,
     project::files::{default_commit, text_at},
@@ -33,10 +33,10 @@ pub(crate) const CONFIG_FILE: &str = ".forge.json";
 const AFTER_A_CHANGE: Duration = Duration::from_millis(300);
 
 /// A project's inner loop with where each value comes from.
-pub(crate) async fn inner_loop(engine: &Engine, id: &ProjectId) -> Result<InnerLoopState> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn inner_loop(world: &World, id: &ProjectId) -> Result<InnerLoopState> {
+    let mut conn = world.store().read().await?;
     let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let config = core::contexts::context(engine, &mut conn, id).await?.settings.inner_loop.clone();
+    let config = core::contexts::context(world, &mut conn, id).await?.settings.inner_loop.clone();
     let repository = row.repository_config.as_ref().map(|read| &read.inner_loop);
     let sources = sources(&config, repository, row.settings.get(forge_model::inner_loop::KEY));
     Ok(InnerLoopState { config, sources, repository: row.repository_config })
@@ -51,42 +51,42 @@ pub(crate) async fn read_repository_config(repo: &Repo, row: &mut ProjectRow) ->
 }
 
 /// Reads what the repository says when its default branch has moved.
-async fn refresh_repository_config(engine: &Engine, id: &ProjectId) -> Result<()> {
+async fn refresh_repository_config(world: &World, id: &ProjectId) -> Result<()> {
     let (row, context) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let Some(row) = conn.projects().get(id).await? else { return Ok(()) };
-        (row, core::contexts::context(engine, &mut conn, id).await?)
+        (row, core::contexts::context(world, &mut conn, id).await?)
     };
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
     if row.repository_config.as_ref().is_some_and(|read| read.looked_at == commit) {
         return Ok(());
     }
     let found = config_at(&repo, &commit, row.repository_config).await?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut row) = tx.projects().get(id).await? else { return Ok(()) };
     row.repository_config = Some(found);
-    tx.projects_mut().update(&mut row, engine.now()).await?;
-    core::contexts::project_changed(engine, &mut tx, &row.project, "repository_config").await?;
+    tx.projects_mut().update(&mut row, world.now()).await?;
+    core::contexts::project_changed(world, &mut tx, &row.project, "repository_config").await?;
     tx.commit().await?;
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
-async fn refresh_repository(engine: &Engine, id: &ProjectId) -> Result<()> {
-    super::workflows::refresh_workflow(engine, id).await?;
-    refresh_repository_config(engine, id).await
+async fn refresh_repository(world: &World, id: &ProjectId) -> Result<()> {
+    super::workflows::refresh_workflow(world, id).await?;
+    refresh_repository_config(world, id).await
 }
 
 /// Looks at what the repository says now and whenever the default branch moves. A project has one such watch.
-pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
+pub(crate) fn watch_repository(world: &World, id: &ProjectId) {
     let cancel = CancellationToken::new();
     let ended = cancel.clone();
-    locked(&engine.part::<RepositoryWatches>().0).insert(id.clone(), cancel.drop_guard());
-    let (engine, id) = (engine.clone(), id.clone());
-    core::guarded::in_background(&engine.clone(), async move {
+    locked(&world.part::<RepositoryWatches>().0).insert(id.clone(), cancel.drop_guard());
+    let (world, id) = (world.clone(), id.clone());
+    core::guarded::in_background(&world.clone(), async move {
         let changed = Arc::new(Notify::new());
-        let watcher = match repository_watcher(&engine, &id, &changed).await {
+        let watcher = match repository_watcher(&world, &id, &changed).await {
             Ok(watcher) => Some(watcher),
             Err(error) => {
                 tracing::warn!(project = %id, %error, "what its repository says is read at the next start");
@@ -94,7 +94,7 @@ pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
             }
         };
         loop {
-            if let Err(error) = refresh_repository(&engine, &id).await {
+            if let Err(error) = refresh_repository(&world, &id).await {
                 tracing::warn!(project = %id, %error, "failed to read what its repository says");
             }
             let moved = async {
@@ -103,7 +103,7 @@ pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
             };
             tokio::select! {
                 () = ended.cancelled() => break,
-                () = engine.inner.shutdown.cancelled() => break,
+                () = world.inner.shutdown.cancelled() => break,
                 () = moved => {}
             }
         }
@@ -113,15 +113,15 @@ pub(crate) fn watch_repository(engine: &Engine, id: &ProjectId) {
 
 /// File events where git keeps the default branch: its own file, or the packed ones.
 async fn repository_watcher(
-    engine: &Engine,
+    world: &World,
     id: &ProjectId,
     changed: &Arc<Notify>,
 ) -> Result<notify::RecommendedWatcher> {
     let context = {
-        let mut conn = engine.store().read().await?;
-        core::contexts::context(engine, &mut conn, id).await?
+        let mut conn = world.store().read().await?;
+        core::contexts::context(world, &mut conn, id).await?
     };
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let branch = repo.common_dir().join("refs/heads").join(&context.project.default_branch);
     let packed = repo.common_dir().join("packed-refs");
     let (own, signal) = (branch.clone(), Arc::clone(changed));
@@ -145,10 +145,10 @@ async fn repository_watcher(
 }
 
 /// Starts the watches of all projects.
-pub(crate) async fn watch_repositories(engine: &Engine) -> Result<()> {
-    let all = engine.store().read().await?.projects().list().await?;
+pub(crate) async fn watch_repositories(world: &World) -> Result<()> {
+    let all = world.store().read().await?.projects().list().await?;
     for row in all {
-        watch_repository(engine, &row.project.id);
+        watch_repository(world, &row.project.id);
     }
     Ok(())
 }

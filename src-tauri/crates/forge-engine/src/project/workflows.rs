@@ -14,7 +14,7 @@ use forge_store::table::{projects::ProjectRow, tasks::Filter};
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{self, context::ProjectContext},
     error::Result,
     project::files::{default_commit, text_at},
@@ -66,10 +66,10 @@ pub struct WorkflowState {
 }
 
 /// A project's workflow, and where it comes from.
-pub(crate) async fn workflow_state(engine: &Engine, id: &ProjectId) -> Result<WorkflowState> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn workflow_state(world: &World, id: &ProjectId) -> Result<WorkflowState> {
+    let mut conn = world.store().read().await?;
     let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
-    let context = core::contexts::context(engine, &mut conn, id).await?;
+    let context = core::contexts::context(world, &mut conn, id).await?;
     Ok(WorkflowState {
         workflow: context.workflow.clone(),
         source: context.settings.workflow_source,
@@ -80,7 +80,7 @@ pub(crate) async fn workflow_state(engine: &Engine, id: &ProjectId) -> Result<Wo
 
 /// Looks a definition over without using it.
 #[must_use]
-pub(crate) fn check_workflow(_engine: &Engine, definition: NewDefinition) -> WorkflowCheck {
+pub(crate) fn check_workflow(_engine: &World, definition: NewDefinition) -> WorkflowCheck {
     match definition.parse() {
         Ok(parsed) => {
             WorkflowCheck { findings: Vec::new(), notes: parsed.notes, workflow: Some(parsed.workflow) }
@@ -91,20 +91,20 @@ pub(crate) fn check_workflow(_engine: &Engine, definition: NewDefinition) -> Wor
 
 /// Puts a definition in force.
 pub(crate) async fn put_workflow(
-    engine: &Engine,
+    world: &World,
     id: &ProjectId,
     version: Option<u32>,
     definition: NewDefinition,
 ) -> Result<WorkflowState> {
     let parsed = definition.parse().map_err(EngineError::Invalid)?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     if let Some(expected) = version
         && expected != row.project.version
     {
         return Err(EngineError::VersionConflict { expected, actual: row.project.version });
     }
-    let context = core::contexts::context(engine, &mut tx, id).await?;
+    let context = core::contexts::context(world, &mut tx, id).await?;
     if context.settings.workflow_source == WorkflowSource::Repository {
         return Err(EngineError::conflict(
             ConflictCode::WorkflowInRepository,
@@ -115,11 +115,11 @@ pub(crate) async fn put_workflow(
         ));
     }
     replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await?;
-    tx.projects_mut().update(&mut row, engine.now()).await?;
-    core::contexts::project_changed(engine, &mut tx, &row.project, "workflow").await?;
+    tx.projects_mut().update(&mut row, world.now()).await?;
+    core::contexts::project_changed(world, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
-    core::scheduler::wake_waiting(engine);
-    workflow_state(engine, id).await
+    core::scheduler::wake_waiting(world);
+    workflow_state(world, id).await
 }
 
 /// Sets the definition of a row, unless a task would be left in a state that is gone.
@@ -160,24 +160,24 @@ async fn replace_workflow(
 
 /// Reads the definition that a project's repository keeps, when a newer commit is there. What is wrong
 /// with it is recorded; the definition in force stays.
-pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<()> {
+pub(crate) async fn refresh_workflow(world: &World, id: &ProjectId) -> Result<()> {
     let (row, context) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let Some(row) = conn.projects().get(id).await? else { return Ok(()) };
-        (row, core::contexts::context(engine, &mut conn, id).await?)
+        (row, core::contexts::context(world, &mut conn, id).await?)
     };
     if context.settings.workflow_source != WorkflowSource::Repository {
         return Ok(());
     }
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(()) };
     if row.workflow_origin.as_ref().is_some_and(|origin| origin.looked_at == commit) {
         return Ok(());
     }
     let found = kept_in(&repo, &commit).await?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut row) = tx.projects().get(id).await? else { return Ok(()) };
-    let context = core::contexts::context(engine, &mut tx, id).await?;
+    let context = core::contexts::context(world, &mut tx, id).await?;
     let in_force = row.workflow_origin.clone().map_or_else(String::new, |origin| origin.commit);
     let replaced = match found {
         Ok(parsed) => match replace_workflow(&mut tx, &context, &mut row, &parsed.workflow).await {
@@ -193,22 +193,22 @@ pub(crate) async fn refresh_workflow(engine: &Engine, id: &ProjectId) -> Result<
             WorkflowOrigin { commit: in_force, looked_at: commit, findings }
         }
     });
-    tx.projects_mut().update(&mut row, engine.now()).await?;
-    core::contexts::project_changed(engine, &mut tx, &row.project, "workflow").await?;
+    tx.projects_mut().update(&mut row, world.now()).await?;
+    core::contexts::project_changed(world, &mut tx, &row.project, "workflow").await?;
     tx.commit().await?;
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
 /// Takes over the definition that the repository keeps, as the settings ask from now on.
 pub(crate) async fn adopt_repository_workflow(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     row: &mut ProjectRow,
 ) -> Result<()> {
     let field = |message: String| EngineError::invalid("workflow_source", message);
     let context = ProjectContext::read(row)?;
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let commit = default_commit(&repo, row)
         .await?
         .ok_or_else(|| field(format!("no branch `{}`", row.project.default_branch)))?;

@@ -5,18 +5,18 @@ use forge_model::project::WorkMode;
 
 use super::{hosts, step};
 use crate::{
-    core::engine::features::{Moments, StepSpec},
+    core::world::features::{Moments, StepSpec},
     merge,
 };
 
-pub(crate) const MERGE: StepSpec = StepSpec::acting(|engine, s, cancel| match s.context.project.work_mode {
-    WorkMode::PullRequest => Box::pin(step::run_pull_request(engine, s, cancel)),
-    WorkMode::DirectCommit => Box::pin(merge::step::run_merge(engine, s, cancel)),
+pub(crate) const MERGE: StepSpec = StepSpec::acting(|world, s, cancel| match s.context.project.work_mode {
+    WorkMode::PullRequest => Box::pin(step::run_pull_request(world, s, cancel)),
+    WorkMode::DirectCommit => Box::pin(merge::step::run_merge(world, s, cancel)),
 });
 
 pub(crate) fn contribute(moments: &mut Moments) {
     moments
         .before_move
         .push(|tx, context, task, mv| Box::pin(super::let_go_of_pull_request(tx, context, task, mv)));
-    moments.learn_secrets.push(|engine, context| Box::pin(hosts::learn_host_token(engine, context)));
+    moments.learn_secrets.push(|world, context| Box::pin(hosts::learn_host_token(world, context)));
 }

@@ -7,7 +7,7 @@ use forge_store::table::pull_requests::PullRequestRow;
 use serde_json::{Value, json};
 
 use crate::{
-    core::{block_reason::BlockReason, engine::step::End},
+    core::{block_reason::BlockReason, world::step::End},
     review::short,
 };
 

@@ -23,7 +23,7 @@ use forge_store::table::pull_requests::PullRequestRow;
 use tokio::sync::Notify;
 
 use crate::{
-    Engine,
+    World,
     core::{self, context::ProjectContext, sync::locked},
     error::Result,
 };
@@ -98,68 +98,68 @@ pub(crate) async fn code_host(
 
 /// The way to a host, with the person's token.
 pub(crate) async fn host(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     config: &HostConfig,
 ) -> std::result::Result<Arc<dyn Host>, HostError> {
     let key = (key_of(config), named_by(context, config));
-    if let Some(way) = locked(&engine.part::<Hosts>().ways).get(&key) {
+    if let Some(way) = locked(&world.part::<Hosts>().ways).get(&key) {
         return Ok(Arc::clone(way));
     }
-    let found = host_token(engine, context, config).await?;
-    let clock = Arc::clone(&engine.inner.config.clock);
+    let found = host_token(world, context, config).await?;
+    let clock = Arc::clone(&world.inner.config.clock);
     let way = connect(config, found.token, Arc::new(move || clock.now()), PATIENCE)?;
-    locked(&engine.part::<Hosts>().ways).insert(key, Arc::clone(&way));
+    locked(&world.part::<Hosts>().ways).insert(key, Arc::clone(&way));
     Ok(way)
 }
 
 /// Has the token looked for again at the next need.
-pub(crate) fn forget_host(engine: &Engine, config: &HostConfig) {
+pub(crate) fn forget_host(world: &World, config: &HostConfig) {
     let forgotten = key_of(config);
-    locked(&engine.part::<Hosts>().ways).retain(|(key, _), _| *key != forgotten);
+    locked(&world.part::<Hosts>().ways).retain(|(key, _), _| *key != forgotten);
 }
 
 /// The person's token for a host.
 pub(crate) async fn host_token(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     config: &HostConfig,
 ) -> std::result::Result<FoundToken, HostError> {
-    let given = &engine.inner.config;
+    let given = &world.inner.config;
     let named_by = named_by(context, config);
     let found =
-        find_token(config, named_by, &given.keychain, &given.token_variables, |words| said_by(engine, words))
+        find_token(config, named_by, &given.keychain, &given.token_variables, |words| said_by(world, words))
             .await?;
-    core::redaction::learn_secrets(engine, [(HOST_TOKEN, found.token.expose())]);
+    core::redaction::learn_secrets(world, [(HOST_TOKEN, found.token.expose())]);
     Ok(found)
 }
 
 /// Learns the token that the keychain holds for a project's code host, before a program of the project starts: what
 /// that prints may show the token. A keychain that waits for its owner does not hold the program up for long.
-pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) {
+pub(crate) async fn learn_host_token(world: &World, context: &ProjectContext) {
     let configured = context.settings.code_host.as_ref().map(key_of);
     let key = (context.project.id.clone(), configured);
-    if !locked(&engine.part::<Hosts>().learned).insert(key.clone()) {
+    if !locked(&world.part::<Hosts>().learned).insert(key.clone()) {
         return;
     }
-    let host = async { code_host(context, &core::repository::repo(engine, context).await?).await };
+    let host = async { code_host(context, &core::repository::repo(world, context).await?).await };
     let config = match Box::pin(host).await {
         Ok(Ok(config)) => config,
         // No code host, so no token.
         Ok(Err(_)) => return,
-        Err(error) => return did_not_learn(engine, &key, &error),
+        Err(error) => return did_not_learn(world, &key, &error),
     };
-    let engine = engine.clone();
+    let world = world.clone();
     let learning = tokio::spawn(async move {
         let Ok(host) = host_name(&config) else { return };
-        match engine.inner.config.keychain.read(config.kind, &host).await {
+        match world.inner.config.keychain.read(config.kind, &host).await {
             Ok(token) => {
                 core::redaction::learn_secrets(
-                    &engine,
+                    &world,
                     token.as_ref().map(|token| (HOST_TOKEN, token.expose())),
                 );
             }
-            Err(error) => did_not_learn(&engine, &key, &error),
+            Err(error) => did_not_learn(&world, &key, &error),
         }
     });
     match tokio::time::timeout(KEYCHAIN_PATIENCE, learning).await {
@@ -172,51 +172,51 @@ pub(crate) async fn learn_host_token(engine: &Engine, context: &ProjectContext) 
 }
 
 /// Has the keychain asked again at the next start of a program.
-fn did_not_learn(engine: &Engine, key: &LearnedHost, error: &(dyn std::error::Error + 'static)) {
+fn did_not_learn(world: &World, key: &LearnedHost, error: &(dyn std::error::Error + 'static)) {
     tracing::warn!(error, "the keychain's token for a code host is not known, so it is not redacted");
-    locked(&engine.part::<Hosts>().learned).remove(key);
+    locked(&world.part::<Hosts>().learned).remove(key);
 }
 
 /// What a program prints; nothing when it is missing or fails.
-async fn said_by(engine: &Engine, words: Vec<String>) -> Option<String> {
+async fn said_by(world: &World, words: Vec<String>) -> Option<String> {
     let (name, args) = words.split_first()?;
     // Where programs are found, no more: this one is the user's own and gets all of their environment.
-    let path = core::environment::user_path(engine).await;
+    let path = core::environment::user_path(world).await;
     let program = find_program(name, &path)?;
-    let marker = Marker(format!("token-{}", engine.inner.config.ids.new_id()));
-    let command = Command::new(program, &engine.inner.config.data_dir, marker)
+    let marker = Marker(format!("token-{}", world.inner.config.ids.new_id()));
+    let command = Command::new(program, &world.inner.config.data_dir, marker)
         .args(args)
-        .base(Arc::clone(&engine.inner.config.environment))
+        .base(Arc::clone(&world.inner.config.environment))
         .env("PATH", path)
         .timeout(PROGRAM_PATIENCE);
     let mut kept = HeadTail::new(LONGEST_TOKEN);
-    let finished = run(command, &engine.inner.shutdown, |_| {}, &mut kept).await;
+    let finished = run(command, &world.inner.shutdown, |_| {}, &mut kept).await;
     finished.is_ok_and(|finished| finished.is_success()).then(|| kept.into_strings().stdout)
 }
 
 /// What was read of a task's pull request in this process; taken, to be put back.
-pub(crate) fn take_read(engine: &Engine, task: &TaskId) -> Option<Etags> {
-    locked(&engine.part::<Hosts>().read).remove(task)
+pub(crate) fn take_read(world: &World, task: &TaskId) -> Option<Etags> {
+    locked(&world.part::<Hosts>().read).remove(task)
 }
 
 /// Keeps what was read for the next look.
-pub(crate) fn keep_read(engine: &Engine, task: &TaskId, read: Etags) {
-    locked(&engine.part::<Hosts>().read).insert(task.clone(), read);
+pub(crate) fn keep_read(world: &World, task: &TaskId, read: Etags) {
+    locked(&world.part::<Hosts>().read).insert(task.clone(), read);
 }
 
 /// Whether this process looked at a task's pull request.
-pub(crate) fn has_read(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.part::<Hosts>().read).contains_key(task)
+pub(crate) fn has_read(world: &World, task: &TaskId) -> bool {
+    locked(&world.part::<Hosts>().read).contains_key(task)
 }
 
 /// When a pull request is looked at again.
 pub(crate) fn next_look(
-    engine: &Engine,
+    world: &World,
     row: &PullRequestRow,
     wait_until: Option<Timestamp>,
     host: Option<&dyn Host>,
 ) -> Timestamp {
-    let now = engine.now();
+    let now = world.now();
     let facts = PollFacts {
         opened_at: row.created_at,
         changed_at: row.changed_at.unwrap_or(row.created_at),
@@ -224,21 +224,21 @@ pub(crate) fn next_look(
         wait_until,
         quota: host.and_then(Host::quota),
     };
-    let polite = next_poll(now, &facts, chance(engine));
-    let sooner = now.plus_ms(polite.since(now) / i64::from(engine.inner.config.host_pace.max(1)));
+    let polite = next_poll(now, &facts, chance(world));
+    let sooner = now.plus_ms(polite.since(now) / i64::from(world.inner.config.host_pace.max(1)));
     wait_until.filter(|until| *until > sooner).unwrap_or(sooner)
 }
 
 /// A number from 0 to 1, from the end of a new identity.
-fn chance(engine: &Engine) -> f64 {
-    let id = engine.inner.config.ids.new_id();
+fn chance(world: &World) -> f64 {
+    let id = world.inner.config.ids.new_id();
     let digits: String = id.chars().rev().filter(char::is_ascii_hexdigit).take(4).collect();
     u16::from_str_radix(&digits, 16).map_or(0.5, |number| f64::from(number) / f64::from(u16::MAX))
 }
 
 /// Tells that a pull request is to be looked at sooner or later than before.
-pub(crate) fn due_changed(engine: &Engine) {
-    engine.part::<Hosts>().due_changed.notify_one();
+pub(crate) fn due_changed(world: &World) {
+    world.part::<Hosts>().due_changed.notify_one();
 }
 
 /// What a person does about an error that does not pass by itself.

@@ -26,7 +26,7 @@ use forge_store::table::{comments::CommentRow, pull_requests::PullRequestRow, ta
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{self, context::ProjectContext, moves::Move},
     error::{Result, whole},
     pull_request::{
@@ -37,9 +37,9 @@ use crate::{
 };
 
 /// A task's pull request; `None` when it has none.
-pub(crate) async fn pull_request(engine: &Engine, id: &TaskId) -> Result<Option<TaskPullRequest>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn pull_request(world: &World, id: &TaskId) -> Result<Option<TaskPullRequest>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     Ok(conn.pull_requests().get(id).await?.map(|row| TaskPullRequest {
         task_id: row.task_id,
         host: row.host,
@@ -56,60 +56,60 @@ pub(crate) async fn pull_request(engine: &Engine, id: &TaskId) -> Result<Option<
 
 /// Asks the code host now. While the task waits for its pull request, what follows from the answer is done
 /// before this returns; otherwise it is only recorded.
-pub(crate) async fn refresh_pull_request(engine: &Engine, id: &TaskId) -> Result<Option<TaskPullRequest>> {
+pub(crate) async fn refresh_pull_request(world: &World, id: &TaskId) -> Result<Option<TaskPullRequest>> {
     let (row, waits) = {
-        let mut conn = engine.store().read().await?;
-        let (task, _) = core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, _) = core::load::load(world, &mut conn, id, None).await?;
         let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
         let waits = matches!(reason, Some(WaitReason::AwaitingMerge | WaitReason::HostUnreachable));
-        (conn.pull_requests().get(id).await?, waits && core::workers::works_on_named(engine, id))
+        (conn.pull_requests().get(id).await?, waits && core::workers::works_on_named(world, id))
     };
     let Some(row) = row else { return Ok(None) };
     if waits {
-        let mut tx = engine.store().write().await?;
-        tx.pull_requests_mut().set_due(id, engine.now()).await?;
+        let mut tx = world.store().write().await?;
+        tx.pull_requests_mut().set_due(id, world.now()).await?;
         tx.commit().await?;
-        core::workers::kick(engine, id);
-        run::idle::wait_until_idle(engine, id).await?;
+        core::workers::kick(world, id);
+        run::idle::wait_until_idle(world, id).await?;
     } else {
-        look_aside(engine, id, row).await?;
+        look_aside(world, id, row).await?;
     }
-    pull_request(engine, id).await
+    pull_request(world, id).await
 }
 
 /// Sends what was said at the code host to the agent, as a follow-up. The task goes back to work; no retry
 /// is spent, and what the agent makes of it comes to the same pull request.
 pub(crate) async fn send_pull_request_news(
-    engine: &Engine,
+    world: &World,
     actor: Actor,
     id: &TaskId,
     news: PullRequestNews,
 ) -> Result<()> {
     let row = {
-        let mut conn = engine.store().read().await?;
-        core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        core::load::load(world, &mut conn, id, None).await?;
         conn.pull_requests().get(id).await?
     };
     let pull = row.and_then(|row| row.pull_request);
     let pull = pull.ok_or_else(|| EngineError::not_found("pull request of task", id))?;
-    let correction = correction_of(engine, id, &pull, &news).await?;
-    let _hold = core::workers::hold(engine, id).await;
-    let running = run::running::is_running(engine, id);
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load(engine, &mut tx, id, None).await?;
+    let correction = correction_of(world, id, &pull, &news).await?;
+    let _hold = core::workers::hold(world, id).await;
+    let running = run::running::is_running(world, id);
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load(world, &mut tx, id, None).await?;
     require_agent(&mut tx, &context, &task).await?;
     if let Some(mut row) = tx.pull_requests().get(id).await? {
         let new = news.comments.iter().filter(|id| !row.told.contains(id)).cloned().collect::<Vec<_>>();
         row.told.extend(new);
-        tx.pull_requests_mut().put(&row, engine.now()).await?;
-        tell_of_pull_request(engine, &mut tx, &task, &row).await?;
+        tx.pull_requests_mut().put(&row, world.now()).await?;
+        tell_of_pull_request(world, &mut tx, &task, &row).await?;
     }
     if running {
-        run::follow_up::queue_follow_up(engine, &mut tx, &task, correction).await?;
+        run::follow_up::queue_follow_up(world, &mut tx, &task, correction).await?;
     } else {
         let reason = format!("news from pull request {}", pull.number);
         retry::back_to_work(
-            engine,
+            world,
             &mut tx,
             &context,
             &mut task,
@@ -121,13 +121,13 @@ pub(crate) async fn send_pull_request_news(
         .await?;
     }
     tx.commit().await?;
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
 /// Whether a project's code host can be used: one request finds out.
-pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<HostStanding> {
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
+pub(crate) async fn host_standing(world: &World, id: &ProjectId) -> Result<HostStanding> {
+    let context = core::contexts::context(world, &mut *world.store().read().await?, id).await?;
     let mut standing = HostStanding {
         host: None,
         configured: context.settings.code_host.is_some(),
@@ -136,7 +136,7 @@ pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<Hos
         problem: None,
         remedy: None,
     };
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let config = match hosts::code_host(&context, &repo).await? {
         Ok(config) => config,
         Err(NoHost { problem, remedy }) => {
@@ -151,11 +151,11 @@ pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<Hos
             Some("add it with `git remote add`, or choose another one in the settings".to_owned());
     }
     // Whatever was found before, this asks what holds now.
-    hosts::forget_host(engine, &config);
+    hosts::forget_host(world, &config);
     let asked = async {
-        standing.token = Some(source_name(&hosts::host_token(engine, &context, &config).await?.source));
+        standing.token = Some(source_name(&hosts::host_token(world, &context, &config).await?.source));
         // Any answer about a branch that is not there shows that the host knows us and the repository.
-        hosts::host(engine, &context, &config).await?.find("forge/none", &context.usual_target()).await
+        hosts::host(world, &context, &config).await?.find("forge/none", &context.usual_target()).await
     };
     match asked.await {
         Ok(_) => standing.reachable = true,
@@ -167,18 +167,18 @@ pub(crate) async fn host_standing(engine: &Engine, id: &ProjectId) -> Result<Hos
 }
 
 /// Keeps a token for a project's code host in the system's keychain; `None` forgets it.
-pub(crate) async fn put_host_token(engine: &Engine, id: &ProjectId, token: Option<&str>) -> Result<()> {
+pub(crate) async fn put_host_token(world: &World, id: &ProjectId, token: Option<&str>) -> Result<()> {
     let token = token.map(|text| Token::new(text).ok_or(text)).transpose();
     let token = token.map_err(|_| EngineError::invalid("token", "must not be empty"))?;
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
-    let repo = core::repository::repo(engine, &context).await?;
+    let context = core::contexts::context(world, &mut *world.store().read().await?, id).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let config = hosts::code_host(&context, &repo).await?.map_err(|NoHost { problem, remedy }| {
         EngineError::conflict(ConflictCode::NoCodeHost, format!("{problem}: {remedy}"))
     })?;
     let host = host_name(&config)
         .map_err(|error| EngineError::conflict(ConflictCode::NoCodeHost, error.to_string()))?;
-    core::redaction::learn_secrets(engine, token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
-    let keychain = &engine.inner.config.keychain;
+    core::redaction::learn_secrets(world, token.as_ref().map(|token| (HOST_TOKEN, token.expose())));
+    let keychain = &world.inner.config.keychain;
     let kept = match &token {
         Some(token) => keychain.write(config.kind, &host, token).await,
         None => keychain.forget(config.kind, &host).await,
@@ -188,27 +188,27 @@ pub(crate) async fn put_host_token(engine: &Engine, id: &ProjectId, token: Optio
         let message = format!("{}; set the variable {variable} instead", whole(&error));
         EngineError::conflict(ConflictCode::KeychainUnavailable, message)
     })?;
-    hosts::forget_host(engine, &config);
-    let mut tx = engine.store().write().await?;
-    core::contexts::project_changed(engine, &mut tx, &context.project, "host_token").await?;
+    hosts::forget_host(world, &config);
+    let mut tx = world.store().write().await?;
+    core::contexts::project_changed(world, &mut tx, &context.project, "host_token").await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// Looks at a pull request that nothing waits for.
-async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result<()> {
+async fn look_aside(world: &World, id: &TaskId, row: PullRequestRow) -> Result<()> {
     let Some(known) = &row.pull_request else { return Ok(()) };
-    let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
+    let (task, context) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
     let looked = async {
         let mut read = forge_hosts::Etags::default();
-        hosts::host(engine, &context, &row.host).await?.state(known.number, &mut read).await
+        hosts::host(world, &context, &row.host).await?.state(known.number, &mut read).await
     };
     let looked: std::result::Result<Fetched, HostError> = looked.await;
     if let Ok(Fetched::Changed(seen)) = &looked {
-        keep_host_comments(engine, &task, seen).await?;
+        keep_host_comments(world, &task, seen).await?;
     }
-    let mut tx = engine.store().write().await?;
-    let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
+    let mut tx = world.store().write().await?;
+    let (task, _) = core::load::load(world, &mut tx, id, None).await?;
     let now = tx.pull_requests().get(id).await?;
     let still = |row: &PullRequestRow| row.pull_request.as_ref().is_some_and(|it| it.number == known.number);
     let Some(mut now) = now.filter(still) else { return Ok(()) };
@@ -217,11 +217,11 @@ async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result
         Ok(fetched) => {
             if let Fetched::Changed(seen) = fetched {
                 if now.pull_request.as_ref() != Some(&*seen) {
-                    now.changed_at = Some(engine.now());
+                    now.changed_at = Some(world.now());
                 }
                 now.pull_request = Some(*seen);
             }
-            (now.checked_at, now.failures) = (Some(engine.now()), 0);
+            (now.checked_at, now.failures) = (Some(world.now()), 0);
             (now.trouble, now.remedy) = (None, None);
         }
         Err(error) => {
@@ -230,28 +230,28 @@ async fn look_aside(engine: &Engine, id: &TaskId, row: PullRequestRow) -> Result
         }
     }
     if was_open && !is_open(&now) {
-        decided_meanwhile(engine, &mut tx, &task, &mut now).await?;
+        decided_meanwhile(world, &mut tx, &task, &mut now).await?;
     } else if now.next_check_at.is_some() {
-        now.next_check_at = Some(hosts::next_look(engine, &now, None, None));
+        now.next_check_at = Some(hosts::next_look(world, &now, None, None));
     }
-    tx.pull_requests_mut().put(&now, engine.now()).await?;
-    tell_of_pull_request(engine, &mut tx, &task, &now).await?;
+    tx.pull_requests_mut().put(&now, world.now()).await?;
+    tell_of_pull_request(world, &mut tx, &task, &now).await?;
     tx.commit().await?;
-    hosts::due_changed(engine);
+    hosts::due_changed(world);
     Ok(())
 }
 
 /// A pull request was closed or merged while its task is elsewhere: the person is told, and nothing is done
 /// about it before the task comes to merging again.
 async fn decided_meanwhile(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     row: &mut PullRequestRow,
 ) -> Result<()> {
     row.next_check_at = None;
     let Some(pull) = &row.pull_request else { return Ok(()) };
-    let context = core::contexts::context_of(engine, tx, task).await?;
+    let context = core::contexts::context_of(world, tx, task).await?;
     if !is_at_work(&context, &task.status) {
         return Ok(());
     }
@@ -268,15 +268,15 @@ async fn decided_meanwhile(
         )
     };
     let cause = format!("pull_request:{}:{number}:{}", task.id, pull.state);
-    core::notices::notify(engine, tx, &context, task, NotificationKind::Waiting, &body, &cause).await
+    core::notices::notify(world, tx, &context, task, NotificationKind::Waiting, &body, &cause).await
 }
 
 /// Looks at a pull request whose task is elsewhere.
-pub(crate) fn look_aside_later(engine: &Engine, row: PullRequestRow) {
-    let engine = engine.clone();
-    core::guarded::in_background(&engine.clone(), async move {
+pub(crate) fn look_aside_later(world: &World, row: PullRequestRow) {
+    let world = world.clone();
+    core::guarded::in_background(&world.clone(), async move {
         let task = row.task_id.clone();
-        if let Err(error) = look_aside(&engine, &task, row).await {
+        if let Err(error) = look_aside(&world, &task, row).await {
             tracing::error!(%task, %error, "failed to look at a pull request");
         }
     });
@@ -294,11 +294,11 @@ async fn require_agent(tx: &mut Tx, context: &ProjectContext, task: &TaskRow) ->
 
 /// What a pull request tells of a task.
 pub(crate) async fn pull_request_summary(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Summary> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let runs = conn.executions().list(&task.id).await?;
     let reviews = conn.reviews().list(&task.id).await?;
     let judged = reviews.iter().rev().find(|review| {
@@ -340,8 +340,8 @@ pub(crate) async fn pull_request_summary(
 }
 
 /// Keeps what readers of a pull request said on lines as comments of the task; each once.
-pub(crate) async fn keep_host_comments(engine: &Engine, task: &TaskRow, pull: &PullRequest) -> Result<()> {
-    let known = engine.store().read().await?.comments().list(&task.id).await?;
+pub(crate) async fn keep_host_comments(world: &World, task: &TaskRow, pull: &PullRequest) -> Result<()> {
+    let known = world.store().read().await?.comments().list(&task.id).await?;
     let is_known = |id: &str| known.iter().any(|row| row.external_id.as_deref() == Some(id));
     let new: Vec<(&HostComment, &String)> = pull
         .comments
@@ -356,7 +356,7 @@ pub(crate) async fn keep_host_comments(engine: &Engine, task: &TaskRow, pull: &P
         .iter()
         .map(|(comment, path)| ((*path).clone(), DiffSide::New, comment.line.unwrap_or_default()))
         .collect();
-    let (anchors, at_commit) = match review::comments::anchors(engine, &task.id, &places).await {
+    let (anchors, at_commit) = match review::comments::anchors(world, &task.id, &places).await {
         Ok(found) => found,
         // The worktree may be gone; the comments are read at the host all the same.
         Err(error) => {
@@ -364,11 +364,11 @@ pub(crate) async fn keep_host_comments(engine: &Engine, task: &TaskRow, pull: &P
             return Ok(());
         }
     };
-    let now = engine.now();
-    let mut tx = engine.store().write().await?;
+    let now = world.now();
+    let mut tx = world.store().write().await?;
     for ((comment, path), anchor) in new.into_iter().zip(anchors) {
         let row = CommentRow {
-            id: engine.new_id(),
+            id: world.new_id(),
             task_id: task.id.clone(),
             review_id: None,
             source: CommentSource::Host,
@@ -389,16 +389,14 @@ pub(crate) async fn keep_host_comments(engine: &Engine, task: &TaskRow, pull: &P
         };
         tx.comments_mut().insert(&row).await?;
     }
-    engine
-        .emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true }))
-        .await?;
+    world.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true })).await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// Tells that what is known of a pull request changed.
 pub(crate) async fn tell_of_pull_request(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     row: &PullRequestRow,
@@ -407,7 +405,7 @@ pub(crate) async fn tell_of_pull_request(
     let facts = json!({
         "pull_request": pull.map(|pull| pull.number), "state": pull.map(|pull| pull.state),
     });
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await
 }
 
 /// Whoever leaves the state is not waited for any more, but looked at as long as work goes on. A task that is given up leaves its pull request

@@ -6,11 +6,11 @@ use forge_model::correction::Correction;
 use forge_model::ids::TaskId;
 use forge_model::pull_request::{HostCheckStatus, HostComment, HostVerdict, PullRequest};
 
-use crate::{Engine, EngineError, error::Result, review};
+use crate::{EngineError, World, error::Result, review};
 
 /// What the agent is told: the person's words, what was said of no line, failed checks, comments on lines.
 pub(crate) async fn correction_of(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     pull: &PullRequest,
     news: &PullRequestNews,
@@ -48,7 +48,7 @@ pub(crate) async fn correction_of(
         let end = if more.is_empty() { String::new() } else { format!(": {}", more.join(", ")) };
         text.push(format!("The check `{}` failed at the code host{end}", check.name));
     }
-    let mut placed = review::comments::notes_of_host(engine, id, &news.comments).await?;
+    let mut placed = review::comments::notes_of_host(world, id, &news.comments).await?;
     let mut notes = Vec::new();
     for comment in said {
         match (placed.remove(&comment.id), &comment.path) {

@@ -17,13 +17,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
         context::task_branch,
-        engine::step::{End, Stepping},
         moves::Move,
+        world::step::{End, Stepping},
     },
     error::Result,
     merge::{self, step::NEVER_STARTED},
@@ -65,48 +65,44 @@ impl From<EngineError> for Failed {
 }
 
 /// Brings the task's work to the code host, or looks what became of it there.
-pub(crate) async fn run_pull_request(
-    engine: &Engine,
-    s: &Stepping,
-    cancel: &CancellationToken,
-) -> Result<End> {
+pub(crate) async fn run_pull_request(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     tokio::select! {
         biased;
         () = cancel.cancelled() => Ok(End::Interrupted),
-        end = go_by_host(engine, s) => end,
+        end = go_by_host(world, s) => end,
     }
 }
 
-async fn go_by_host(engine: &Engine, s: &Stepping) -> Result<End> {
+async fn go_by_host(world: &World, s: &Stepping) -> Result<End> {
     let target = s.context.target_branch(&s.task);
-    let source = match review::approved_work(engine, &s.context, &s.task).await? {
+    let source = match review::approved_work(world, &s.context, &s.task).await? {
         Approved::Commit(source) => source,
         Approved::NeverStarted => {
-            let merge = host_intent(engine, s, &target, "").await?;
-            return merge::step::end_with_nothing(engine, s, merge, NEVER_STARTED).await;
+            let merge = host_intent(world, s, &target, "").await?;
+            return merge::step::end_with_nothing(world, s, merge, NEVER_STARTED).await;
         }
         Approved::Missing(trouble) => return Ok(End::Block(*trouble)),
     };
-    let repo = core::repository::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(world, &s.context).await?;
     let config = match super::hosts::code_host(&s.context, &repo).await? {
         Ok(config) => config,
         Err(NoHost { problem, remedy }) => return Ok(blocked(problem, &remedy, None)),
     };
-    let mut row = pull_request_row(engine, s, config, &target).await?;
-    let merge = host_intent(engine, s, &target, &source).await?;
+    let mut row = pull_request_row(world, s, config, &target).await?;
+    let merge = host_intent(world, s, &target, &source).await?;
     if row.pushed_commit.is_none() && repo.is_ancestor(&source, &format!("refs/heads/{target}")).await? {
-        return merge::step::nothing_new(engine, s, &repo, merge).await;
+        return merge::step::nothing_new(world, s, &repo, merge).await;
     }
     // Work that the host does not have yet is brought there at once.
-    let early = row.next_check_at.is_some_and(|at| at > engine.now())
+    let early = row.next_check_at.is_some_and(|at| at > world.now())
         && row.told_by.as_ref() == Some(&s.transition.id);
-    if early && super::hosts::has_read(engine, &s.task.id) {
+    if early && super::hosts::has_read(world, &s.task.id) {
         // Somebody else's news woke the task; the host is asked when it is due.
         return Ok(End::Wait(waiting(&row)));
     }
     let done = async {
-        bring(engine, s, &repo, &mut row, &source).await?;
-        let seen = look_at_host(engine, s, &mut row).await?;
+        bring(world, s, &repo, &mut row, &source).await?;
+        let seen = look_at_host(world, s, &mut row).await?;
         let work = RemoteWork {
             remote: &row.host.remote,
             branch: &row.base,
@@ -120,25 +116,25 @@ async fn go_by_host(engine: &Engine, s: &Stepping) -> Result<End> {
     };
     match done.await {
         Ok((seen, true)) => Ok(End::Block(without_work(&seen, &row.base, &source))),
-        Ok((seen, false)) => decide_by_host(engine, s, &repo, row, merge, seen, &source).await,
-        Err(failed) => failed_at_host(engine, s, row, failed).await,
+        Ok((seen, false)) => decide_by_host(world, s, &repo, row, merge, seen, &source).await,
+        Err(failed) => failed_at_host(world, s, row, failed).await,
     }
 }
 
 /// The record of the task's pull request. One at another host, or for another target, is left behind.
 async fn pull_request_row(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     host: HostConfig,
     base: &str,
 ) -> Result<PullRequestRow> {
-    let known = engine.store().read().await?.pull_requests().get(&s.task.id).await?;
+    let known = world.store().read().await?.pull_requests().get(&s.task.id).await?;
     let head = task_branch(&s.task);
     let known = match known {
         Some(row) if row.host == host && row.base == base => return Ok(row),
         other => other.filter(|row| row.host.remote == host.remote),
     };
-    let now = engine.now();
+    let now = world.now();
     Ok(PullRequestRow {
         task_id: s.task.id.clone(),
         host,
@@ -162,8 +158,8 @@ async fn pull_request_row(
 }
 
 /// The merge that a pull request stands for; one for each commit that was brought to the host.
-async fn host_intent(engine: &Engine, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
-    let last = engine.store().read().await?.merges().last(&s.task.id).await?;
+async fn host_intent(world: &World, s: &Stepping, target: &str, source: &str) -> Result<Merge> {
+    let last = world.store().read().await?.merges().last(&s.task.id).await?;
     let landed = last.filter(|last| {
         last.status == MergeStatus::Landed
             && last.target == target
@@ -172,13 +168,13 @@ async fn host_intent(engine: &Engine, s: &Stepping, target: &str, source: &str) 
     });
     match landed {
         Some(landed) => Ok(landed),
-        None => merge::step::intent(engine, s, target, source).await,
+        None => merge::step::intent(world, s, target, source).await,
     }
 }
 
 /// Pushes what is new, and makes the pull request or brings it up to date.
 async fn bring(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     row: &mut PullRequestRow,
@@ -205,15 +201,15 @@ async fn bring(
             }
         }
     }
-    push_for(engine, s, repo, row, source).await?;
-    let host = super::hosts::host(engine, &s.context, &row.host).await?;
-    let summary = super::pull_request_summary(engine, &s.context, &s.task).await?;
-    let redactor = core::redaction::redactor_in(engine, &s.context);
+    push_for(world, s, repo, row, source).await?;
+    let host = super::hosts::host(world, &s.context, &row.host).await?;
+    let summary = super::pull_request_summary(world, &s.context, &s.task).await?;
+    let redactor = core::redaction::redactor_in(world, &s.context);
     let title = redactor.string(pull_request_title(&s.task.title));
     let body = redactor.string(pull_request_body(&summary));
     let link = make_or_update(host.as_ref(), row, title.clone(), body, source).await?;
-    engine.point("pr.created");
-    let now = engine.now();
+    world.point("pr.created");
+    let now = world.now();
     let known = row.pull_request.take().filter(|pull| pull.number == link.number);
     row.pull_request = Some(PullRequest {
         url: link.url,
@@ -224,13 +220,13 @@ async fn bring(
     row.told_by = Some(s.transition.id.clone());
     row.changed_at = Some(now);
     // What is looked at next is another version: it is read as a whole.
-    drop(super::hosts::take_read(engine, &s.task.id));
-    save_pull_request(engine, s, row, true).await?;
+    drop(super::hosts::take_read(world, &s.task.id));
+    save_pull_request(world, s, row, true).await?;
     Ok(())
 }
 
 async fn push_for(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     row: &mut PullRequestRow,
@@ -241,13 +237,13 @@ async fn push_for(
     }
     let left_at: Vec<String> =
         row.intended_commit.replace(source.to_owned()).into_iter().chain(row.pushed_commit.clone()).collect();
-    save_pull_request(engine, s, row, false).await?;
-    engine.point("pr.intended");
+    save_pull_request(world, s, row, false).await?;
+    world.point("pr.intended");
     let push = Push { remote: &row.host.remote, branch: &row.head, commit: source, left_at: &left_at };
     repo.push(&push).await?;
-    engine.point("pr.pushed");
+    world.point("pr.pushed");
     row.pushed_commit = Some(source.to_owned());
-    save_pull_request(engine, s, row, false).await?;
+    save_pull_request(world, s, row, false).await?;
     Ok(())
 }
 
@@ -282,7 +278,7 @@ async fn make_or_update(
 
 /// Looks at the pull request and records what is new. Gives how it is.
 async fn look_at_host(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     row: &mut PullRequestRow,
 ) -> std::result::Result<PullRequest, Failed> {
@@ -290,32 +286,32 @@ async fn look_at_host(
         let what = "a pull request was not recorded".to_owned();
         return Err(HostError::Protocol { what }.into());
     };
-    let host = super::hosts::host(engine, &s.context, &row.host).await?;
-    let mut read = super::hosts::take_read(engine, &s.task.id).unwrap_or_default();
+    let host = super::hosts::host(world, &s.context, &row.host).await?;
+    let mut read = super::hosts::take_read(world, &s.task.id).unwrap_or_default();
     let fetched = host.state(known.number, &mut read).await;
-    super::hosts::keep_read(engine, &s.task.id, read);
+    super::hosts::keep_read(world, &s.task.id, read);
     let seen = match fetched? {
         Fetched::NotModified => known.clone(),
         Fetched::Changed(pull) => *pull,
     };
-    engine.point("pr.seen");
+    world.point("pr.seen");
     let changed = seen != known;
-    row.checked_at = Some(engine.now());
+    row.checked_at = Some(world.now());
     if changed {
         row.changed_at = row.checked_at;
         row.pull_request = Some(seen.clone());
     }
     (row.failures, row.trouble, row.remedy) = (0, None, None);
-    row.next_check_at = Some(super::hosts::next_look(engine, row, None, Some(host.as_ref())));
+    row.next_check_at = Some(super::hosts::next_look(world, row, None, Some(host.as_ref())));
     if changed {
-        super::keep_host_comments(engine, &s.task, &seen).await?;
+        super::keep_host_comments(world, &s.task, &seen).await?;
     }
-    save_pull_request(engine, s, row, changed).await?;
+    save_pull_request(world, s, row, changed).await?;
     Ok(seen)
 }
 
 async fn decide_by_host(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     mut row: PullRequestRow,
@@ -326,7 +322,7 @@ async fn decide_by_host(
     match seen.state {
         PullRequestState::Open => {
             if merge.status == MergeStatus::Intended {
-                record_host_merge(engine, s, &merge).await?;
+                record_host_merge(world, s, &merge).await?;
             }
             Ok(End::Wait(waiting(&row)))
         }
@@ -353,16 +349,16 @@ async fn decide_by_host(
             if seen.head_commit != source {
                 note.push_str("; others had added commits");
             }
-            if let Some(left) = merge::left_behind::left_behind(engine, s, repo, source).await? {
+            if let Some(left) = merge::left_behind::left_behind(world, s, repo, source).await? {
                 note.push_str(&format!("; {left}"));
             }
             merge.status = MergeStatus::Landed;
             merge.merge_commit = seen.merge_commit;
             merge.reason = Some(note.clone());
             row.next_check_at = None;
-            save_pull_request(engine, s, &row, false).await?;
-            merge::step::write_merge(engine, s, &merge, EventType::MergeSucceeded).await?;
-            workspace::unmerged::count_unmerged(engine, &s.task.id).await;
+            save_pull_request(world, s, &row, false).await?;
+            merge::step::write_merge(world, s, &merge, EventType::MergeSucceeded).await?;
+            workspace::unmerged::count_unmerged(world, &s.task.id).await;
             let accept = s.context.workflow.state(&s.task.status);
             let Some(accept) = accept.and_then(|state| state.triggers.get("accept")) else {
                 return Ok(End::Ok(Some(format!("{note}; the state has no accept transition"))));
@@ -375,21 +371,16 @@ async fn decide_by_host(
 }
 
 /// The first time that the work is at the host, that is told as the beginning of its merge.
-async fn record_host_merge(engine: &Engine, s: &Stepping, merge: &Merge) -> Result<()> {
-    let known = engine.store().read().await?.merges().last(&s.task.id).await?;
+async fn record_host_merge(world: &World, s: &Stepping, merge: &Merge) -> Result<()> {
+    let known = world.store().read().await?.merges().last(&s.task.id).await?;
     if known.is_some_and(|known| known.id == merge.id) {
         return Ok(());
     }
-    merge::step::write_merge(engine, s, merge, EventType::MergeStarted).await
+    merge::step::write_merge(world, s, merge, EventType::MergeStarted).await
 }
 
 /// What passes is waited for; the rest is a person's.
-async fn failed_at_host(
-    engine: &Engine,
-    s: &Stepping,
-    mut row: PullRequestRow,
-    failed: Failed,
-) -> Result<End> {
+async fn failed_at_host(world: &World, s: &Stepping, mut row: PullRequestRow, failed: Failed) -> Result<End> {
     let (passing, until, message, help, status) = match &failed {
         Failed::Engine(_) => (false, None, String::new(), String::new(), None),
         Failed::Host(error) => {
@@ -419,27 +410,27 @@ async fn failed_at_host(
     (row.trouble, row.remedy) = (Some(message.clone()), Some(help.clone()));
     if passing {
         row.failures = row.failures.saturating_add(1);
-        row.next_check_at = Some(super::hosts::next_look(engine, &row, until, None));
-        if !super::hosts::has_read(engine, &s.task.id) {
-            super::hosts::keep_read(engine, &s.task.id, forge_hosts::Etags::default());
+        row.next_check_at = Some(super::hosts::next_look(world, &row, until, None));
+        if !super::hosts::has_read(world, &s.task.id) {
+            super::hosts::keep_read(world, &s.task.id, forge_hosts::Etags::default());
         }
-        save_pull_request(engine, s, &row, true).await?;
+        save_pull_request(world, s, &row, true).await?;
         return Ok(End::Wait(waiting(&row)));
     }
     // Another token may be there when it is tried again.
-    super::hosts::forget_host(engine, &row.host);
+    super::hosts::forget_host(world, &row.host);
     row.next_check_at = None;
-    save_pull_request(engine, s, &row, true).await?;
+    save_pull_request(world, s, &row, true).await?;
     Ok(blocked(message, &help, status))
 }
 
-async fn save_pull_request(engine: &Engine, s: &Stepping, row: &PullRequestRow, told: bool) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    tx.pull_requests_mut().put(row, engine.now()).await?;
+async fn save_pull_request(world: &World, s: &Stepping, row: &PullRequestRow, told: bool) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    tx.pull_requests_mut().put(row, world.now()).await?;
     if told {
-        super::tell_of_pull_request(engine, &mut tx, &s.task, row).await?;
+        super::tell_of_pull_request(world, &mut tx, &s.task, row).await?;
     }
     tx.commit().await?;
-    super::hosts::due_changed(engine);
+    super::hosts::due_changed(world);
     Ok(())
 }

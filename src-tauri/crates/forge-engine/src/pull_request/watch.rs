@@ -7,32 +7,32 @@ use forge_model::time::Timestamp;
 use forge_model::workflow::Action;
 
 use crate::{
-    Engine, core,
+    World, core,
     error::Result,
     pull_request::hosts::{ASK_AGAIN_MS, Hosts},
 };
 
 /// Asks for every look when it is due, from now on.
-pub(crate) fn watch_pull_requests(engine: &Engine) {
-    core::guarded::keep_going(engine, async |engine: Engine| {
-        let hosts = engine.part::<Hosts>();
+pub(crate) fn watch_pull_requests(world: &World) {
+    core::guarded::keep_going(world, async |world: World| {
+        let hosts = world.part::<Hosts>();
         let mut asked = HashMap::new();
         loop {
-            let next = match ask_for_looks(&engine, &mut asked).await {
+            let next = match ask_for_looks(&world, &mut asked).await {
                 Ok(next) => next,
                 Err(error) => {
                     tracing::error!(%error, "failed to see which pull requests are due");
-                    Some(engine.now().plus_ms(ASK_AGAIN_MS))
+                    Some(world.now().plus_ms(ASK_AGAIN_MS))
                 }
             };
             let due = async {
                 match next {
-                    Some(at) => core::sleep::sleep_until(&engine, at).await,
+                    Some(at) => core::sleep::sleep_until(&world, at).await,
                     None => std::future::pending().await,
                 }
             };
             tokio::select! {
-                () = engine.inner.shutdown.cancelled() => return,
+                () = world.inner.shutdown.cancelled() => return,
                 () = hosts.due_changed.notified() => {}
                 _ = due => {}
             }
@@ -41,19 +41,19 @@ pub(crate) fn watch_pull_requests(engine: &Engine) {
 }
 
 /// Whether looking is a step of the task.
-async fn waits_for_host(engine: &Engine, task: &TaskId) -> Result<bool> {
-    let next = engine.store().read().await?.steps().open(task).await?;
+async fn waits_for_host(world: &World, task: &TaskId) -> Result<bool> {
+    let next = world.store().read().await?.steps().open(task).await?;
     Ok(next.first().is_some_and(|step| step.action == Some(Action::RunMerge)))
 }
 
 /// Has every pull request looked at that is due; each due time once. Says when the next one is.
 async fn ask_for_looks(
-    engine: &Engine,
+    world: &World,
     asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
 ) -> Result<Option<Timestamp>> {
-    let rows = engine.store().read().await?.pull_requests().watched().await?;
+    let rows = world.store().read().await?.pull_requests().watched().await?;
     asked.retain(|task, _| rows.iter().any(|row| row.task_id == *task));
-    let now = engine.now();
+    let now = world.now();
     let mut next: Option<Timestamp> = None;
     for row in rows {
         let Some(due) = row.next_check_at else { continue };
@@ -63,10 +63,10 @@ async fn ask_for_looks(
         };
         let wake = if again <= now {
             asked.insert(row.task_id.clone(), (due, now));
-            if waits_for_host(engine, &row.task_id).await? {
-                core::workers::kick(engine, &row.task_id);
+            if waits_for_host(world, &row.task_id).await? {
+                core::workers::kick(world, &row.task_id);
             } else {
-                super::look_aside_later(engine, row.clone());
+                super::look_aside_later(world, row.clone());
             }
             now.plus_ms(ASK_AGAIN_MS)
         } else {

@@ -7,12 +7,12 @@ use forge_model::task::AnnotationType;
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         context::{ProjectContext, task_branch},
-        engine::step::Stepping,
         moves::Move,
+        world::step::Stepping,
     },
     error::Result,
     race::{SECOND_MS, is_entry_over, put_out},
@@ -21,28 +21,28 @@ use crate::{
 
 /// Writes down what is known of entries that are over, and ends those whose time is up.
 pub(crate) async fn record_ended_entries(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     context: &ProjectContext,
     race: &mut Race,
 ) -> Result<()> {
-    let now = engine.now();
+    let now = world.now();
     let (base, limit) = (race.base_commit.clone(), i64::from(race.timeout_sec) * SECOND_MS);
     for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
         let late = entry.started_at.is_some_and(|at| now.since(at) >= limit);
-        let hold = if late { Some(core::workers::hold(engine, &entry.task_id).await) } else { None };
+        let hold = if late { Some(core::workers::hold(world, &entry.task_id).await) } else { None };
         if late {
-            run::running::stop_run(engine, &entry.task_id).await;
+            run::running::stop_run(world, &entry.task_id).await;
         }
-        let Some(task) = engine.store().read().await?.tasks().get(&entry.task_id).await? else {
+        let Some(task) = world.store().read().await?.tasks().get(&entry.task_id).await? else {
             continue;
         };
         let done = is_entry_over(context, &task);
         if !done && !late {
             continue;
         }
-        let unsaved = super::left::save_entry(engine, context, &task, &base).await;
-        let mut tx = engine.store().write().await?;
+        let unsaved = super::left::save_entry(world, context, &task, &base).await;
+        let mut tx = world.store().write().await?;
         super::look_at_entry(&mut tx, context, &base, entry).await?;
         if let Some(saved) = unsaved {
             saved.into_entry(entry);
@@ -70,12 +70,12 @@ pub(crate) async fn record_ended_entries(
             "name": entry.strategy, "status": entry.status, "gate": entry.gate,
             "score": entry.score, "cost_micro_usd": entry.cost_micro_usd,
         });
-        engine.emit(&mut tx, EventType::RaceEntryFinished, &s.task, race.id.as_str(), &facts).await?;
+        world.emit(&mut tx, EventType::RaceEntryFinished, &s.task, race.id.as_str(), &facts).await?;
         if !done {
-            put_out(engine, &mut tx, context, &entry.task_id).await?;
+            put_out(world, &mut tx, context, &entry.task_id).await?;
         }
         tx.commit().await?;
-        engine.point("race.entry_finished");
+        world.point("race.entry_finished");
         drop(hold);
     }
     Ok(())
@@ -83,7 +83,7 @@ pub(crate) async fn record_ended_entries(
 
 /// Starts as many of those that wait for their turn as may run.
 pub(crate) async fn start_entries(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     context: &ProjectContext,
     race: &mut Race,
@@ -92,20 +92,20 @@ pub(crate) async fn start_entries(
     let free = usize::try_from(race.max_parallel).unwrap_or(usize::MAX).saturating_sub(running);
     let waiting = race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Queued);
     for entry in waiting.take(free) {
-        let mut tx = engine.store().write().await?;
+        let mut tx = world.store().write().await?;
         let Some(mut task) = tx.tasks().get(&entry.task_id).await? else { continue };
         let Some(to) = context.workflow.work_state().map(|state| state.name.clone()) else { continue };
         let mv = Move::by(&to, "accept", Actor::System { cause: Cause::Workflow });
-        core::transition::apply(engine, &mut tx, context, &mut task, mv).await?;
+        core::transition::apply(world, &mut tx, context, &mut task, mv).await?;
         entry.status = RaceEntryStatus::Running;
-        entry.started_at = Some(engine.now());
+        entry.started_at = Some(world.now());
         entry.branch = Some(task_branch(&task));
         tx.races_mut().put_entry(&race.id, entry).await?;
         let facts = json!({ "name": entry.strategy });
-        engine.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
+        world.emit(&mut tx, EventType::RaceEntryStarted, &s.task, race.id.as_str(), &facts).await?;
         tx.commit().await?;
-        engine.point("race.entry_started");
-        core::workers::kick(engine, &entry.task_id);
+        world.point("race.entry_started");
+        core::workers::kick(world, &entry.task_id);
     }
     Ok(())
 }

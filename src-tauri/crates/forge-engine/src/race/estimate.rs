@@ -6,16 +6,16 @@ use forge_model::inner_loop::{Competitive, InnerLoop, Strategy};
 use forge_model::race::{EntryEstimate, RaceEstimate};
 use forge_store::ReadConnection;
 
-use crate::{Engine, EngineError, core, error::Result, race::tell_apart};
+use crate::{EngineError, World, core, error::Result, race::tell_apart};
 
 /// What a race of a task is likely to cost. `names` says which strategies; else all that would race.
 pub(crate) async fn race_estimate(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     names: Option<&[String]>,
 ) -> Result<RaceEstimate> {
-    let mut conn = engine.store().read().await?;
-    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+    let mut conn = world.store().read().await?;
+    let (task, context) = core::load::load(world, &mut conn, id, None).await?;
     let settings = &context.settings.inner_loop;
     let race: Competitive =
         task.race.as_ref().map_or_else(|| settings.competitive.clone(), |own| settings.race_of(own));
@@ -33,12 +33,12 @@ pub(crate) async fn race_estimate(
 
 /// The same for a task that is not made yet: with these strategies, or as the project says.
 pub(crate) async fn project_race_estimate(
-    engine: &Engine,
+    world: &World,
     id: &ProjectId,
     strategies: Option<Vec<Strategy>>,
 ) -> Result<RaceEstimate> {
-    let mut conn = engine.store().read().await?;
-    let context = core::contexts::context(engine, &mut conn, id).await?;
+    let mut conn = world.store().read().await?;
+    let context = core::contexts::context(world, &mut conn, id).await?;
     let settings = &context.settings.inner_loop;
     let mut race = settings.competitive.clone();
     if let Some(own) = strategies {

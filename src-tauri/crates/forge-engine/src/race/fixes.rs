@@ -9,11 +9,11 @@ use forge_model::task::AnnotationType;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         context::ProjectContext,
-        engine::{cx::Cx, step::Stepping},
+        world::{cx::Cx, step::Stepping},
     },
     error::Result,
     fix::{self, of_races::race_of_fix, proposal::is_waiting, superseded::supersede_race_fixes},
@@ -22,13 +22,13 @@ use crate::{
 
 /// What is to be drafted; of an entry that is no case for a small local patch, nothing is.
 pub(crate) async fn plan_drafts_of_race(
-    engine: &Engine,
+    world: &World,
     project: &ProjectContext,
     race: &Race,
 ) -> Vec<FixDraft> {
     let mut drafts = Vec::new();
     for entry in &race.entries {
-        match draft_of_entry(engine, project, race, entry).await {
+        match draft_of_entry(world, project, race, entry).await {
             Ok(draft) => drafts.extend(draft),
             // A race ends without a winner, whatever becomes of a proposal.
             Err(error) => {
@@ -41,13 +41,13 @@ pub(crate) async fn plan_drafts_of_race(
 }
 
 async fn draft_of_entry(
-    engine: &Engine,
+    world: &World,
     project: &ProjectContext,
     race: &Race,
     entry: &RaceEntry,
 ) -> Result<Option<FixDraft>> {
     let (task, review, workspace) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let task = conn.tasks().get(&entry.task_id).await?;
         let review = conn.reviews().last(&entry.task_id).await?;
         (task, review, conn.workspaces().last(&entry.task_id).await?)
@@ -56,7 +56,7 @@ async fn draft_of_entry(
     let failed = |step: &&forge_model::review::ReviewStep| step.finished && step.exit_code != Some(0);
     let Some(check) = review.steps.iter().find(failed) else { return Ok(None) };
     let context = project.for_entries()?;
-    let draft = fix::look_for_draft(engine, (&context, &task), &review, &workspace, check).await?;
+    let draft = fix::look_for_draft(world, (&context, &task), &review, &workspace, check).await?;
     let strategy = Some(entry.strategy.clone());
     Ok(draft.map(|draft| FixDraft { task_id: race.task_id.clone(), strategy, ..draft }))
 }
@@ -65,14 +65,14 @@ async fn draft_of_entry(
 /// the task's, and the fix is applied and verified there before the work is reviewed. Nothing when the fix is none of
 /// a race that waits for a choice.
 pub(crate) async fn apply_to_entry(
-    engine: &Engine,
+    world: &World,
     actor: &Actor,
     id: &TaskId,
     fix: &str,
 ) -> Result<Option<FixProposal>> {
-    let _hold = core::workers::hold(engine, id).await;
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+    let _hold = core::workers::hold(world, id).await;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, id, None).await?;
     let found = tx.fixes().get(id, fix).await?;
     let Some(mut fix) = found.filter(is_waiting) else { return Ok(None) };
     let Some(race) = race_of_fix(&mut tx, &fix).await? else { return Ok(None) };
@@ -80,32 +80,28 @@ pub(crate) async fn apply_to_entry(
     let waits = race.status == RaceStatus::NoWinner
         && annotation.as_ref().is_some_and(|why| why.kind == AnnotationType::RaceNoWinner);
     let Some(name) = fix.strategy.clone().filter(|_| waits) else { return Ok(None) };
-    super::select_winner(&mut Cx::of(engine, &mut tx), &task, actor.clone(), &name).await?;
-    (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), engine.now());
+    super::select_winner(&mut Cx::of(world, &mut tx), &task, actor.clone(), &name).await?;
+    (fix.wanted_by, fix.updated_at) = (Some(actor.clone()), world.now());
     tx.fixes_mut().update(&fix).await?;
-    retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
-    supersede_race_fixes(&mut Cx::of(engine, &mut tx), &task).await?;
+    retry::retry(world, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+    supersede_race_fixes(&mut Cx::of(world, &mut tx), &task).await?;
     tx.commit().await?;
-    fix::proposal::export_fixes(engine, &context, None).await;
-    core::scheduler::wake_waiting(engine);
+    fix::proposal::export_fixes(world, &context, None).await;
+    core::scheduler::wake_waiting(world);
     Ok(Some(fix))
 }
 
 /// Applies the fix that the winner was chosen with and has its check run again. False when cancelled first; done
 /// again after a kill, it goes on where it was.
-pub(crate) async fn run_chosen_fix(
-    engine: &Engine,
-    s: &Stepping,
-    cancel: &CancellationToken,
-) -> Result<bool> {
+pub(crate) async fn run_chosen_fix(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<bool> {
     let (all, workspace) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.fixes().of_task(&s.task.id).await?, conn.workspaces().last(&s.task.id).await?)
     };
     let Some(workspace) = workspace else { return Ok(true) };
     for fix in all.into_iter().filter(|fix| fix.strategy.is_some()) {
         let Some(actor) = fix.wanted_by.clone() else { continue };
-        if !fix::step::apply_and_check(engine, s, &workspace, fix, actor, cancel).await? {
+        if !fix::step::apply_and_check(world, s, &workspace, fix, actor, cancel).await? {
             return Ok(false);
         }
     }

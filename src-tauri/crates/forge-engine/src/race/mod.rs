@@ -30,13 +30,13 @@ use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::ProjectContext,
-        engine::{cx::Cx, features::Asked},
         lineage::is_entry,
         moves::Move,
+        world::{cx::Cx, features::Asked},
     },
     error::Result,
 };
@@ -56,15 +56,15 @@ impl ProjectContext {
 }
 
 /// Every race of a task, oldest first; of one that runs, entries are told as they are now.
-pub(crate) async fn races(engine: &Engine, id: &TaskId) -> Result<Vec<Race>> {
-    let mut conn = engine.store().read().await?;
-    let (_, context) = core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn races(world: &World, id: &TaskId) -> Result<Vec<Race>> {
+    let mut conn = world.store().read().await?;
+    let (_, context) = core::load::load(world, &mut conn, id, None).await?;
     let mut all = conn.races().list(id).await?;
     if let Some(race) = all.last_mut().filter(|race| race.status == RaceStatus::Running) {
         let context = context.for_entries()?;
         for entry in race.entries.iter_mut().filter(|entry| entry.status == RaceEntryStatus::Running) {
             look_at_entry(&mut conn, &context, &race.base_commit, entry).await?;
-            entry.duration_ms = entry.started_at.map(|at| engine.now().since(at));
+            entry.duration_ms = entry.started_at.map(|at| world.now().since(at));
         }
     }
     Ok(all)
@@ -268,7 +268,7 @@ pub(crate) const SECOND_MS: i64 = 1000;
 
 /// Moves an entry where nothing more is done about it.
 pub(crate) async fn put_out(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     entry: &TaskId,
@@ -279,7 +279,7 @@ pub(crate) async fn put_out(
     }
     let out = context.workflow.cancellation_state.clone();
     let mv = Move::by(&out, "cancel", Actor::System { cause: Cause::Workflow });
-    core::transition::apply(engine, tx, context, &mut task, mv).await.map(drop)
+    core::transition::apply(world, tx, context, &mut task, mv).await.map(drop)
 }
 
 /// What an action that a person took means for the task's race.

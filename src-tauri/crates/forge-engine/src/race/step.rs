@@ -22,19 +22,19 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         block_reason::BlockReason,
         context::task_branch,
-        engine::{
+        leaving::Leave,
+        lineage::is_entry,
+        moves::Move,
+        world::{
             cx::Cx,
             features::{Entering, Moved},
             step::{Effect, End, Stepping},
         },
-        leaving::Leave,
-        lineage::is_entry,
-        moves::Move,
     },
     error::Result,
     fix,
@@ -71,9 +71,9 @@ pub(crate) async fn race_steps(tx: &mut Tx, entering: Entering<'_>) -> Result<Op
 }
 
 /// Goes on with the task's race, or begins one.
-pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
+pub(crate) async fn run_race(world: &World, s: &Stepping) -> Result<End> {
     let open = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.races().last(&s.task.id).await?.filter(|race| !race.status.is_over())
     };
     let race = match open {
@@ -82,14 +82,14 @@ pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
             let Some(config) = s.context.race_of(&s.task) else {
                 return Ok(End::skipped("the race is over"));
             };
-            match begin_race(engine, s, &config).await? {
+            match begin_race(world, s, &config).await? {
                 Ok(race) => race,
                 Err(trouble) => return Ok(End::Block(*trouble)),
             }
         }
     };
     match race.status {
-        RaceStatus::Running => go_on_racing(engine, s, race).await,
+        RaceStatus::Running => go_on_racing(world, s, race).await,
         RaceStatus::AwaitingCrown => Ok(waits_for_choice(&race)),
         RaceStatus::Decided | RaceStatus::Promoted | RaceStatus::NoWinner | RaceStatus::Cancelled => {
             Ok(End::Ok(race.winner.map(|winner| format!("{winner} won"))))
@@ -98,11 +98,11 @@ pub(crate) async fn run_race(engine: &Engine, s: &Stepping) -> Result<End> {
 }
 
 async fn begin_race(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     config: &Competitive,
 ) -> Result<std::result::Result<Race, Box<BlockReason>>> {
-    let repo = core::repository::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(world, &s.context).await?;
     let own = repo.resolve(&format!("refs/heads/{}", task_branch(&s.task))).await?;
     let target = s.context.target_branch(&s.task);
     let base = match own {
@@ -112,25 +112,20 @@ async fn begin_race(
     let unready =
         |message: String| Ok(Err(Box::new(BlockReason::new(AnnotationType::EnvironmentNotReady, message))));
     let Some(base) = base else { return unready(format!("no branch `{target}`")) };
-    trust::require_trust_of(engine, &s.context, &s.task, None).await?;
-    let mut tx = engine.store().write().await?;
+    trust::require_trust_of(world, &s.context, &s.task, None).await?;
+    let mut tx = world.store().write().await?;
     let strategies = tell_apart(super::strategies_of(&mut tx, config).await?);
     if strategies.is_empty() {
         return unready("could not race: no agent is enabled, and no strategy is set".to_owned());
     }
     let enabled = s.context.settings.inner_loop.reviewer.enabled;
     let reviewer = reviewer_of(&mut tx, s).await?.filter(|_| enabled);
-    let entries = super::make_entries(
-        &mut Cx::of(engine, &mut tx),
-        &s.context,
-        &s.task,
-        &strategies,
-        reviewer.as_ref(),
-    )
-    .await?;
+    let entries =
+        super::make_entries(&mut Cx::of(world, &mut tx), &s.context, &s.task, &strategies, reviewer.as_ref())
+            .await?;
     let number = tx.races().last(&s.task.id).await?.map_or(1, |last| last.number + 1);
     let race = Race {
-        id: engine.new_id(),
+        id: world.new_id(),
         task_id: s.task.id.clone(),
         number,
         status: RaceStatus::Running,
@@ -148,16 +143,16 @@ async fn begin_race(
         winner: None,
         crowned_by: None,
         error: None,
-        started_at: engine.now(),
+        started_at: world.now(),
         finished_at: None,
         losers_until: None,
     };
     tx.races_mut().put(&race).await?;
     let names: Vec<&str> = race.entries.iter().map(|entry| entry.strategy.as_str()).collect();
     let facts = json!({ "number": race.number, "entries": names });
-    engine.emit(&mut tx, EventType::RaceStarted, &s.task, race.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::RaceStarted, &s.task, race.id.as_str(), &facts).await?;
     tx.commit().await?;
-    engine.point("race.started");
+    world.point("race.started");
     Ok(Ok(race))
 }
 
@@ -171,21 +166,21 @@ async fn reviewer_of(tx: &mut Tx, s: &Stepping) -> Result<Option<RoleHolder>> {
     Ok(holder.filter(|holder| holder.kind == HolderKind::Agent))
 }
 
-async fn go_on_racing(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+async fn go_on_racing(world: &World, s: &Stepping, mut race: Race) -> Result<End> {
     let context = s.context.for_entries()?;
-    record_ended_entries(engine, s, &context, &mut race).await?;
+    record_ended_entries(world, s, &context, &mut race).await?;
     if !s.task.held {
-        start_entries(engine, s, &context, &mut race).await?;
+        start_entries(world, s, &context, &mut race).await?;
     }
     let over = race.entries.iter().filter(|entry| entry.status.is_over()).count();
     if over < race.entries.len() {
         if let Some(deadline) = next_deadline(&race) {
-            core::workers::kick_at(engine, &s.task.id, deadline);
+            core::workers::kick_at(world, &s.task.id, deadline);
         }
         let message = format!("{over} of {} entries finished", race.entries.len());
         return Ok(End::wait(WaitReason::RaceRunning, message));
     }
-    elect(engine, s, race).await
+    elect(world, s, race).await
 }
 
 /// Applies the rules to what is known of the entries: who won, and where the race is with that.
@@ -199,19 +194,19 @@ fn decide(race: &mut Race) {
     };
 }
 
-async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
+async fn elect(world: &World, s: &Stepping, mut race: Race) -> Result<End> {
     decide(&mut race);
     let (kind, body) = match (&race.elected, race.status) {
         (Some(_), RaceStatus::AwaitingCrown) => (EventType::RaceElected, choice_of(&race)),
         (Some(winner), _) => (EventType::RaceElected, format!("{winner} won the race.")),
         (None, _) => (EventType::RaceFailed, "No entry passed the race.".to_owned()),
     };
-    race.finished_at = race.elected.is_none().then(|| engine.now());
+    race.finished_at = race.elected.is_none().then(|| world.now());
     let planned = match race.elected {
-        None => super::fixes::plan_drafts_of_race(engine, &s.context, &race).await,
+        None => super::fixes::plan_drafts_of_race(world, &s.context, &race).await,
         Some(_) => Vec::new(),
     };
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.races_mut().put(&race).await?;
     let mut drafts = Vec::new();
     for draft in planned {
@@ -220,17 +215,17 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         }
     }
     if race.elected.is_none() {
-        core::engine::features::given_up(engine, &mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
+        core::world::features::given_up(world, &mut tx, &s.task, PostmortemCause::GateFailed, None).await?;
     }
     let facts = json!({
         "winner": race.winner, "elected": race.elected, "decidedBy": race.decided_by,
         "awaits_choice": race.status == RaceStatus::AwaitingCrown,
     });
-    engine.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
+    world.emit(&mut tx, kind, &s.task, race.id.as_str(), &facts).await?;
     if race.elected.is_some() {
         let cause = format!("race:{}", race.id);
         core::notices::notify(
-            engine,
+            world,
             &mut tx,
             &s.context,
             &s.task,
@@ -241,8 +236,8 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
         .await?;
     }
     tx.commit().await?;
-    engine.point("race.elected");
-    drafts.into_iter().for_each(|draft| fix::start_draft(engine, draft));
+    world.point("race.elected");
+    drafts.into_iter().for_each(|draft| fix::start_draft(world, draft));
     Ok(match race.status {
         RaceStatus::AwaitingCrown => waits_for_choice(&race),
         RaceStatus::NoWinner => {
@@ -255,9 +250,9 @@ async fn elect(engine: &Engine, s: &Stepping, mut race: Race) -> Result<End> {
 }
 
 /// Makes the winner's commits the task's branch. Done again after a kill, it finds them there.
-pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
+pub(crate) async fn promote(world: &World, s: &Stepping) -> Result<End> {
     let race = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.races().last(&s.task.id).await?
     };
     let Some(mut race) = race.filter(|race| race.status == RaceStatus::Decided) else {
@@ -265,9 +260,9 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     };
     let winner = race.winner.as_deref().and_then(|name| race.entry(name)).cloned();
     let Some((winner, commit)) = winner.and_then(|entry| Some((entry.clone(), entry.commit?))) else {
-        return not_promoted(engine, s, race, "the winner has no commit".to_owned()).await;
+        return not_promoted(world, s, race, "the winner has no commit".to_owned()).await;
     };
-    let repo = core::repository::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(world, &s.context).await?;
     let branch = task_branch(&s.task);
     let now = repo.resolve(&format!("refs/heads/{branch}")).await?;
     let moved = match &now {
@@ -283,10 +278,10 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
                 Landing::CheckoutInTheWay { worktree, files } => {
                     let what =
                         format!("{} has uncommitted changes: {}", worktree.display(), files.join(", "));
-                    return not_promoted(engine, s, race, what).await;
+                    return not_promoted(world, s, race, what).await;
                 }
                 Landing::IndexLocked { path, .. } => {
-                    workspace::watch::watch_lock_file(engine, &s.task.id, &path);
+                    workspace::watch::watch_lock_file(world, &s.task.id, &path);
                     return Ok(End::wait(WaitReason::GitLocked, format!("{} is held", path.display())));
                 }
             }
@@ -294,13 +289,13 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     };
     if let Some(now) = moved {
         let what = format!("the branch {branch} moved to {} meanwhile", now.get(..10).unwrap_or(&now));
-        return not_promoted(engine, s, race, what).await;
+        return not_promoted(world, s, race, what).await;
     }
-    engine.point("race.landed");
+    world.point("race.landed");
     race.status = RaceStatus::Promoted;
-    race.finished_at = Some(engine.now());
+    race.finished_at = Some(world.now());
     race.error = None;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.races_mut().put(&race).await?;
     if let Some(role) = s.context.work_role() {
         let coder = RoleHolder { kind: HolderKind::Agent, id: Some(winner.agent_id.clone()) };
@@ -308,45 +303,45 @@ pub(crate) async fn promote(engine: &Engine, s: &Stepping) -> Result<End> {
     }
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = winner.diff_stat;
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
     }
     let facts = json!({ "winner": winner.strategy, "commit": commit });
-    engine.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::RacePromoted, &s.task, race.id.as_str(), &facts).await?;
     tx.commit().await?;
-    engine.point("race.promoted");
+    world.point("race.promoted");
     Ok(End::Ok(Some(format!("{} is the winner", winner.strategy))))
 }
 
-async fn not_promoted(engine: &Engine, s: &Stepping, mut race: Race, what: String) -> Result<End> {
+async fn not_promoted(world: &World, s: &Stepping, mut race: Race, what: String) -> Result<End> {
     race.error = Some(what.clone());
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.races_mut().put(&race).await?;
     let facts = json!({ "winner": race.winner, "reason": what });
-    engine.emit(&mut tx, EventType::RaceFailed, &s.task, race.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::RaceFailed, &s.task, race.id.as_str(), &facts).await?;
     tx.commit().await?;
     Ok(End::Block(BlockReason::new(AnnotationType::RaceNotPromoted, what)))
 }
 
 /// Ends what is left of the task's races: runs, worktrees, branches that only the race needed. Then the task
 /// moves on, where its step says so.
-pub(crate) async fn end_race(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    let left = engine.store().read().await?.races().uncleared(&s.task.id).await?;
+pub(crate) async fn end_race(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let left = world.store().read().await?.races().uncleared(&s.task.id).await?;
     let mut kept = Vec::new();
     for race in left.into_iter().filter(|race| race.status.is_over()) {
-        kept.extend(super::left::clear_race(engine, &s.context, race).await?);
+        kept.extend(super::left::clear_race(world, &s.context, race).await?);
     }
     if accepts(&s.step) {
-        if !super::fixes::run_chosen_fix(engine, s, cancel).await? {
+        if !super::fixes::run_chosen_fix(world, s, cancel).await? {
             return Ok(End::Interrupted);
         }
-        return accept_winner(engine, s).await;
+        return accept_winner(world, s).await;
     }
     Ok(End::Ok((!kept.is_empty()).then(|| format!("kept for now: {}", kept.join(", ")))))
 }
 
 /// The task's work is done, by whoever won: on to what judges it.
-async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
-    let race = engine.store().read().await?.races().last(&s.task.id).await?;
+async fn accept_winner(world: &World, s: &Stepping) -> Result<End> {
+    let race = world.store().read().await?.races().last(&s.task.id).await?;
     let Some(race) = race.filter(|race| race.status == RaceStatus::Promoted) else {
         return Ok(End::skipped("no entry is the winner"));
     };
@@ -355,7 +350,7 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
     let (Some(winner), Some(accept)) = (winner, accept) else {
         return Ok(End::Ok(Some("the state has no accept transition".to_owned())));
     };
-    let redirect = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
+    let redirect = match core::leaving::may_leave(world, s, Audience::AgentOnly).await? {
         Leave::Freely => None,
         Leave::Redirected(redirect) => Some(redirect),
         Leave::Refused(trouble) => return Ok(End::Block(trouble)),
@@ -367,9 +362,9 @@ async fn accept_winner(engine: &Engine, s: &Stepping) -> Result<End> {
 }
 
 /// A race looks again once an entry of its is over.
-pub(crate) async fn race_goes_on(engine: &Engine, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
+pub(crate) async fn race_goes_on(world: &World, tx: &mut Tx, entry: &TaskId) -> Result<Option<Effect>> {
     let Some(task) = tx.tasks().get(entry).await?.filter(is_entry) else { return Ok(None) };
-    let context = core::contexts::context_of(engine, tx, &task).await?;
+    let context = core::contexts::context_of(world, tx, &task).await?;
     Ok(task.parent_id.clone().filter(|_| is_entry_over(&context, &task)).map(Effect::Kick))
 }
 

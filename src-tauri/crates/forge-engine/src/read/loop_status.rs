@@ -11,7 +11,7 @@ use forge_model::words::counted;
 use forge_store::ReadConnection;
 use forge_store::table::ledger::CostFilter;
 
-use crate::{Engine, error::Result, project, review};
+use crate::{World, error::Result, project, review};
 
 /// Among how many of a project's latest races one with scores is looked for.
 const LATEST_RACES: u32 = 20;
@@ -31,15 +31,15 @@ impl Known {
 }
 
 /// Each part of a project's inner loop: on or off and who says so, what it did last, what of it is open.
-pub(crate) async fn inner_loop_status(engine: &Engine, id: &ProjectId) -> Result<Vec<SubsystemStatus>> {
-    let state = project::repository::inner_loop(engine, id).await?;
+pub(crate) async fn inner_loop_status(world: &World, id: &ProjectId) -> Result<Vec<SubsystemStatus>> {
+    let state = project::repository::inner_loop(world, id).await?;
     // A repository that cannot be read just now keeps nobody from seeing the rest.
-    let offers = review::check_offers::offered_checks(engine, id).await.unwrap_or_else(|error| {
+    let offers = review::check_offers::offered_checks(world, id).await.unwrap_or_else(|error| {
         tracing::warn!(project = %id, %error, "failed to see which checks the files imply");
         Vec::new()
     });
     let offers = u32::try_from(offers.len()).unwrap_or(u32::MAX);
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let latest = conn.races().of_project(id, LATEST_RACES).await?;
     let mut all = Vec::with_capacity(Subsystem::ALL.len());
     for &name in Subsystem::ALL {

@@ -26,8 +26,8 @@ use forge_store::ReadConnection;
 use forge_store::table::{steps::StepRow, tasks::Filter};
 
 use crate::{
-    Engine, EngineError, TaskPage,
-    core::{self, engine::step::name_of},
+    EngineError, TaskPage, World,
+    core::{self, world::step::name_of},
     error::Result,
     hook,
     program::log::{bad_log_id, page_of},
@@ -37,7 +37,7 @@ use crate::{
 
 /// A page of a project's tasks in board order.
 pub(crate) async fn tasks(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     states: Vec<String>,
     text: Option<String>,
@@ -45,59 +45,59 @@ pub(crate) async fn tasks(
     limit: u32,
 ) -> Result<TaskPage> {
     let filter = Filter { project: Some(project.clone()), states, text, after: None };
-    tasks_in(engine, &mut *engine.store().read().await?, project, filter, cursor, limit).await
+    tasks_in(world, &mut *world.store().read().await?, project, filter, cursor, limit).await
 }
 
 /// A task by its number.
-pub(crate) async fn task_by_number(engine: &Engine, project: &ProjectId, number: u32) -> Result<Task> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn task_by_number(world: &World, project: &ProjectId, number: u32) -> Result<Task> {
+    let mut conn = world.store().read().await?;
     let row = conn.tasks().by_number(project, number).await?;
     let row = row.ok_or_else(|| EngineError::not_found("task", format!("#{number}")))?;
-    view::view_one(engine, &mut conn, row).await
+    view::view_one(world, &mut conn, row).await
 }
 
 /// Tasks that need the person, oldest first.
-pub(crate) async fn attention(engine: &Engine, limit: u32) -> Result<Vec<Task>> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn attention(world: &World, limit: u32) -> Result<Vec<Task>> {
+    let mut conn = world.store().read().await?;
     let rows = conn.tasks().attention(limit).await?;
-    view::view(engine, &mut conn, rows).await
+    view::view(world, &mut conn, rows).await
 }
 
 /// A task's reviews, oldest first.
-pub(crate) async fn reviews(engine: &Engine, id: &TaskId) -> Result<Vec<Review>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn reviews(world: &World, id: &TaskId) -> Result<Vec<Review>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     Ok(conn.reviews().list(id).await?)
 }
 
 /// A task's latest review.
-pub(crate) async fn last_review(engine: &Engine, id: &TaskId) -> Result<Option<Review>> {
-    Ok(engine.store().read().await?.reviews().last(id).await?)
+pub(crate) async fn last_review(world: &World, id: &TaskId) -> Result<Option<Review>> {
+    Ok(world.store().read().await?.reviews().last(id).await?)
 }
 
 /// A task's executions, oldest first. Those of the entry that won its race come first: its work is the task's.
-pub(crate) async fn executions(engine: &Engine, id: &TaskId) -> Result<Vec<Execution>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn executions(world: &World, id: &TaskId) -> Result<Vec<Execution>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     let mut rows = match core::lineage::winner_of(&mut conn, id).await? {
         Some(entry) => conn.executions().list(&entry.task_id).await?,
         None => Vec::new(),
     };
     rows.extend(conn.executions().list(id).await?);
-    Ok(rows.into_iter().map(|row| with_activity(engine, row.execution)).collect())
+    Ok(rows.into_iter().map(|row| with_activity(world, row.execution)).collect())
 }
 
 /// One execution.
-pub(crate) async fn execution(engine: &Engine, id: &ExecutionId) -> Result<Execution> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn execution(world: &World, id: &ExecutionId) -> Result<Execution> {
+    let mut conn = world.store().read().await?;
     let row = conn.executions().get(id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
-    Ok(with_activity(engine, row.execution))
+    Ok(with_activity(world, row.execution))
 }
 
 /// A task's moves with what ran after each, oldest first.
-pub(crate) async fn transitions(engine: &Engine, id: &TaskId) -> Result<Vec<Transition>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn transitions(world: &World, id: &TaskId) -> Result<Vec<Transition>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     let moves = conn.transitions().list(id).await?;
     let all = conn.steps().list(id).await?;
     Ok(moves
@@ -117,10 +117,10 @@ pub(crate) async fn transitions(engine: &Engine, id: &TaskId) -> Result<Vec<Tran
 }
 
 /// What the next run of a task's agent would be told.
-pub(crate) async fn prompt_preview(engine: &Engine, id: &TaskId) -> Result<Vec<Layer>> {
+pub(crate) async fn prompt_preview(world: &World, id: &TaskId) -> Result<Vec<Layer>> {
     let (task, context, last, agent) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load(world, &mut conn, id, None).await?;
         let holder = conn.roles().holder(id, context.work_role().unwrap_or_default()).await?;
         let agent = match holder.and_then(|holder| holder.id) {
             Some(agent) => conn.agents().get(&agent).await?,
@@ -135,40 +135,40 @@ pub(crate) async fn prompt_preview(engine: &Engine, id: &TaskId) -> Result<Vec<L
     let plans = begins || state.is_some_and(State::plans);
     let role = if plans { ExecutionRole::Planner } else { ExecutionRole::Coder };
     let corrections = last.filter(|row| row.execution.role == role).map(|row| row.corrections);
-    run::plan::layers_of(engine, &context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default())
+    run::plan::layers_of(world, &context, &task, (role, agent.as_ref()), &corrections.unwrap_or_default())
         .await
 }
 
 /// A stretch of any log, by the id of a run or the name that a check, a hook, its test or a set-up gave.
 pub(crate) async fn any_log_page(
-    engine: &Engine,
+    world: &World,
     id: &str,
     after: Option<u64>,
     before: Option<u64>,
     limit: usize,
 ) -> Result<LogPage> {
-    if let Some(dir) = hook::command::dir_of_test_log(engine, id).await? {
+    if let Some(dir) = hook::command::dir_of_test_log(world, id).await? {
         return page_of(dir, id.to_owned(), after, before, limit).await;
     }
-    let (task, log) = find_log(engine, id).await?;
-    log_page(engine, &task, &log, after, before, limit).await
+    let (task, log) = find_log(world, id).await?;
+    log_page(world, &task, &log, after, before, limit).await
 }
 
 /// A stretch of a log of a task: an execution's, a check's or a set-up's.
 pub(crate) async fn log_page(
-    engine: &Engine,
+    world: &World,
     task: &TaskId,
     log_id: &str,
     after: Option<u64>,
     before: Option<u64>,
     limit: usize,
 ) -> Result<LogPage> {
-    page_of(log_dir_of(engine, task, log_id).await?, log_id.to_owned(), after, before, limit).await
+    page_of(log_dir_of(world, task, log_id).await?, log_id.to_owned(), after, before, limit).await
 }
 
 /// The whole of a text that a log keeps apart.
-pub(crate) async fn log_blob(engine: &Engine, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
-    let dir = log_dir_of(engine, task, log_id).await?;
+pub(crate) async fn log_blob(world: &World, task: &TaskId, log_id: &str, seq: u64) -> Result<String> {
+    let dir = log_dir_of(world, task, log_id).await?;
     let log = log_id.to_owned();
     let blob = tokio::task::spawn_blocking(move || LogReader::blob(&dir, &log, seq)).await;
     match blob.map_err(|error| EngineError::io("read a log")(std::io::Error::other(error)))? {
@@ -181,32 +181,32 @@ pub(crate) async fn log_blob(engine: &Engine, task: &TaskId, log_id: &str, seq: 
 }
 
 /// The changed files of a task.
-pub(crate) async fn diff(engine: &Engine, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
-    let (repo, scope) = diff_scope(engine, id, request).await?;
+pub(crate) async fn diff(world: &World, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
+    let (repo, scope) = diff_scope(world, id, request).await?;
     let mut diff = repo.diff_files(&scope).await?;
     let shown = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load(world, &mut conn, id, None).await?;
         let review = review_in_view(&mut conn, &context, &task).await?;
         review.map(|review| (task, context, review))
     };
     if let Some((task, context, review)) = shown.filter(|_| request == DiffRequest::Task)
         && diff.head == review.reviewed_commit
     {
-        diff.outside_review = review::work_changed(engine, &context, &task, &review).await?;
+        diff.outside_review = review::work_changed(world, &context, &task, &review).await?;
     }
     Ok(diff)
 }
 
 /// A page of one changed file.
 pub(crate) async fn diff_file(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     request: DiffRequest,
     path: &str,
     page: DiffPage,
 ) -> Result<FileDiff> {
-    let (repo, scope) = diff_scope(engine, id, request).await?;
+    let (repo, scope) = diff_scope(world, id, request).await?;
     let inside = match &scope {
         DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
         DiffScope::Commits { .. } => repo.root(),
@@ -219,29 +219,29 @@ pub(crate) async fn diff_file(
 }
 
 /// Notifications, newest first.
-pub(crate) async fn notifications(engine: &Engine, limit: u32) -> Result<Vec<Notification>> {
-    let all = engine.store().read().await?.notifications().list(limit).await?;
-    Ok(all.into_iter().map(|it| without_secrets(engine, it)).collect())
+pub(crate) async fn notifications(world: &World, limit: u32) -> Result<Vec<Notification>> {
+    let all = world.store().read().await?.notifications().list(limit).await?;
+    Ok(all.into_iter().map(|it| without_secrets(world, it)).collect())
 }
 
 /// One notification.
-pub(crate) async fn notification(engine: &Engine, id: &NotificationId) -> Result<Notification> {
-    let found = engine.store().read().await?.notifications().get(id).await?;
+pub(crate) async fn notification(world: &World, id: &NotificationId) -> Result<Notification> {
+    let found = world.store().read().await?.notifications().get(id).await?;
     let found = found.ok_or_else(|| EngineError::not_found("notification", id))?;
-    Ok(without_secrets(engine, found))
+    Ok(without_secrets(world, found))
 }
 
 /// Marks notifications as seen; all of them when none is named.
-pub(crate) async fn mark_read(engine: &Engine, ids: Option<&[NotificationId]>) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+pub(crate) async fn mark_read(world: &World, ids: Option<&[NotificationId]>) -> Result<()> {
+    let mut tx = world.store().write().await?;
     tx.notifications_mut().mark_read(ids).await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// At most `limit` events after `after`, oldest first; none when events after it are no longer kept.
-pub(crate) async fn events_after(engine: &Engine, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn events_after(world: &World, after: i64, limit: u32) -> Result<Option<Vec<Event>>> {
+    let mut conn = world.store().read().await?;
     let first = conn.events().first_seq().await?;
     let pruned = after > 0 && first.is_some_and(|first| after < first - 1);
     if pruned { Ok(None) } else { Ok(Some(conn.events().after(after, limit).await?)) }
@@ -249,14 +249,14 @@ pub(crate) async fn events_after(engine: &Engine, after: i64, limit: u32) -> Res
 
 /// [`Engine::tasks`] by this connection.
 pub(crate) async fn tasks_in(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     project: &ProjectId,
     mut filter: Filter,
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<TaskPage> {
-    let context = core::contexts::context(engine, conn, project).await?;
+    let context = core::contexts::context(world, conn, project).await?;
     let states = &filter.states;
     if let Some(unknown) = states.iter().find(|name| context.workflow.state(name).is_none()) {
         let known: Vec<&str> = context.workflow.states.iter().map(|state| state.name.as_str()).collect();
@@ -268,11 +268,11 @@ pub(crate) async fn tasks_in(
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     let next_cursor = rows.last().filter(|_| more).map(|last| format!("{}:{}", last.position, last.id));
-    Ok(TaskPage { items: view::view(engine, conn, rows).await?, next_cursor })
+    Ok(TaskPage { items: view::view(world, conn, rows).await?, next_cursor })
 }
 
-fn with_activity(engine: &Engine, mut execution: Execution) -> Execution {
-    if let Some((id, activity)) = run::running::activity_of(engine, &execution.task_id)
+fn with_activity(world: &World, mut execution: Execution) -> Execution {
+    if let Some((id, activity)) = run::running::activity_of(world, &execution.task_id)
         && id == execution.id
     {
         execution.activity = activity;
@@ -280,8 +280,8 @@ fn with_activity(engine: &Engine, mut execution: Execution) -> Execution {
     execution
 }
 
-async fn find_log(engine: &Engine, id: &str) -> Result<(TaskId, String)> {
-    let mut conn = engine.store().read().await?;
+async fn find_log(world: &World, id: &str) -> Result<(TaskId, String)> {
+    let mut conn = world.store().read().await?;
     if let Some(row) = conn.executions().get(&ExecutionId(id.to_owned())).await? {
         return Ok((row.execution.task_id, row.execution.log_id));
     }
@@ -291,16 +291,16 @@ async fn find_log(engine: &Engine, id: &str) -> Result<(TaskId, String)> {
 }
 
 /// The folder of a task's log. Logs of the entry that won its race lie with that entry.
-async fn log_dir_of(engine: &Engine, task: &TaskId, log_id: &str) -> Result<PathBuf> {
-    let mut conn = engine.store().read().await?;
-    let (row, _) = core::load::load(engine, &mut conn, task, None).await?;
+async fn log_dir_of(world: &World, task: &TaskId, log_id: &str) -> Result<PathBuf> {
+    let mut conn = world.store().read().await?;
+    let (row, _) = core::load::load(world, &mut conn, task, None).await?;
     if let Some(entry) = core::lineage::winner_of(&mut conn, task).await? {
         let runs = conn.executions().list(&entry.task_id).await?;
         if runs.iter().any(|run| run.execution.log_id == log_id) {
-            return Ok(engine.log_dir(&row.project_id, &entry.task_id));
+            return Ok(world.log_dir(&row.project_id, &entry.task_id));
         }
     }
-    Ok(engine.log_dir(&row.project_id, task))
+    Ok(world.log_dir(&row.project_id, task))
 }
 
 fn shown(step: &StepRow) -> TransitionStep {

@@ -6,7 +6,7 @@ use forge_model::ids::TaskId;
 use forge_model::preview::{FilePreview, MAX_PREVIEW_BYTES, PreviewKind};
 
 use crate::{
-    DiffRequest, Engine, EngineError,
+    DiffRequest, EngineError, World,
     error::Result,
     workspace::{self, diff_scope::check_inside},
 };
@@ -22,13 +22,13 @@ pub struct Preview {
 
 /// One side of a changed file as a picture. No more than [`MAX_PREVIEW_BYTES`] are ever read.
 pub(crate) async fn preview(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     request: DiffRequest,
     path: &str,
     side: DiffSide,
 ) -> Result<Preview> {
-    let (repo, scope) = workspace::diff_scope::diff_scope(engine, id, request).await?;
+    let (repo, scope) = workspace::diff_scope::diff_scope(world, id, request).await?;
     let inside = match &scope {
         DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
         DiffScope::Commits { .. } => repo.root(),

@@ -16,7 +16,7 @@ use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self, context::ProjectContext, lineage::is_entry, prerequisites::is_done_state, retry_budget,
         worktree_lock::read_lock,
@@ -36,18 +36,14 @@ pub struct TaskPage {
 }
 
 /// One task as people see it.
-pub(crate) async fn view_one(engine: &Engine, conn: &mut ReadConnection, row: TaskRow) -> Result<Task> {
+pub(crate) async fn view_one(world: &World, conn: &mut ReadConnection, row: TaskRow) -> Result<Task> {
     let id = row.id.clone();
-    let mut views = view(engine, conn, vec![row]).await?;
+    let mut views = view(world, conn, vec![row]).await?;
     views.pop().ok_or_else(|| EngineError::not_found("task", id))
 }
 
 /// Tasks, of any projects, as people see them; in the order given.
-pub(crate) async fn view(
-    engine: &Engine,
-    conn: &mut ReadConnection,
-    rows: Vec<TaskRow>,
-) -> Result<Vec<Task>> {
+pub(crate) async fn view(world: &World, conn: &mut ReadConnection, rows: Vec<TaskRow>) -> Result<Vec<Task>> {
     let ids: Vec<TaskId> = rows.iter().map(|row| row.id.clone()).collect();
     let mut holders = conn.roles().of_tasks(&ids).await?;
     let mut spaces = conn.workspaces().of_tasks(&ids).await?;
@@ -58,7 +54,7 @@ pub(crate) async fn view(
     let open = conn.executions().open(Some(&ids)).await?;
     let mut prerequisites = conn.dependencies().of_tasks(&ids).await?;
     let mut parts = conn.tasks().parts(&ids).await?;
-    let contexts = contexts_of(engine, conn, &rows).await?;
+    let contexts = contexts_of(world, conn, &rows).await?;
     let mut budgets = HashMap::new();
     for ((project, entries), context) in &contexts {
         let is_own = |row: &&TaskRow| row.project_id == *project && is_entry(row) == *entries;
@@ -81,7 +77,7 @@ pub(crate) async fn view(
             execution_id: run.execution.id.clone(),
             agent_id: run.execution.agent_id.clone(),
             role: run.execution.role.to_string(),
-            activity: run::running::activity_of(engine, &row.id)
+            activity: run::running::activity_of(world, &row.id)
                 .map(|(_, activity)| activity)
                 .unwrap_or_default(),
             started_at: run.execution.started_at,
@@ -145,14 +141,14 @@ pub(crate) async fn view(
 
 /// The projects of some tasks, each read once; those of races' entries as they see them.
 async fn contexts_of(
-    engine: &Engine,
+    world: &World,
     conn: &mut ReadConnection,
     rows: &[TaskRow],
 ) -> Result<HashMap<(ProjectId, bool), Arc<ProjectContext>>> {
     let mut contexts = HashMap::new();
     for row in rows {
         if let Entry::Vacant(place) = contexts.entry((row.project_id.clone(), is_entry(row))) {
-            place.insert(core::contexts::context_of(engine, conn, row).await?);
+            place.insert(core::contexts::context_of(world, conn, row).await?);
         }
     }
     Ok(contexts)

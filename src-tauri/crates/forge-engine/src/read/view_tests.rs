@@ -16,23 +16,23 @@ const PAGE: u32 = 50;
 
 /// Makes so many more tasks, each with a history.
 async fn add_tasks(bench: &Bench, count: u32) {
-    let mut tx = bench.engine.store().write().await.unwrap();
+    let mut tx = bench.world.store().write().await.unwrap();
     for _ in 0..count {
         let mut task = bench.task_in(&mut tx, "backlog").await;
         let mv = Move::by("todo", "walk", Actor::System { cause: Cause::Workflow });
-        core::transition::apply(&bench.engine, &mut tx, &bench.context, &mut task, mv).await.unwrap();
+        core::transition::apply(&bench.world, &mut tx, &bench.context, &mut task, mv).await.unwrap();
     }
     tx.commit().await.unwrap();
 }
 
 /// How many instructions SQLite runs for the first page of a list.
 async fn steps_of_first_page(bench: &Bench, states: &[&str]) -> u64 {
-    let mut conn = bench.engine.store().read().await.unwrap();
+    let mut conn = bench.world.store().read().await.unwrap();
     let steps = conn.count_instructions().await.unwrap();
     let project = &bench.context.project.id;
     let states = states.iter().map(|state| (*state).to_owned()).collect();
     let filter = Filter { project: Some(project.clone()), states, ..Filter::default() };
-    let page = super::tasks_in(&bench.engine, &mut conn, project, filter, None, PAGE).await.unwrap();
+    let page = super::tasks_in(&bench.world, &mut conn, project, filter, None, PAGE).await.unwrap();
     assert_eq!(page.items.len(), PAGE as usize);
     steps.load(Ordering::Relaxed)
 }

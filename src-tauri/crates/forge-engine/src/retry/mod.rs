@@ -13,7 +13,7 @@ use forge_store::table::{tasks::TaskRow, transitions::TransitionRow};
 use serde_json::Value;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         context::ProjectContext,
@@ -25,7 +25,7 @@ use crate::{
 
 /// Runs again what failed, in the state it came from.
 pub(crate) async fn retry(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -61,22 +61,22 @@ pub(crate) async fn retry(
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         if kind == Some(AnnotationType::ReviewerUnusable) {
-            return audit_again(engine, tx, task, &last, input).await;
+            return audit_again(world, tx, task, &last, input).await;
         }
-        review_anew(engine, tx, context, task, &last).await?;
-        return core::entry::insert_entry(engine, tx, context, task, &last, input).await;
+        review_anew(world, tx, context, task, &last).await?;
+        return core::entry::insert_entry(world, tx, context, task, &last, input).await;
     }
     let mut mv = Move::by(&to, "retry", actor);
     // Repeating what failed is no new judgement of the work.
     mv.keeps_pass = true;
     mv.input = input;
-    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
+    core::transition::apply(world, tx, context, task, mv).await.map(drop)
 }
 
 /// What a review came to stays on its row: another try at its gate is another review. One of work begins with the
 /// work's commit, once the gate is entered anew.
 async fn review_anew(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &TaskRow,
@@ -89,14 +89,14 @@ async fn review_anew(
     let is_over = review
         .is_none_or(|review| !matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman));
     if is_over {
-        core::transition::begin_review(engine, tx, task, state, last, None).await?;
+        core::transition::begin_review(world, tx, task, state, last, None).await?;
     }
     Ok(())
 }
 
 /// Only the auditor failed: it alone is asked again.
 async fn audit_again(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &mut TaskRow,
     last: &TransitionRow,
@@ -108,14 +108,14 @@ async fn audit_again(
         tx.reviews_mut().update(&review).await?;
     }
     task.error_annotation = None;
-    tx.tasks_mut().update(task, engine.now()).await?;
+    tx.tasks_mut().update(task, world.now()).await?;
     review::audit::ask_auditor(tx, task, last, input).await?;
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }
 
 #[expect(clippy::too_many_arguments, reason = "the facts of one move; a struct would only rename them")]
 pub(crate) async fn back_to_work(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -139,12 +139,12 @@ pub(crate) async fn back_to_work(
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
         task.review_passed_at = None;
-        return core::entry::insert_entry(engine, tx, context, task, &last, input).await;
+        return core::entry::insert_entry(world, tx, context, task, &last, input).await;
     }
     let mut mv = Move::by(&to, verb.as_str(), actor);
     mv.reason = reason;
     mv.input = input;
-    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
+    core::transition::apply(world, tx, context, task, mv).await.map(drop)
 }
 
 fn work_state(context: &ProjectContext) -> Result<String> {

@@ -22,14 +22,14 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
-        engine::step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
         entry::corrupt_step,
         moves::{EntryInput, Move},
         retry_budget,
+        world::step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
     },
     error::Result,
     review::{self, rejection::Rejection},
@@ -56,14 +56,8 @@ pub(crate) struct Audited {
 
 #[async_trait]
 impl Finding for Audited {
-    async fn decide(
-        &self,
-        engine: &Engine,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        _: &mut Vec<Effect>,
-    ) -> Result<End> {
-        decide_audit(engine, tx, s, self.clone()).await
+    async fn decide(&self, world: &World, tx: &mut Tx, s: &mut Stepping, _: &mut Vec<Effect>) -> Result<End> {
+        decide_audit(world, tx, s, self.clone()).await
     }
 
     fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
@@ -73,10 +67,10 @@ impl Finding for Audited {
 
 #[async_trait]
 impl AtGate for Audited {
-    async fn held_back(self: Arc<Self>, engine: &Engine, s: &Stepping, by: HeldBack) -> Result<End> {
+    async fn held_back(self: Arc<Self>, world: &World, s: &Stepping, by: HeldBack) -> Result<End> {
         let instead = match by {
             HeldBack::Redirected(mv) => End::Go(mv),
-            HeldBack::Refused(trouble) => core::leaving::refused(engine, s, *trouble).await?,
+            HeldBack::Refused(trouble) => core::leaving::refused(world, s, *trouble).await?,
         };
         Ok(End::Found(Arc::new(Self { instead: Some(Box::new(instead)), ..self.as_ref().clone() })))
     }
@@ -94,35 +88,35 @@ enum Heard {
 
 /// After a run of the auditor: the worktree as it was, and what it said.
 pub(crate) async fn finish_audit(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     execution: Execution,
     cancel: &CancellationToken,
 ) -> Result<End> {
-    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+    let workspace = world.store().read().await?.workspaces().last(&s.task.id).await?;
     if let Some(workspace) = &workspace {
-        workspace::traces::remove_traces(engine, &s.context, &s.task, workspace).await?;
+        workspace::traces::remove_traces(world, &s.context, &s.task, workspace).await?;
     }
-    let heard = hear_auditor(engine, s, &execution).await?;
+    let heard = hear_auditor(world, s, &execution).await?;
     let anchors = match &heard {
-        Heard::Report(report) => anchors_of(engine, s, &report.audit.findings).await?,
+        Heard::Report(report) => anchors_of(world, s, &report.audit.findings).await?,
         Heard::Limited | Heard::Lost => Vec::new(),
     };
     if let (Heard::Report(report), Some(workspace)) = (&heard, &workspace) {
         let sent_back = report.audit.verdict == Some(AuditVerdict::Fail);
-        if let Some(mending) = &engine.features().mending
-            && !(mending.apply_requested_fix)(engine, s, (workspace, &execution), sent_back, cancel).await?
+        if let Some(mending) = &world.features().mending
+            && !(mending.apply_requested_fix)(world, s, (workspace, &execution), sent_back, cancel).await?
         {
             return Ok(End::Interrupted);
         }
     }
-    let evidence = run::dispatch::log_evidence(engine, s, &execution).await;
+    let evidence = run::dispatch::log_evidence(world, s, &execution).await;
     let audited = Audited { execution, heard, anchors, evidence, instead: None };
     Ok(End::Found(Arc::new(audited)))
 }
 
 /// Follows what the auditor said.
-async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
+async fn decide_audit(world: &World, tx: &mut Tx, s: &mut Stepping, audited: Audited) -> Result<End> {
     let Some((state, mut review)) = review::decision::running_review(tx, s).await? else {
         return Ok(End::skipped("no review waits for the reviewer"));
     };
@@ -131,13 +125,13 @@ async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: A
         Heard::Lost => "Forge was restarted",
         Heard::Limited => "the rate limit ended",
         Heard::Report(report) => {
-            keep_findings(engine, tx, s, &review, &report, anchors).await?;
+            keep_findings(world, tx, s, &review, &report, anchors).await?;
             review.audits.push((*report).clone());
             tx.reviews_mut().update(&review).await?;
             if report.audit.verdict.is_none() {
-                return without_verdict(engine, tx, s, &state, &mut review, &execution, evidence).await;
+                return without_verdict(world, tx, s, &state, &mut review, &execution, evidence).await;
             }
-            return follow_verdict(engine, tx, s, &state, &mut review, &report, instead).await;
+            return follow_verdict(world, tx, s, &state, &mut review, &report, instead).await;
         }
     };
     let row = tx.executions().get(&execution.id).await?;
@@ -147,14 +141,14 @@ async fn decide_audit(engine: &Engine, tx: &mut Tx, s: &mut Stepping, audited: A
     Ok(End::Ok(Some(cause.to_owned())))
 }
 
-async fn hear_auditor(engine: &Engine, s: &Stepping, execution: &Execution) -> Result<Heard> {
+async fn hear_auditor(world: &World, s: &Stepping, execution: &Execution) -> Result<Heard> {
     let limited = execution.error.as_ref().is_some_and(|error| error.code == "rate_limited");
     match execution.status {
         ExecutionStatus::Lost => return Ok(Heard::Lost),
         _ if limited => return Ok(Heard::Limited),
         _ => {}
     }
-    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let dir = world.log_dir(&s.task.project_id, &s.task.id);
     let log_id = execution.log_id.clone();
     let read = tokio::task::spawn_blocking(move || {
         let mut reader = AuditReader::new(REPORT_BYTES);
@@ -178,16 +172,12 @@ async fn hear_auditor(engine: &Engine, s: &Stepping, execution: &Execution) -> R
         audit,
         text,
         log_id: execution.log_id.clone(),
-        at: execution.finished_at.unwrap_or_else(|| engine.now()),
+        at: execution.finished_at.unwrap_or_else(|| world.now()),
     })))
 }
 
 /// The lines that findings speak of; read before the transaction, as files are.
-async fn anchors_of(
-    engine: &Engine,
-    s: &Stepping,
-    findings: &[AuditFinding],
-) -> Result<Vec<(Anchor, String)>> {
+async fn anchors_of(world: &World, s: &Stepping, findings: &[AuditFinding]) -> Result<Vec<(Anchor, String)>> {
     let places: Vec<_> = findings
         .iter()
         .take(MAX_FINDINGS)
@@ -196,12 +186,12 @@ async fn anchors_of(
     if places.is_empty() {
         return Ok(Vec::new());
     }
-    let (anchors, commit) = super::comments::anchors(engine, &s.task.id, &places).await?;
+    let (anchors, commit) = super::comments::anchors(world, &s.task.id, &places).await?;
     Ok(anchors.into_iter().map(|anchor| (anchor, commit.clone())).collect())
 }
 
 async fn keep_findings(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &Stepping,
     review: &Review,
@@ -210,7 +200,7 @@ async fn keep_findings(
 ) -> Result<()> {
     let agent = tx.agents().get(&report.agent_id).await?;
     let author = agent.map(|agent| agent.name).unwrap_or_default();
-    let now = engine.now();
+    let now = world.now();
     for (finding, (anchor, at_commit)) in report.audit.findings.iter().zip(anchors) {
         if finding.file.is_empty() {
             continue;
@@ -218,7 +208,7 @@ async fn keep_findings(
         // A line that is not there: the finding is about the file.
         let line = finding.line.filter(|_| !anchor.lines.is_empty());
         let row = CommentRow {
-            id: engine.new_id(),
+            id: world.new_id(),
             task_id: s.task.id.clone(),
             review_id: Some(review.id.clone()),
             source: CommentSource::Auditor,
@@ -243,7 +233,7 @@ async fn keep_findings(
 }
 
 async fn follow_verdict(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     state: &State,
@@ -258,14 +248,14 @@ async fn follow_verdict(
         Some(AuditVerdict::Pass) => {
             let gate = state.gate_config.as_ref();
             if gate.is_some_and(|gate| gate.requires_user_approval.required()) {
-                super::decision::await_person(engine, tx, s, state, review).await?;
+                super::decision::await_person(world, tx, s, state, review).await?;
                 return Ok(End::Ok(Some("the reviewer passed the work; ready for your review".to_owned())));
             }
             if let Some(instead) = instead {
                 return Ok(*instead);
             }
             super::decision::pass_review(
-                engine,
+                world,
                 tx,
                 &context,
                 &mut s.task,
@@ -282,7 +272,7 @@ async fn follow_verdict(
         }
         Some(AuditVerdict::Fail) | None => {
             let reason = reason.unwrap_or_else(|| "the reviewer rejected the work".to_owned());
-            super::decision::fail_review(engine, tx, &s.task, review, auditor.clone(), &reason).await?;
+            super::decision::fail_review(world, tx, &s.task, review, auditor.clone(), &reason).await?;
             let target = state.gate_config.as_ref().and_then(|gate| gate.reject_target.clone());
             let to = target.or_else(|| context.workflow.work_state().map(|work| work.name.clone()));
             let Some(to) = to else {
@@ -297,14 +287,14 @@ async fn follow_verdict(
             };
             let rejection = Rejection { to, actor: auditor, reason, correction, evidence: None };
             let transition = s.transition.clone();
-            super::decision::reject(engine, tx, &context, &mut s.task, &transition, rejection).await
+            super::decision::reject(world, tx, &context, &mut s.task, &transition, rejection).await
         }
     }
 }
 
 /// The auditor cannot be used: asked once more, then a person decides. The work is not rejected for it.
 async fn without_verdict(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     state: &State,
@@ -338,11 +328,11 @@ async fn without_verdict(
     trouble.execution = Some(execution.id.clone());
     trouble.details = json!({ "error": execution.error });
     trouble.evidence = evidence;
-    s.task.error_annotation = Some(trouble.annotation(&state.name, engine.now()));
-    tx.tasks_mut().update(&mut s.task, engine.now()).await?;
-    super::decision::hand_over(engine, tx, &s.task, review).await?;
+    s.task.error_annotation = Some(trouble.annotation(&state.name, world.now()));
+    tx.tasks_mut().update(&mut s.task, world.now()).await?;
+    super::decision::hand_over(world, tx, &s.task, review).await?;
     let cause = format!("unusable:{}", execution.id);
-    core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause)
+    core::notices::notify(world, tx, &s.context, &s.task, NotificationKind::Blocked, &message, &cause)
         .await?;
     Ok(End::Ok(Some(message)))
 }

@@ -23,15 +23,15 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::{BlockReason, block_reason_of},
         context::{backup_prefix, task_branch},
-        engine::step::{End, Stepping},
         entry::corrupt_step,
         moves::EntryInput,
         transition::is_reviewed,
+        world::step::{End, Stepping},
     },
     error::{Result, whole},
     review::{self, lacks_winner, no_winner, short},
@@ -79,15 +79,15 @@ enum Captured {
 }
 
 /// Commits the work and begins the review of that commit.
-pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+pub(crate) async fn capture(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     let Some(state) = s.context.workflow.state(&s.task.status) else {
         return Ok(End::skipped("no such state"));
     };
     let merges = state.has_action(Action::RunMerge);
-    if merges && !is_sent_by_hand(engine, s).await? {
+    if merges && !is_sent_by_hand(world, s).await? {
         return Ok(End::skipped("the work was reviewed"));
     }
-    let (commit, remark, seen) = match capture_work(engine, s, state.plans(), cancel).await? {
+    let (commit, remark, seen) = match capture_work(world, s, state.plans(), cancel).await? {
         Captured::Commit(commit, remark, seen) => (Some(commit), remark, seen),
         Captured::Nothing => (None, None, None),
         Captured::Ended(end) => return Ok(*end),
@@ -95,18 +95,18 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
     // Checks ask for it themselves, and tell the agent.
     let is_asked = state.plans() || state.has_action(Action::RunCiSteps);
     if let Some(commit) = commit.as_ref().filter(|_| !is_asked)
-        && let Some(end) = review::unpushed::refuse_dangling(engine, s, commit, seen.as_ref(), cancel).await?
+        && let Some(end) = review::unpushed::refuse_dangling(world, s, commit, seen.as_ref(), cancel).await?
     {
         return Ok(end);
     }
     // The review of a plan began with the move: it judges a text.
     let is_empty_merge = merges && commit.is_none();
     if !state.plans() && !is_empty_merge {
-        begin_captured_review(engine, s, state, commit.clone()).await?;
+        begin_captured_review(world, s, state, commit.clone()).await?;
     }
-    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
+    workspace::unmerged::count_unmerged(world, &s.task.id).await;
     if let Some(seen) = seen.filter(Uncommitted::is_empty) {
-        engine.part::<Looks>().keep(&s.task.id, seen, Instant::now());
+        world.part::<Looks>().keep(&s.task.id, seen, Instant::now());
     }
     let reviewed = commit.map(|commit| format!("the review is about {}", short(&commit)));
     let remarks: Vec<String> = remark.into_iter().chain(reviewed).collect();
@@ -118,8 +118,8 @@ pub(crate) async fn capture(engine: &Engine, s: &Stepping, cancel: &Cancellation
 
 /// Whether a task came to the merge without a review that passed: by a person's move, or along a workflow that has
 /// no review.
-async fn is_sent_by_hand(engine: &Engine, s: &Stepping) -> Result<bool> {
-    let mut conn = engine.store().read().await?;
+async fn is_sent_by_hand(world: &World, s: &Stepping) -> Result<bool> {
+    let mut conn = world.store().read().await?;
     // A retry repeats the move that was held up.
     let all = conn.transitions().list(&s.task.id).await?;
     let came = all
@@ -139,22 +139,22 @@ async fn is_sent_by_hand(engine: &Engine, s: &Stepping) -> Result<bool> {
 /// Brings the worktree to a commit on the task's branch. What a planner finds is committed, too, since it discards
 /// what it leaves behind.
 async fn capture_work(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     plans: bool,
     cancel: &CancellationToken,
 ) -> Result<Captured> {
-    let Some(repo) = core::repository::present_repo(engine, &s.context).await? else {
+    let Some(repo) = core::repository::present_repo(world, &s.context).await? else {
         let place = &s.context.project.repo_path;
         let message = format!(
             "Could not start the review: there is no repository at {place}.\nMove it back, then try again."
         );
         return Ok(Captured::blocked(missing("repository", place, None, message)));
     };
-    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+    let workspace = world.store().read().await?.workspaces().last(&s.task.id).await?;
     let present = workspace.as_ref().filter(|workspace| is_present(workspace));
     let branch = task_branch(&s.task);
-    let Some(restarted) = workspace::prepare::review_from_target(engine, s, &repo, present, cancel).await?
+    let Some(restarted) = workspace::prepare::review_from_target(world, s, &repo, present, cancel).await?
     else {
         return Ok(Captured::Ended(Box::new(End::Interrupted)));
     };
@@ -164,37 +164,37 @@ async fn capture_work(
             Some(tip) => Captured::Commit(tip, restarted, None),
             None if plans => Captured::Nothing,
             None if workspace.is_none() => {
-                match lacks_winner(&mut *engine.store().read().await?, &s.task).await? {
+                match lacks_winner(&mut *world.store().read().await?, &s.task).await? {
                     true => Captured::blocked(no_winner("start the review")),
                     false => Captured::Nothing,
                 }
             }
-            None => no_branch(engine, s, &repo, &branch).await?,
+            None => no_branch(world, s, &repo, &branch).await?,
         });
     };
-    workspace::nested::mend_dot_git(engine, &repo, &s.task, workspace).await?;
+    workspace::nested::mend_dot_git(world, &repo, &s.task, workspace).await?;
     if tip.is_none() && repo.head(Path::new(&workspace.path)).await.is_err() {
-        return no_branch(engine, s, &repo, &branch).await;
+        return no_branch(world, s, &repo, &branch).await;
     }
-    commit_worktree(engine, s, &repo, workspace, None).await
+    commit_worktree(world, s, &repo, workspace, None).await
 }
 
 /// Makes a review that is about to check the work be about all of it: work may have gone on by hand since the review
 /// began, and a check that was cut short may have committed. Gives what else lies in the worktree, or an end when that
 /// fails.
 pub(crate) async fn capture_again(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     workspace: &Workspace,
     review: &mut Review,
 ) -> Result<std::result::Result<Uncommitted, End>> {
-    let known = engine.part::<Looks>().take(&s.task.id, Instant::now());
-    let seen = match commit_worktree(engine, s, repo, workspace, known).await? {
+    let known = world.part::<Looks>().take(&s.task.id, Instant::now());
+    let seen = match commit_worktree(world, s, repo, workspace, known).await? {
         Captured::Ended(end) => return Ok(Err(*end)),
         Captured::Commit(commit, _, seen) => {
             if review.reviewed_commit.as_ref() != Some(&commit) {
-                super::review_commit(engine, repo, review, commit).await?;
+                super::review_commit(world, repo, review, commit).await?;
             }
             seen
         }
@@ -208,20 +208,20 @@ pub(crate) async fn capture_again(
 }
 
 async fn commit_worktree(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     workspace: &Workspace,
     known: Option<Uncommitted>,
 ) -> Result<Captured> {
-    let settled = match workspace::unfinished::finish_git_operation(engine, s, repo, workspace).await? {
+    let settled = match workspace::unfinished::finish_git_operation(world, s, repo, workspace).await? {
         Settled::Ready(done) => done,
         Settled::Open(trouble) => return Ok(Captured::blocked(*trouble)),
     };
     let worktree = Path::new(&workspace.path);
     let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-    let message = core::redaction::redacted_in(engine, &s.context, message);
+    let message = core::redaction::redacted_in(world, &s.context, message);
     let commit = async {
         let seen = match known.filter(|_| settled.is_none()) {
             Some(seen) => seen,
@@ -234,24 +234,24 @@ async fn commit_worktree(
     let (committed, seen) = match commit.await {
         Ok(done) => done,
         Err(GitError::IndexLocked { path, holder }) => {
-            workspace::watch::watch_lock_file(engine, &s.task.id, &path);
+            workspace::watch::watch_lock_file(world, &s.task.id, &path);
             let message = whole(&GitError::IndexLocked { path, holder });
             let wait = End::wait(WaitReason::GitLocked, format!("Could not commit the work: {message}"));
             return Ok(Captured::Ended(Box::new(wait)));
         }
         Err(error) => return Ok(Captured::blocked(not_committed(error))),
     };
-    engine.point("work.captured");
+    world.point("work.captured");
     let commit = repo.head(worktree).await?;
     if committed.is_some() {
         let stat = workspace::measure::measure(s, repo, worktree, workspace).await?;
-        let mut tx = engine.store().write().await?;
+        let mut tx = world.store().write().await?;
         if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
             task.diff_stat = Some(stat);
-            tx.tasks_mut().update(&mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, world.now()).await?;
         }
         tx.commit().await?;
-        core::engine::features::work_changed(engine, &s.task.id).await;
+        core::world::features::work_changed(world, &s.task.id).await;
     }
     let seen = committed.is_none().then_some(seen);
     let committed = committed.map(|commit| format!("committed {}", short(&commit)));
@@ -259,9 +259,9 @@ async fn commit_worktree(
     Ok(Captured::Commit(commit, (!remarks.is_empty()).then(|| remarks.join(", ")), seen))
 }
 
-async fn no_branch(engine: &Engine, s: &Stepping, repo: &Repo, branch: &str) -> Result<Captured> {
+async fn no_branch(world: &World, s: &Stepping, repo: &Repo, branch: &str) -> Result<Captured> {
     let place = &s.context.project.repo_path;
-    let restorable = workspace::reviewed::known_commit(engine, repo, &s.task).await?;
+    let restorable = workspace::reviewed::known_commit(world, repo, &s.task).await?;
     let message = format!(
         "Could not start the review: the branch {branch} is missing in {place}.\nRestore the branch, or reset \
          the worktree."
@@ -271,7 +271,7 @@ async fn no_branch(engine: &Engine, s: &Stepping, repo: &Repo, branch: &str) -> 
 
 /// Writes the row of the review that this move begins, with its commit; one that a kill left is used again.
 async fn begin_captured_review(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     state: &State,
     commit: Option<String>,
@@ -280,7 +280,7 @@ async fn begin_captured_review(
         Some(params) => serde_json::from_value(params).map_err(corrupt_step)?,
         None => EntryInput::default(),
     };
-    let last = engine.store().read().await?.reviews().last(&s.task.id).await?;
+    let last = world.store().read().await?.reviews().last(&s.task.id).await?;
     let is_open = |review: &Review| {
         matches!(review.status, ReviewStatus::Running | ReviewStatus::AwaitingHuman)
             && review.state == state.name
@@ -292,16 +292,16 @@ async fn begin_captured_review(
     };
     let mut base = None;
     if let Some(commit) = &commit {
-        let repo = core::repository::repo(engine, &s.context).await?;
+        let repo = core::repository::repo(world, &s.context).await?;
         super::keep_reviewed(&repo, &s.task.id, attempt, commit).await?;
-        engine.point("review.kept");
+        world.point("review.kept");
         let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
         base = match repo.resolve(&target).await? {
             Some(target) => repo.merge_base(&target, commit).await?,
             None => None,
         };
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut task) = tx.tasks().get(&s.task.id).await? else { return Ok(()) };
     if task.status != s.task.status {
         return Ok(());
@@ -315,20 +315,19 @@ async fn begin_captured_review(
         }
         None => {
             let mut review =
-                core::transition::new_review(engine, &mut tx, &task, state, &s.transition, input.note)
-                    .await?;
+                core::transition::new_review(world, &mut tx, &task, state, &s.transition, input.note).await?;
             review.attempt_number = attempt;
             (review.base_commit, review.reviewed_commit) = (base, commit);
             if !is_reviewed(state) {
                 review.status = ReviewStatus::Passed;
                 review.verdict = Some(Verdict::Pass);
                 review.decided_by = Some(s.transition.actor.clone());
-                review.finished_at = Some(engine.now());
+                review.finished_at = Some(world.now());
                 review.note = Some(SENT_BY_HAND.to_owned());
             }
             tx.reviews_mut().insert(&review, s.transition.seq).await?;
             let facts = json!({ "attempt_number": review.attempt_number });
-            engine.emit(&mut tx, EventType::ReviewStarted, &task, review.id.as_str(), &facts).await?;
+            world.emit(&mut tx, EventType::ReviewStarted, &task, review.id.as_str(), &facts).await?;
             review
         }
     };
@@ -336,10 +335,10 @@ async fn begin_captured_review(
         tx.reviews_mut().reuse_passes(&review.id).await?;
     }
     if task.work_changed.take().is_some() {
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
     }
     tx.commit().await?;
-    engine.point("review.begun");
+    world.point("review.begun");
     Ok(())
 }
 
@@ -347,21 +346,21 @@ async fn begin_captured_review(
 /// reviewed commit is merged. What a hook or a signing program refuses becomes a backup, which the merge names: nobody
 /// asks for it to be merged.
 pub(crate) async fn keep_the_rest(
-    engine: &Engine,
+    world: &World,
     context: &core::context::ProjectContext,
     task: &tasks::TaskRow,
 ) -> Result<()> {
-    let workspace = engine.store().read().await?.workspaces().last(&task.id).await?;
+    let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
     let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     let _lock = core::worktree_lock::lock_workspace_now(
-        engine,
+        world,
         &task.id,
         &workspace,
         &format!("rest-{}", workspace.id),
     )?;
     if let Settled::Open(trouble) =
-        workspace::unfinished::finish_git_operation_of(engine, context, task, &repo, &workspace).await?
+        workspace::unfinished::finish_git_operation_of(world, context, task, &repo, &workspace).await?
     {
         return Err(EngineError::Conflict {
             code: crate::ConflictCode::CommitRefused,
@@ -371,7 +370,7 @@ pub(crate) async fn keep_the_rest(
     }
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
-    let message = core::redaction::redacted_in(engine, context, message);
+    let message = core::redaction::redacted_in(world, context, message);
     let commit = async {
         let worktree = Path::new(&workspace.path);
         let seen = repo.uncommitted(worktree).await?;

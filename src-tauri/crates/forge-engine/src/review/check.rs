@@ -16,8 +16,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
-    core::{self, engine::step::Stepping},
+    World,
+    core::{self, world::step::Stepping},
     error::Result,
     program::{self, diagnosing::Diagnosing, output::CheckOutput},
     trust,
@@ -31,7 +31,7 @@ const GRACE: Duration = Duration::from_secs(5);
 
 #[expect(clippy::too_many_arguments, reason = "each is a fact of one check; a struct would only rename them")]
 pub(crate) async fn run_check(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &Review,
     workspace: &Workspace,
@@ -42,13 +42,13 @@ pub(crate) async fn run_check(
 ) -> Result<Option<ReviewStep>> {
     let log_id = format!("check-{}-{index}", review.id);
     let check = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), command, &log_id);
-    write_check(engine, s, review, &check).await?;
-    run_command(engine, s, workspace, config, check, cancel).await
+    write_check(world, s, review, &check).await?;
+    run_command(world, s, workspace, config, check, cancel).await
 }
 
 /// Runs one check to its end; none when it was stopped.
 pub(crate) async fn run_command(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     workspace: &Workspace,
     config: &ReviewConfig,
@@ -60,15 +60,15 @@ pub(crate) async fn run_command(
         Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
     let marker = Marker(log_id.clone());
     let worktree = Path::new(&workspace.path);
-    trust::require_trust_of(engine, &s.context, &s.task, Some(workspace)).await?;
-    let environment = core::environment::command_environment(engine, &s.context).await?;
+    trust::require_trust_of(world, &s.context, &s.task, Some(workspace)).await?;
+    let environment = core::environment::command_environment(world, &s.context).await?;
     let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
         .base(environment.base())
-        .envs(program::given::task_env(engine, &s.context, &s.task, Some(workspace)))
+        .envs(program::given::task_env(world, &s.context, &s.task, Some(workspace)))
         .timeout(timeout)
         .grace(GRACE);
     let log = LogWriter::open(
-        &engine.log_dir(&s.task.project_id, &s.task.id),
+        &world.log_dir(&s.task.project_id, &s.task.id),
         &log_id,
         &log_id,
         forge_agents::log::DEFAULT_CAP_BYTES,
@@ -77,16 +77,16 @@ pub(crate) async fn run_command(
     environment.note_withheld(&log);
     let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
     let mut output = Diagnosing::new(output);
-    let _follow = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let _follow = program::log::follow_log(world, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let finished = program::recorded::run_recorded(
-        engine,
+        world,
         &s.task,
         process,
         cancel,
         (&mut output, environment.redactor()),
     )
     .await;
-    program::log::close_log(engine, log).await?;
+    program::log::close_log(world, log).await?;
     let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
     check.diagnoses = diagnoses;
     let kept = output.kept.into_strings();
@@ -108,34 +108,34 @@ pub(crate) async fn run_command(
 
 /// Writes what a check came to, and which untracked files lie in the worktree since.
 pub(crate) async fn write_ended(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &Review,
     check: &ReviewStep,
     made: &[String],
 ) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.reviews_mut().set_check_files(&review.id, made).await?;
-    put_check(engine, &mut tx, s, review, check).await?;
+    put_check(world, &mut tx, s, review, check).await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// Writes how far a check has come.
 pub(crate) async fn write_check(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &Review,
     check: &ReviewStep,
 ) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    put_check(engine, &mut tx, s, review, check).await?;
+    let mut tx = world.store().write().await?;
+    put_check(world, &mut tx, s, review, check).await?;
     tx.commit().await?;
     Ok(())
 }
 
 async fn put_check(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &Stepping,
     review: &Review,
@@ -143,7 +143,7 @@ async fn put_check(
 ) -> Result<()> {
     tx.reviews_mut().put_step(&review.id, check).await?;
     let facts = json!({ "index": check.index, "finished": check.finished, "exit_code": check.exit_code });
-    engine.emit(tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
+    world.emit(tx, EventType::ReviewStep, &s.task, review.id.as_str(), &facts).await?;
     Ok(())
 }
 

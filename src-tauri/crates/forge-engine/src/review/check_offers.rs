@@ -10,7 +10,7 @@ use forge_reading::check_offer::{FILES, RootFiles, check_offers};
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext},
     error::Result,
     project::{self, command::expand_home},
@@ -20,19 +20,19 @@ use crate::{
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The checks that a project is offered: nothing where that is off, or where it has checks.
-pub(crate) async fn offered_checks(engine: &Engine, id: &ProjectId) -> Result<Vec<CheckOffer>> {
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
-    offers_for(engine, &context).await
+pub(crate) async fn offered_checks(world: &World, id: &ProjectId) -> Result<Vec<CheckOffer>> {
+    let context = core::contexts::context(world, &mut *world.store().read().await?, id).await?;
+    offers_for(world, &context).await
 }
 
 /// The checks that the files of a folder's repository imply, before there is a project.
 pub(crate) async fn check_offers_of_folder(
-    engine: &Engine,
+    world: &World,
     path: &str,
     branch: Option<&str>,
 ) -> Result<Vec<CheckOffer>> {
     let wrong = |error: GitError| EngineError::invalid("repo_path", error.to_string());
-    let repo = Repo::open(engine.git(), Path::new(&expand_home(engine, path))).await.map_err(wrong)?;
+    let repo = Repo::open(world.git(), Path::new(&expand_home(world, path))).await.map_err(wrong)?;
     let branch = match branch {
         Some(branch) => branch.to_owned(),
         None => repo.default_branch().await.map_err(wrong)?,
@@ -41,8 +41,8 @@ pub(crate) async fn check_offers_of_folder(
 }
 
 /// Makes offered checks the project's own.
-pub(crate) async fn take_checks(engine: &Engine, id: &ProjectId, commands: &[String]) -> Result<()> {
-    let offered = offered_checks(engine, id).await?;
+pub(crate) async fn take_checks(world: &World, id: &ProjectId, commands: &[String]) -> Result<()> {
+    let offered = offered_checks(world, id).await?;
     let is_offered = |command: &&String| offered.iter().any(|offer| offer.command == **command);
     if let Some(unknown) = commands.iter().find(|command| !is_offered(command)) {
         return Err(EngineError::invalid("commands", format!("`{unknown}` is not a suggested check")));
@@ -50,23 +50,23 @@ pub(crate) async fn take_checks(engine: &Engine, id: &ProjectId, commands: &[Str
     if commands.is_empty() {
         return Err(EngineError::invalid("commands", "must name at least one check"));
     }
-    project::command::patch_settings(engine, id, &json!({ "review_config": { "ci_steps": commands } }))
+    project::command::patch_settings(world, id, &json!({ "review_config": { "ci_steps": commands } }))
         .await?;
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, id).await?;
-    let mut tx = engine.store().write().await?;
+    let context = core::contexts::context(world, &mut *world.store().read().await?, id).await?;
+    let mut tx = world.store().write().await?;
     let effect = format!("added checks: {}", commands.join(", "));
-    core::effects::record_effect(engine, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
-    core::contexts::project_changed(engine, &mut tx, &context.project, "settings").await?;
+    core::effects::record_effect(world, &mut tx, id, Subsystem::GateSuggestions, None, effect).await?;
+    core::contexts::project_changed(world, &mut tx, &context.project, "settings").await?;
     Ok(tx.commit().await?)
 }
 
-pub(crate) async fn offers_for(engine: &Engine, context: &ProjectContext) -> Result<Vec<CheckOffer>> {
+pub(crate) async fn offers_for(world: &World, context: &ProjectContext) -> Result<Vec<CheckOffer>> {
     let settings = &context.settings;
     let has_checks = settings.review_config.check_count() > 0;
     if !settings.inner_loop.gate_suggestions.enabled || has_checks {
         return Ok(Vec::new());
     }
-    offers_of(&core::repository::repo(engine, context).await?, &context.project.default_branch).await
+    offers_of(&core::repository::repo(world, context).await?, &context.project.default_branch).await
 }
 
 async fn offers_of(repo: &Repo, branch: &str) -> Result<Vec<CheckOffer>> {

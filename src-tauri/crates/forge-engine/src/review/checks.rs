@@ -15,12 +15,12 @@ use forge_model::workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
-        engine::step::{End, Stepping},
         entry::failure_policy,
+        world::step::{End, Stepping},
     },
     error::Result,
     review::{
@@ -33,9 +33,9 @@ use crate::{
 
 /// The remark on a review that had nothing to run.
 pub(crate) const NO_CHECKS: &str = "no checks configured";
-pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+pub(crate) async fn run_checks(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
     let (review, was_begun) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let review = conn.reviews().of_transition(&s.task.id, s.transition.seq).await?;
         (review, conn.workspaces().last(&s.task.id).await?.is_some())
     };
@@ -45,29 +45,29 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
     if review.reviewed_commit.is_none() && !was_begun {
         return Ok(End::skipped("no work was started"));
     }
-    let repo = core::repository::repo(engine, &s.context).await?;
-    let (workspace, _lock) = match workspace::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
+    let repo = core::repository::repo(world, &s.context).await?;
+    let (workspace, _lock) = match workspace::prepare::workspace_to_judge(world, s, &repo, cancel).await? {
         Ok(found) => found,
         Err(end) => return Ok(end),
     };
-    let seen = match super::capture::capture_again(engine, s, &repo, &workspace, &mut review).await? {
+    let seen = match super::capture::capture_again(world, s, &repo, &workspace, &mut review).await? {
         Ok(seen) => seen,
         Err(end) => return Ok(end),
     };
-    if let Some(end) = workspace::nested::refuse_embedded(engine, s, &repo, &workspace, &seen, None).await? {
+    if let Some(end) = workspace::nested::refuse_embedded(world, s, &repo, &workspace, &seen, None).await? {
         return Ok(end);
     }
     if let Some(end) =
-        review::unpushed::refuse_unpushed(engine, s, &mut review, (&repo, &workspace), &seen).await?
+        review::unpushed::refuse_unpushed(world, s, &mut review, (&repo, &workspace), &seen).await?
     {
         return Ok(end);
     }
-    open_review(engine, s, &mut review, &repo, &workspace).await?;
-    core::engine::features::work_changed(engine, &s.task.id).await;
-    match run_mended(engine, s, &mut review, &repo, &workspace, &seen, cancel).await? {
+    open_review(world, s, &mut review, &repo, &workspace).await?;
+    core::world::features::work_changed(world, &s.task.id).await;
+    match run_mended(world, s, &mut review, &repo, &workspace, &seen, cancel).await? {
         Checked::Passed(0) => Ok(End::Ok(Some(NO_CHECKS.to_owned()))),
         Checked::Passed(count) => Ok(End::Ok(Some(counted(count as u64, "check passed", "checks passed")))),
-        Checked::Failed(check) => failed(engine, s, review, &workspace, *check).await,
+        Checked::Failed(check) => failed(world, s, review, &workspace, *check).await,
         Checked::Interrupted => Ok(End::Interrupted),
     }
 }
@@ -75,7 +75,7 @@ pub(crate) async fn run_checks(engine: &Engine, s: &Stepping, cancel: &Cancellat
 /// Runs the checks of an opened review; where a drafted fix takes the place of the retry, the failing one and the
 /// rest run again with it. One that does not help is taken back.
 async fn run_mended(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &mut Review,
     repo: &Repo,
@@ -84,21 +84,21 @@ async fn run_mended(
     cancel: &CancellationToken,
 ) -> Result<Checked> {
     // A try that was cut short may have left one applied.
-    let mending = engine.features().mending.as_ref();
+    let mending = world.features().mending.as_ref();
     let mut applied = match mending {
-        Some(mending) => (mending.applied_for)(engine, review).await?,
+        Some(mending) => (mending.applied_for)(world, review).await?,
         None => None,
     };
     let mut first = None;
-    let mut checked = run_all_checks(engine, s, review, repo, workspace, Some(seen), cancel).await?;
+    let mut checked = run_all_checks(world, s, review, repo, workspace, Some(seen), cancel).await?;
     if applied.is_none()
         && let Checked::Failed(check) = &checked
         && let Some(mending) = mending
-        && let Some(fix) = (mending.in_place)(engine, s, review, workspace, check, cancel).await?
+        && let Some(fix) = (mending.in_place)(world, s, review, workspace, check, cancel).await?
     {
         let from = usize::try_from(check.index).unwrap_or(usize::MAX);
         (applied, first) = (Some(fix), Some(check.clone()));
-        checked = run_checks_from(engine, s, review, repo, workspace, (from, None), cancel).await?;
+        checked = run_checks_from(world, s, review, repo, workspace, (from, None), cancel).await?;
     }
     if cancel.is_cancelled() {
         return Ok(Checked::Interrupted);
@@ -108,14 +108,14 @@ async fn run_mended(
         Checked::Interrupted => return Ok(checked),
         Checked::Failed(check) => (**check).clone(),
         Checked::Passed(_) => {
-            let steps = engine.store().read().await?.reviews().last(&s.task.id).await?;
+            let steps = world.store().read().await?.reviews().last(&s.task.id).await?;
             let step = steps
                 .and_then(|review| review.steps.into_iter().find(|step| step.command == fix.gate.command));
             step.ok_or_else(|| EngineError::not_found("check", &fix.gate.command))?
         }
     };
-    (mending.settle)(engine, s, workspace, fix, &step).await?;
-    super::review_commit(engine, repo, review, repo.head(Path::new(&workspace.path)).await?).await?;
+    (mending.settle)(world, s, workspace, fix, &step).await?;
+    super::review_commit(world, repo, review, repo.head(Path::new(&workspace.path)).await?).await?;
     // What failed without it is what is to be mended.
     Ok(match (checked, first) {
         (Checked::Failed(_), Some(first)) => Checked::Failed(first),
@@ -126,7 +126,7 @@ async fn run_mended(
 /// Runs the checks of an opened review in the worktree, up to the first that fails. `seen` is given by a caller who
 /// looked at the worktree just now.
 pub(crate) async fn run_all_checks(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &mut Review,
     repo: &Repo,
@@ -134,13 +134,13 @@ pub(crate) async fn run_all_checks(
     seen: Option<&Uncommitted>,
     cancel: &CancellationToken,
 ) -> Result<Checked> {
-    run_checks_from(engine, s, review, repo, workspace, (0, seen), cancel).await
+    run_checks_from(world, s, review, repo, workspace, (0, seen), cancel).await
 }
 
 /// The same from one of them on; those before it passed. The worktree held no untracked files when they began, so
 /// nobody's work is in those that lie there after a check.
 async fn run_checks_from(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &mut Review,
     repo: &Repo,
@@ -160,7 +160,7 @@ async fn run_checks_from(
         }
     };
     let mut known = match from {
-        0 => earlier_passes(engine, s, review, repo, seen, &config).await?,
+        0 => earlier_passes(world, s, review, repo, seen, &config).await?,
         _ => Vec::new(),
     };
     for index in from..config.check_count() {
@@ -168,17 +168,17 @@ async fn run_checks_from(
         if let Some(pass) = known.iter().find(|pass| Some(&pass.command) == command) {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let check = ReviewStep { index, cached: true, ..pass.clone() };
-            write_check(engine, s, review, &check).await?;
+            write_check(world, s, review, &check).await?;
             continue;
         }
         let check = match (command, config.gate()) {
             (Some(command), _) => {
-                run_check(engine, s, review, workspace, &config, index, command, cancel).await?
+                run_check(world, s, review, workspace, &config, index, command, cancel).await?
             }
             (None, Some(gate)) => {
-                let run = engine.features().validate;
+                let run = world.features().validate;
                 let run = run.ok_or_else(|| EngineError::not_found("feature", "validate"))?;
-                run(engine, s, review, workspace, gate, index, cancel).await?
+                run(world, s, review, workspace, gate, index, cancel).await?
             }
             (None, None) => break,
         };
@@ -190,13 +190,13 @@ async fn run_checks_from(
         let is_new = |path: &String| !seen.dirty_submodules().any(|dirty| dirty == path);
         check.changed_files = changed.into_iter().map(|entry| entry.path).filter(is_new).collect();
         if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
-            commit_changes(engine, s, review, repo, worktree, &mut check).await?;
+            commit_changes(world, s, review, repo, worktree, &mut check).await?;
             // What passed on the files as they were says nothing about these.
             known.clear();
             made.clear();
         }
         // What a check came to is not found out twice because it cannot be written now.
-        core::disk::with_patience_until(engine, cancel, || write_ended(engine, s, review, &check, &made))
+        core::disk::with_patience_until(world, cancel, || write_ended(world, s, review, &check, &made))
             .await?;
         if !check.has_passed() {
             return Ok(Checked::Failed(Box::new(check)));
@@ -208,7 +208,7 @@ async fn run_checks_from(
 /// Checks that passed on the very same files, when the configuration lets them count; from now on those of
 /// this review are among them.
 async fn earlier_passes(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &Review,
     repo: &Repo,
@@ -221,10 +221,10 @@ async fn earlier_passes(
         Some(_) | None => None,
     };
     let verified = match &tree {
-        Some(tree) => verified_on(engine, s, repo, tree).await?,
+        Some(tree) => verified_on(world, s, repo, tree).await?,
         None => Vec::new(),
     };
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let again = tx.reviews().reuses_passes(&review.id).await?;
     let known = match &tree {
         // What passed in the race passed on these very files.
@@ -247,8 +247,8 @@ async fn earlier_passes(
 }
 
 /// Checks that passed when a fix was verified on the very same files.
-async fn verified_on(engine: &Engine, s: &Stepping, repo: &Repo, tree: &str) -> Result<Vec<ReviewStep>> {
-    let all = engine.store().read().await?.fixes().of_task(&s.task.id).await?;
+async fn verified_on(world: &World, s: &Stepping, repo: &Repo, tree: &str) -> Result<Vec<ReviewStep>> {
+    let all = world.store().read().await?.fixes().of_task(&s.task.id).await?;
     let mut passed = Vec::new();
     for fix in all.into_iter().filter(|fix| fix.status == FixStatus::Verified) {
         let (Some(commit), Some(verified)) = (&fix.applied_commit, &fix.verification) else { continue };
@@ -268,7 +268,7 @@ async fn verified_on(engine: &Engine, s: &Stepping, repo: &Repo, tree: &str) -> 
 
 /// Marks the review as running; an earlier, interrupted try is forgotten.
 async fn open_review(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &mut Review,
     repo: &Repo,
@@ -278,7 +278,7 @@ async fn open_review(
         Some(commit) => commit.clone(),
         None => repo.head(Path::new(&workspace.path)).await?,
     };
-    let strayed = paths_outside_the_pass(engine, s, repo, workspace, &commit).await?;
+    let strayed = paths_outside_the_pass(world, s, repo, workspace, &commit).await?;
     let no_checks = has_no_checks(s);
     let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
     review.status = ReviewStatus::Running;
@@ -289,7 +289,7 @@ async fn open_review(
     } else if no_checks && review.note.is_none() {
         review.note = Some(NO_CHECKS.to_owned());
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.reviews_mut().clear_steps(&review.id).await?;
     tx.reviews_mut().set_check_files(&review.id, &[]).await?;
     tx.reviews_mut().update(review).await?;
@@ -297,7 +297,7 @@ async fn open_review(
         && let Some(mut task) = tx.tasks().get(&s.task.id).await?
     {
         task.review_passed_at = None;
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
     }
     tx.commit().await?;
     Ok(())
@@ -305,7 +305,7 @@ async fn open_review(
 
 /// In a conflict-fix cycle the earlier pass stands for the paths it saw; others are judged again.
 async fn paths_outside_the_pass(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     workspace: &Workspace,
@@ -315,7 +315,7 @@ async fn paths_outside_the_pass(
         return Ok(Vec::new());
     }
     let passed = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let all = conn.reviews().list(&s.task.id).await?;
         all.into_iter()
             .rev()
@@ -332,7 +332,7 @@ async fn paths_outside_the_pass(
 /// Commits what a check changed, where the configuration allows it: left as it is it would be merged
 /// without anybody having looked at it. From then on that commit is what is judged.
 async fn commit_changes(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &mut Review,
     repo: &Repo,
@@ -340,31 +340,31 @@ async fn commit_changes(
     check: &mut ReviewStep,
 ) -> Result<()> {
     let message = format!("Changes made by check: {}", check.command);
-    repo.commit_all(worktree, &core::redaction::redacted_in(engine, &s.context, message), None).await?;
+    repo.commit_all(worktree, &core::redaction::redacted_in(world, &s.context, message), None).await?;
     check.changed_files = Vec::new();
-    super::review_commit(engine, repo, review, repo.head(worktree).await?).await
+    super::review_commit(world, repo, review, repo.head(worktree).await?).await
 }
 
-fn start_draft(engine: &Engine, draft: Option<FixDraft>) {
-    if let Some((draft, mending)) = draft.zip(engine.features().mending.as_ref()) {
-        (mending.start)(engine, draft);
+fn start_draft(world: &World, draft: Option<FixDraft>) {
+    if let Some((draft, mending)) = draft.zip(world.features().mending.as_ref()) {
+        (mending.start)(world, draft);
     }
 }
 
 async fn failed(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     mut review: Review,
     workspace: &Workspace,
     check: ReviewStep,
 ) -> Result<End> {
     let (reason, evidence) = (check.failure(), evidence_of(&check));
-    let mending = engine.features().mending.as_ref();
+    let mending = world.features().mending.as_ref();
     let draft = match mending {
-        Some(mending) => (mending.plan)(engine, s, &review, workspace, &check).await,
+        Some(mending) => (mending.plan)(world, s, &review, workspace, &check).await,
         None => None,
     };
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut task) = tx.tasks().get(&s.task.id).await? else { return Ok(End::Interrupted) };
     if task.status != s.task.status {
         return Ok(End::Interrupted);
@@ -380,13 +380,13 @@ async fn failed(
         review.note = Some(reason.clone());
         tx.reviews_mut().update(&review).await?;
         tx.commit().await?;
-        start_draft(engine, draft);
+        start_draft(world, draft);
         let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
         trouble.evidence = Some(evidence);
         return Ok(End::Failed(trouble));
     }
     super::decision::fail_review(
-        engine,
+        world,
         &mut tx,
         &task,
         &mut review,
@@ -396,7 +396,7 @@ async fn failed(
     .await?;
     let end = match policy {
         _ if task.review_passed_at.take().is_some() => {
-            tx.tasks_mut().update(&mut task, engine.now()).await?;
+            tx.tasks_mut().update(&mut task, world.now()).await?;
             let mut trouble = BlockReason::new(AnnotationType::CiFailedAfterMergeFix, reason);
             trouble.evidence = Some(evidence);
             End::Block(trouble)
@@ -409,7 +409,7 @@ async fn failed(
             let correction = Correction::CheckFailed { step, attempt, of: of.max(attempt) };
             let actor = Actor::System { cause: Cause::Review };
             let rejection = Rejection { to, actor, reason, correction, evidence: Some(evidence) };
-            super::decision::reject(engine, &mut tx, &s.context, &mut task, &s.transition, rejection).await?
+            super::decision::reject(world, &mut tx, &s.context, &mut task, &s.transition, rejection).await?
         }
         OnFailure::Block | OnFailure::Log => {
             let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
@@ -418,7 +418,7 @@ async fn failed(
         }
     };
     tx.commit().await?;
-    start_draft(engine, draft);
+    start_draft(world, draft);
     Ok(end)
 }
 

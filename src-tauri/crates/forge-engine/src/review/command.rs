@@ -12,10 +12,10 @@ use forge_store::{ReadConnection, Tx};
 use serde_json::Value;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
-        self, block_reason::BlockReason, context::ProjectContext, engine::step::End, lineage::audits,
-        moves::Move,
+        self, block_reason::BlockReason, context::ProjectContext, lineage::audits, moves::Move,
+        world::step::End,
     },
     error::Result,
     review::rejection::Rejection,
@@ -49,66 +49,61 @@ pub struct DecisionRequest {
 }
 
 /// Decides the review that waits for a person.
-pub(crate) async fn decide(
-    engine: &Engine,
-    actor: Actor,
-    id: &TaskId,
-    request: DecisionRequest,
-) -> Result<()> {
+pub(crate) async fn decide(world: &World, actor: Actor, id: &TaskId, request: DecisionRequest) -> Result<()> {
     let DecisionRequest { gate, decision, version, reason, commit, comments } = request;
     let gate = gate.as_deref();
     let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
     let notes = match decision {
         Decision::Approve => Vec::new(),
-        Decision::Reject => super::comments::notes(engine, id, comments).await?,
+        Decision::Reject => super::comments::notes(world, id, comments).await?,
     };
-    let _hold = core::workers::hold(engine, id).await;
+    let _hold = core::workers::hold(world, id).await;
     let mut redirect = None;
     if decision == Decision::Approve {
         let (task, context, review) = {
-            let mut conn = engine.store().read().await?;
-            let (task, context) = core::load::load_own(engine, &mut conn, id, version).await?;
+            let mut conn = world.store().read().await?;
+            let (task, context) = core::load::load_own(world, &mut conn, id, version).await?;
             let review = awaited_review(&mut conn, &task, gate).await?;
             (task, context, review)
         };
-        super::require_reviewed_work(engine, &context, &task, &review, commit.as_deref()).await?;
-        redirect = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
+        super::require_reviewed_work(world, &context, &task, &review, commit.as_deref()).await?;
+        redirect = core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
     }
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, id, version).await?;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, id, version).await?;
     let review = awaited_review(&mut tx, &task, gate).await?;
     match (decision, redirect) {
         (Decision::Approve, Some(redirect)) => {
             let mv = redirect.instead_of(&Move::by(&task.status, "accept", actor));
-            core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+            core::transition::apply(world, &mut tx, &context, &mut task, mv).await?;
         }
         (Decision::Approve, None) => {
-            approve(engine, &mut tx, &context, &mut task, review, actor, reason).await?;
+            approve(world, &mut tx, &context, &mut task, review, actor, reason).await?;
         }
         (Decision::Reject, _) => {
-            let comments = super::comments::send_drafts(engine, &mut tx, &task, notes).await?;
+            let comments = super::comments::send_drafts(world, &mut tx, &task, notes).await?;
             let reason = reason.unwrap_or_else(|| match comments.len() {
                 0 => "no reason was given".to_owned(),
                 1 => "one comment on the diff".to_owned(),
                 count => format!("{count} comments on the diff"),
             });
             let correction = Correction::Rejected { reason: reason.clone(), comments };
-            reject_by_hand(engine, &mut tx, &context, &mut task, review, actor, reason, correction).await?;
+            reject_by_hand(world, &mut tx, &context, &mut task, review, actor, reason, correction).await?;
         }
     }
     tx.commit().await?;
-    engine.point("decision.committed");
-    core::scheduler::wake_waiting(engine);
+    world.point("decision.committed");
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
 /// Stops the checks or the auditor of the review that runs. The review ends undecided; the task stays
 /// where it is and says so.
-pub(crate) async fn cancel_review(engine: &Engine, actor: Actor, id: &TaskId) -> Result<()> {
-    let _hold = core::workers::hold(engine, id).await;
-    run::running::stop_run(engine, id).await;
-    let mut tx = engine.store().write().await?;
-    let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
+pub(crate) async fn cancel_review(world: &World, actor: Actor, id: &TaskId) -> Result<()> {
+    let _hold = core::workers::hold(world, id).await;
+    run::running::stop_run(world, id).await;
+    let mut tx = world.store().write().await?;
+    let (mut task, _) = core::load::load_own(world, &mut tx, id, None).await?;
     let running = tx.reviews().last(id).await?;
     let running =
         running.filter(|review| review.status == ReviewStatus::Running && review.state == task.status);
@@ -118,21 +113,21 @@ pub(crate) async fn cancel_review(engine: &Engine, actor: Actor, id: &TaskId) ->
             "no review is running for this task",
         ));
     };
-    let now = engine.now();
+    let now = world.now();
     review.status = ReviewStatus::Cancelled;
     review.decided_by = Some(actor);
     review.finished_at = Some(now);
     tx.reviews_mut().update(&review).await?;
-    core::entry::skip_open(engine, &mut tx, &task, "the review was stopped").await?;
+    core::entry::skip_open(world, &mut tx, &task, "the review was stopped").await?;
     tx.slots_mut().release(id).await?;
     let trouble = BlockReason::new(AnnotationType::Manual, "You stopped the review.");
     task.error_annotation = Some(trouble.annotation(&task.status, now));
     task.entry_barrier = None;
     task.waiting = None;
     tx.tasks_mut().update(&mut task, now).await?;
-    engine.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, &task, review.id.as_str(), &Value::Null).await?;
     tx.commit().await?;
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
@@ -157,7 +152,7 @@ async fn awaited_review(tx: &mut ReadConnection, task: &TaskRow, gate: Option<&s
 
 /// Passes the gate on a person's word.
 pub(crate) async fn approve(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -168,7 +163,7 @@ pub(crate) async fn approve(
     let accept =
         context.workflow.state(&review.state).and_then(|state| state.triggers.get("accept").cloned());
     super::decision::pass_review(
-        engine,
+        world,
         tx,
         context,
         task,
@@ -181,14 +176,14 @@ pub(crate) async fn approve(
     if let Some(accept) = accept {
         let mut mv = Move::by(&accept.to, "accept", actor);
         mv.reason = reason;
-        core::transition::apply(engine, tx, context, task, mv).await?;
+        core::transition::apply(world, tx, context, task, mv).await?;
     }
     Ok(())
 }
 
 #[expect(clippy::too_many_arguments, reason = "the facts of one decision; a struct would only rename them")]
 async fn reject_by_hand(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -209,12 +204,12 @@ async fn reject_by_hand(
         .last(&task.id)
         .await?
         .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-    super::decision::fail_review(engine, tx, task, &mut review, actor.clone(), &reason).await?;
+    super::decision::fail_review(world, tx, task, &mut review, actor.clone(), &reason).await?;
     let rejection = Rejection { to, actor, reason, correction, evidence: None };
-    match super::decision::reject(engine, tx, context, task, &last, rejection).await? {
-        End::Go(mv) => core::transition::apply(engine, tx, context, task, *mv).await.map(drop),
+    match super::decision::reject(world, tx, context, task, &last, rejection).await? {
+        End::Go(mv) => core::transition::apply(world, tx, context, task, *mv).await.map(drop),
         End::Block(trouble) => {
-            core::transition::block(engine, tx, context, task, trouble, forge_model::actor::Cause::Review)
+            core::transition::block(world, tx, context, task, trouble, forge_model::actor::Cause::Review)
                 .await
                 .map(drop)
         }

@@ -15,7 +15,7 @@ use forge_store::table::{comments::CommentRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError, core,
+    ConflictCode, EngineError, World, core,
     error::Result,
     workspace::{
         self,
@@ -43,16 +43,16 @@ pub struct CommentChange {
 }
 
 /// A task's comments, oldest first, each with where its lines are now.
-pub(crate) async fn comments(engine: &Engine, id: &TaskId) -> Result<Vec<Comment>> {
+pub(crate) async fn comments(world: &World, id: &TaskId) -> Result<Vec<Comment>> {
     let rows = {
-        let mut conn = engine.store().read().await?;
-        core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        core::load::load(world, &mut conn, id, None).await?;
         conn.comments().list(id).await?
     };
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let mut versions = file_versions(engine, id).await?;
+    let mut versions = file_versions(world, id).await?;
     let mut shown = Vec::with_capacity(rows.len());
     for row in rows {
         shown.push(versions.place(row).await?);
@@ -61,26 +61,22 @@ pub(crate) async fn comments(engine: &Engine, id: &TaskId) -> Result<Vec<Comment
 }
 
 /// Makes a draft.
-pub(crate) async fn create_comment(engine: &Engine, id: &TaskId, new: NewComment) -> Result<Comment> {
-    let mut versions = file_versions(engine, id).await?;
-    let row = draft(engine, id, new, "", &mut versions).await?;
-    let mut tx = engine.store().write().await?;
-    let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
+pub(crate) async fn create_comment(world: &World, id: &TaskId, new: NewComment) -> Result<Comment> {
+    let mut versions = file_versions(world, id).await?;
+    let row = draft(world, id, new, "", &mut versions).await?;
+    let mut tx = world.store().write().await?;
+    let (task, _) = core::load::load(world, &mut tx, id, None).await?;
     tx.comments_mut().insert(&row).await?;
-    mark_told(engine, &mut tx, &task).await?;
+    mark_told(world, &mut tx, &task).await?;
     tx.commit().await?;
     versions.place(row).await
 }
 
 /// Rewrites a draft, or says whether a comment is settled.
-pub(crate) async fn update_comment(
-    engine: &Engine,
-    id: &CommentId,
-    change: CommentChange,
-) -> Result<Comment> {
-    let mut tx = engine.store().write().await?;
+pub(crate) async fn update_comment(world: &World, id: &CommentId, change: CommentChange) -> Result<Comment> {
+    let mut tx = world.store().write().await?;
     let mut row = comment(&mut tx, id).await?;
-    let (task, _) = core::load::load(engine, &mut tx, &row.task_id, None).await?;
+    let (task, _) = core::load::load(world, &mut tx, &row.task_id, None).await?;
     if let Some(text) = change.text {
         require_draft(&row)?;
         row.text = checked_text(&text, "")?;
@@ -94,21 +90,21 @@ pub(crate) async fn update_comment(
         }
         Some(false) | None => {}
     }
-    row.updated_at = engine.now();
+    row.updated_at = world.now();
     tx.comments_mut().update(&row).await?;
-    mark_told(engine, &mut tx, &task).await?;
+    mark_told(world, &mut tx, &task).await?;
     tx.commit().await?;
-    file_versions(engine, &row.task_id.clone()).await?.place(row).await
+    file_versions(world, &row.task_id.clone()).await?.place(row).await
 }
 
 /// Removes a draft.
-pub(crate) async fn delete_comment(engine: &Engine, id: &CommentId) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+pub(crate) async fn delete_comment(world: &World, id: &CommentId) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let row = comment(&mut tx, id).await?;
     require_draft(&row)?;
-    let (task, _) = core::load::load(engine, &mut tx, &row.task_id, None).await?;
+    let (task, _) = core::load::load(world, &mut tx, &row.task_id, None).await?;
     tx.comments_mut().delete(id).await?;
-    mark_told(engine, &mut tx, &task).await?;
+    mark_told(world, &mut tx, &task).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -117,19 +113,19 @@ async fn comment(tx: &mut Tx, id: &CommentId) -> Result<CommentRow> {
     tx.comments().get(id).await?.ok_or_else(|| EngineError::not_found("comment", id))
 }
 
-async fn mark_told(engine: &Engine, tx: &mut Tx, task: &TaskRow) -> Result<()> {
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true })).await
+async fn mark_told(world: &World, tx: &mut Tx, task: &TaskRow) -> Result<()> {
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &json!({ "comments": true })).await
 }
 
 /// The drafts of a task and those that come with a call, as the agent is told them. They are read before
 /// the transaction that sends them ([`send_drafts`]), as files are.
 pub(crate) async fn notes(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     more: Vec<NewComment>,
 ) -> Result<Vec<(CommentRow, LineNote)>> {
     let drafts = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let mut rows = conn.comments().list(id).await?;
         rows.retain(|row| row.status == CommentStatus::Draft);
         rows
@@ -137,10 +133,10 @@ pub(crate) async fn notes(
     if drafts.is_empty() && more.is_empty() {
         return Ok(Vec::new());
     }
-    let mut versions = file_versions(engine, id).await?;
+    let mut versions = file_versions(world, id).await?;
     let mut rows = drafts;
     for (index, new) in more.into_iter().enumerate() {
-        rows.push(draft(engine, id, new, &format!("comments[{index}]."), &mut versions).await?);
+        rows.push(draft(world, id, new, &format!("comments[{index}]."), &mut versions).await?);
     }
     let mut notes = Vec::with_capacity(rows.len());
     for row in rows {
@@ -152,18 +148,18 @@ pub(crate) async fn notes(
 
 /// What readers of the pull request said on lines, as the agent is told it, by the host's names.
 pub(crate) async fn notes_of_host(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     names: &[String],
 ) -> Result<HashMap<String, LineNote>> {
-    let rows = engine.store().read().await?.comments().list(id).await?;
+    let rows = world.store().read().await?.comments().list(id).await?;
     let mut notes = HashMap::new();
     let mut versions = None;
     for row in rows {
         let Some(name) = row.external_id.clone().filter(|name| names.contains(name)) else { continue };
         let versions = match &mut versions {
             Some(versions) => versions,
-            none => none.insert(file_versions(engine, id).await?),
+            none => none.insert(file_versions(world, id).await?),
         };
         notes.insert(name, note_of(versions.place(row).await?));
     }
@@ -173,7 +169,7 @@ pub(crate) async fn notes_of_host(
 /// Marks the comments of a batch as sent; gives what the agent is told. A draft that was removed or sent
 /// meanwhile is left out.
 pub(crate) async fn send_drafts(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     notes: Vec<(CommentRow, LineNote)>,
@@ -185,7 +181,7 @@ pub(crate) async fn send_drafts(
         let is_new = known.is_none() && row.created_at == row.updated_at && row.review_id.is_none();
         row.status = CommentStatus::Sent;
         row.review_id.clone_from(&review);
-        row.updated_at = engine.now();
+        row.updated_at = world.now();
         match known {
             Some(known) if known.status == CommentStatus::Draft => {
                 tx.comments_mut().update(&CommentRow { text: known.text.clone(), ..row }).await?;
@@ -199,13 +195,13 @@ pub(crate) async fn send_drafts(
         }
     }
     if !told.is_empty() {
-        mark_told(engine, tx, task).await?;
+        mark_told(world, tx, task).await?;
     }
     Ok(told)
 }
 
 async fn draft(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     new: NewComment,
     at: &str,
@@ -235,9 +231,9 @@ async fn draft(
     } else if new.last_line.is_some() {
         return Err(EngineError::invalid(&field("line"), "also needs the first line"));
     }
-    let now = engine.now();
+    let now = world.now();
     Ok(CommentRow {
-        id: engine.new_id(),
+        id: world.new_id(),
         task_id: id.clone(),
         review_id: None,
         source: CommentSource::Person,
@@ -261,11 +257,11 @@ async fn draft(
 /// The anchor of a line that somebody else (an auditor, a reader of the pull request) speaks of; an empty one
 /// when it is not there.
 pub(crate) async fn anchors(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     places: &[(String, DiffSide, u32)],
 ) -> Result<(Vec<Anchor>, String)> {
-    let mut versions = file_versions(engine, id).await?;
+    let mut versions = file_versions(world, id).await?;
     let mut anchors = Vec::with_capacity(places.len());
     for (path, side, line) in places {
         let inside = check_inside(versions.root(), path, "path").is_ok();
@@ -279,8 +275,8 @@ pub(crate) async fn anchors(
     Ok((anchors, versions.commit(DiffSide::New).await?))
 }
 
-async fn file_versions(engine: &Engine, id: &TaskId) -> Result<Versions> {
-    let (repo, scope) = workspace::diff_scope::diff_scope(engine, id, DiffRequest::Task).await?;
+async fn file_versions(world: &World, id: &TaskId) -> Result<Versions> {
+    let (repo, scope) = workspace::diff_scope::diff_scope(world, id, DiffRequest::Task).await?;
     Ok(Versions { repo, scope, read: HashMap::new() })
 }
 

@@ -15,21 +15,21 @@ use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::Transition
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::step::{End, Stepping},
         moves::{EntryInput, Move},
         retry_budget,
+        world::step::{End, Stepping},
     },
     error::Result,
     review::rejection::Rejection,
 };
 
 /// Passes the review, or lets it wait for a person.
-pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
+pub(crate) async fn decide_review(world: &World, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
     let Some(mut review) = tx.reviews().of_transition(&s.task.id, s.transition.seq).await? else {
         return Ok(End::skipped("this move has no review"));
     };
@@ -44,13 +44,13 @@ pub(crate) async fn decide_review(engine: &Engine, tx: &mut Tx, s: &mut Stepping
     if agent_decides {
         if !was_done(tx, s, Action::DispatchRoleAgent).await? {
             // Nobody else will say anything about it.
-            await_person(engine, tx, s, &state, &mut review).await?;
+            await_person(world, tx, s, &state, &mut review).await?;
             return Ok(End::skipped("no agent started; ready for your review"));
         }
         let what = if state.plans() { "the plan is written" } else { "the reviewer gives a verdict" };
         return Ok(End::skipped(format!("waiting until {what}")));
     }
-    let accepted = decide_running(engine, tx, s, &state, &mut review).await?;
+    let accepted = decide_running(world, tx, s, &state, &mut review).await?;
     match (accepted, state.triggers.get("accept")) {
         (false, _) => Ok(End::Ok(Some("ready for your review".to_owned()))),
         (true, Some(accept)) => {
@@ -68,51 +68,46 @@ async fn agent_holds(tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
 
 /// Passes a running review (true), or lets it wait for a person (false).
 pub(crate) async fn decide_running(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     state: &State,
     review: &mut Review,
 ) -> Result<bool> {
     if person_must_decide(tx, s, state).await? {
-        await_person(engine, tx, s, state, review).await?;
+        await_person(world, tx, s, state, review).await?;
         return Ok(false);
     }
     let in_cycle = s.task.review_passed_at.is_some();
     let verdict = if in_cycle { Verdict::PassCiOnly } else { Verdict::Pass };
     let decider = Actor::System { cause: Cause::Review };
     let context = std::sync::Arc::clone(&s.context);
-    pass_review(engine, tx, &context, &mut s.task, review, verdict, decider, None).await?;
+    pass_review(world, tx, &context, &mut s.task, review, verdict, decider, None).await?;
     Ok(true)
 }
 
 /// Lets a review wait for a person, and tells them.
 pub(crate) async fn await_person(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &Stepping,
     state: &State,
     review: &mut Review,
 ) -> Result<()> {
-    hand_over(engine, tx, &s.task, review).await?;
+    hand_over(world, tx, &s.task, review).await?;
     let body = format!("{} is ready for your review.", state.display_name);
     let cause = format!("awaiting:{}", review.id);
-    core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause)
+    core::notices::notify(world, tx, &s.context, &s.task, NotificationKind::AwaitingHuman, &body, &cause)
         .await
 }
 
 /// Writes that a review waits for a person.
-pub(crate) async fn hand_over(
-    engine: &Engine,
-    tx: &mut Tx,
-    task: &TaskRow,
-    review: &mut Review,
-) -> Result<()> {
+pub(crate) async fn hand_over(world: &World, tx: &mut Tx, task: &TaskRow, review: &mut Review) -> Result<()> {
     review.status = ReviewStatus::AwaitingHuman;
     tx.reviews_mut().update(review).await?;
     let facts = json!({ "attempt_number": review.attempt_number });
-    engine.emit(tx, EventType::ReviewAwaitingHuman, task, review.id.as_str(), &facts).await?;
-    engine.emit(tx, EventType::TaskAwaitingHuman, task, task.id.as_str(), &facts).await
+    world.emit(tx, EventType::ReviewAwaitingHuman, task, review.id.as_str(), &facts).await?;
+    world.emit(tx, EventType::TaskAwaitingHuman, task, task.id.as_str(), &facts).await
 }
 
 async fn person_must_decide(tx: &mut Tx, s: &Stepping, state: &State) -> Result<bool> {
@@ -141,7 +136,7 @@ async fn person_must_decide(tx: &mut Tx, s: &Stepping, state: &State) -> Result<
 /// boundary for the budgets.
 #[expect(clippy::too_many_arguments, reason = "the facts of one decision; a struct would only rename them")]
 pub(crate) async fn pass_review(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -150,7 +145,7 @@ pub(crate) async fn pass_review(
     decider: Actor,
     reason: Option<String>,
 ) -> Result<()> {
-    let now = engine.now();
+    let now = world.now();
     review.status = ReviewStatus::Passed;
     review.verdict = Some(verdict);
     review.decided_by = Some(decider);
@@ -164,12 +159,12 @@ pub(crate) async fn pass_review(
         tx.tasks_mut().update(task, now).await?;
     }
     let facts = json!({ "attempt_number": review.attempt_number, "verdict": verdict });
-    engine.emit(tx, EventType::ReviewPassed, task, review.id.as_str(), &facts).await
+    world.emit(tx, EventType::ReviewPassed, task, review.id.as_str(), &facts).await
 }
 
 /// Writes that a review failed.
 pub(crate) async fn fail_review(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     review: &mut Review,
@@ -180,20 +175,20 @@ pub(crate) async fn fail_review(
     review.verdict = Some(Verdict::Fail);
     review.decided_by = Some(decider);
     review.reason = Some(reason.to_owned());
-    review.finished_at = Some(engine.now());
+    review.finished_at = Some(world.now());
     review.measures = super::stagnation::measures_of(tx, task, review).await?;
     tx.reviews_mut().update(review).await?;
-    for tell in &engine.features().moments.on_review_failed {
-        tell(engine, tx, task, review).await?;
+    for tell in &world.features().moments.on_review_failed {
+        tell(world, tx, task, review).await?;
     }
     let facts = json!({ "attempt_number": review.attempt_number });
-    engine.emit(tx, EventType::ReviewFailed, task, review.id.as_str(), &facts).await
+    world.emit(tx, EventType::ReviewFailed, task, review.id.as_str(), &facts).await
 }
 
 /// Where a rejection leads: back to work while the review budget lasts, else to a person. Asked before
 /// the rejection at hand is written, so the budget shown is the budget enforced.
 pub(crate) async fn reject(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -202,7 +197,7 @@ pub(crate) async fn reject(
 ) -> Result<End> {
     // Whatever follows: an earlier pass does not outlive a rejection.
     task.review_passed_at = None;
-    tx.tasks_mut().update(task, engine.now()).await?;
+    tx.tasks_mut().update(task, world.now()).await?;
     // A plan that is sent back is no failed attempt at the work.
     let counted = judges(context, &task.status);
     let budget = retry_budget::budget(tx, context, task).await?.get(BudgetKind::Review);
@@ -216,8 +211,7 @@ pub(crate) async fn reject(
         trouble.evidence = rejection.evidence;
         return Ok(End::Block(trouble));
     }
-    if counted && let Some(why) = super::stagnation::stagnation(engine, tx, context, task, &rejection).await?
-    {
+    if counted && let Some(why) = super::stagnation::stagnation(world, tx, context, task, &rejection).await? {
         let mut trouble =
             BlockReason::new(AnnotationType::ReviewStagnant, format!("{} ({why})", rejection.reason));
         trouble.details = json!({ "budget": budget });
@@ -243,7 +237,7 @@ pub(crate) async fn reject(
 }
 
 /// Moves the task on, depending on the result of its merge.
-pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
+pub(crate) async fn decide_merge(world: &World, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
     let merged = tx.steps().of_transition(s.transition.seq).await?;
     // The entry may have been made more than once.
     let before = |step: &&StepRow| step.id < s.step.id && step.action == Some(Action::RunMerge);
@@ -262,12 +256,12 @@ pub(crate) async fn decide_merge(engine: &Engine, tx: &mut Tx, s: &mut Stepping)
             Some(accept) => Ok(End::go(Move::cascade(&accept.to, "accept", Cause::Merge, &s.transition))),
             None => Ok(End::Ok(Some("merged; the state has no accept transition".to_owned()))),
         },
-        MergeStatus::Conflict => conflicted(engine, tx, s, &state).await,
+        MergeStatus::Conflict => conflicted(world, tx, s, &state).await,
         MergeStatus::Intended | MergeStatus::Failed => Ok(End::skipped("the merge has no outcome")),
     }
 }
 
-async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -> Result<End> {
+async fn conflicted(world: &World, tx: &mut Tx, s: &Stepping, state: &State) -> Result<End> {
     let last = tx.executions().list(&s.task.id).await?;
     let conflict = last.iter().rev().find_map(|row| row.execution.conflict.clone());
     let names =
@@ -292,7 +286,7 @@ async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -
     } else {
         let cause = format!("conflict:{}", s.transition.id);
         core::notices::notify(
-            engine,
+            world,
             tx,
             &s.context,
             &s.task,
@@ -301,7 +295,7 @@ async fn conflicted(engine: &Engine, tx: &mut Tx, s: &Stepping, state: &State) -
             &cause,
         )
         .await?;
-        mv.annotation = Some(trouble.annotation(&s.task.status, engine.now()));
+        mv.annotation = Some(trouble.annotation(&s.task.status, world.now()));
     }
     Ok(End::go(mv))
 }
@@ -331,7 +325,7 @@ pub(crate) async fn pass_unassigned(tx: &mut Tx, s: &Stepping) -> Result<End> {
 }
 
 /// Tells the person why the task needs them, unless they just blocked it themselves.
-pub(crate) async fn publish_blocked(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Result<End> {
+pub(crate) async fn publish_blocked(world: &World, tx: &mut Tx, s: &Stepping) -> Result<End> {
     if s.transition.actor.is_user() {
         return Ok(End::skipped("notified before"));
     }
@@ -342,7 +336,7 @@ pub(crate) async fn publish_blocked(engine: &Engine, tx: &mut Tx, s: &Stepping) 
         .map_or("needs you", |annotation| annotation.message.as_str())
         .to_owned();
     let cause = format!("blocked:{}", s.transition.id);
-    core::notices::notify(engine, tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
+    core::notices::notify(world, tx, &s.context, &s.task, NotificationKind::Blocked, &body, &cause).await?;
     Ok(End::ok())
 }
 

@@ -38,7 +38,7 @@ use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
@@ -84,14 +84,14 @@ pub(crate) async fn keep_reviewed(repo: &Repo, task: &TaskId, attempt: u32, comm
 
 /// Makes a commit the one that an undecided review is about. Passes on another commit's files do not count for it.
 pub(crate) async fn review_commit(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     review: &mut Review,
     commit: String,
 ) -> Result<()> {
     keep_reviewed(repo, &review.task_id, review.attempt_number, &commit).await?;
     review.reviewed_commit = Some(commit);
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.reviews_mut().update(review).await?;
     tx.reviews_mut().set_tree(&review.id, None).await?;
     tx.commit().await?;
@@ -101,24 +101,24 @@ pub(crate) async fn review_commit(
 /// What a task holds besides the commit that a review is about; none when that is all, or when its branch or
 /// repository is missing, which the merge tells.
 pub(crate) async fn work_changed(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     review: &Review,
 ) -> Result<Option<WorkChanged>> {
     let Some(reviewed) = &review.reviewed_commit else { return Ok(None) };
     let (workspace, by_checks) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let workspace = conn.workspaces().last(&task.id).await?;
         (workspace, conn.reviews().check_files(&review.id).await?)
     };
-    let Some(repo) = present_repo(engine, context).await? else { return Ok(None) };
+    let Some(repo) = present_repo(world, context).await? else { return Ok(None) };
     let Some(mut tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
         return Ok(None);
     };
     let mut uncommitted = Vec::new();
     if let Some(workspace) = workspace.filter(is_present) {
-        workspace::nested::mend_worktree(engine, &repo, task, &workspace).await?;
+        workspace::nested::mend_worktree(world, &repo, task, &workspace).await?;
         let worktree = Path::new(&workspace.path);
         repo.reveal_hidden(worktree).await?;
         let head = repo.head(worktree).await?;
@@ -140,14 +140,14 @@ pub(crate) async fn work_changed(
 /// Refuses an approval of other work than what was reviewed. What differs is kept with the task, so that the ways on
 /// are offered.
 pub(crate) async fn require_reviewed_work(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     review: &Review,
     named: Option<&str>,
 ) -> Result<()> {
-    let changed = work_changed(engine, context, task, review).await?;
-    keep_work_changed(engine, task, changed.as_ref()).await?;
+    let changed = work_changed(world, context, task, review).await?;
+    keep_work_changed(world, task, changed.as_ref()).await?;
     let other = named.filter(|named| !is_named(review.reviewed_commit.as_deref(), named));
     let (message, details) = match (changed, other) {
         (Some(changed), _) => (told(&changed), json!(changed)),
@@ -168,46 +168,46 @@ pub(crate) async fn require_reviewed_work(
 
 /// Notes how a task's work differs from the reviewed commit that a person is to approve, after Forge itself changed
 /// the work.
-pub(crate) async fn look_at_changed_work(engine: &Engine, id: &TaskId) -> Result<()> {
-    count_unmerged(engine, id).await;
-    core::engine::features::work_changed(engine, id).await;
+pub(crate) async fn look_at_changed_work(world: &World, id: &TaskId) -> Result<()> {
+    count_unmerged(world, id).await;
+    core::world::features::work_changed(world, id).await;
     let (task, context, review) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load(world, &mut conn, id, None).await?;
         (task, context, conn.reviews().last(id).await?)
     };
     let kind = task.error_annotation.as_ref().map(|annotation| annotation.kind);
     let approvable = kind.is_some_and(forge_model::offer::may_approve);
     let Some(review) = review.filter(|_| approvable) else { return Ok(()) };
-    let changed = work_changed(engine, &context, &task, &review).await?;
-    keep_work_changed(engine, &task, changed.as_ref()).await
+    let changed = work_changed(world, &context, &task, &review).await?;
+    keep_work_changed(world, &task, changed.as_ref()).await
 }
 
 /// Stores how a task's work differs from the reviewed commit, when that is news.
 pub(crate) async fn keep_work_changed(
-    engine: &Engine,
+    world: &World,
     task: &TaskRow,
     changed: Option<&WorkChanged>,
 ) -> Result<()> {
     if task.work_changed.as_ref() == changed {
         return Ok(());
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.tasks_mut().set_work_changed(&task.id, changed).await?;
     let facts = json!({ "work_changed": changed.is_some() });
-    engine.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, task, task.id.as_str(), &facts).await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// What is merged for a task: the commit of its latest review that passed.
 pub(crate) async fn approved_work(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Approved> {
     let (all, started, unchosen) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let all = conn.reviews().list(&task.id).await?;
         (all, was_started(&mut conn, task).await?, lacks_winner(&mut conn, task).await?)
     };
@@ -234,7 +234,7 @@ pub(crate) async fn approved_work(
             json!({ "missing": what, "name": name, "repository": place, RESTORABLE: restorable });
         Approved::Missing(Box::new(trouble))
     };
-    let Some(repo) = present_repo(engine, context).await? else {
+    let Some(repo) = present_repo(world, context).await? else {
         return Ok(missing("repository", &context.project.repo_path, None));
     };
     let target = context.target_branch(task);
@@ -250,7 +250,7 @@ pub(crate) async fn approved_work(
         }
         let known = match &reviewed {
             Some(commit) => repo.resolve(commit).await?,
-            None => known_commit(engine, &repo, task).await?,
+            None => known_commit(world, &repo, task).await?,
         };
         return Ok(missing("branch", &branch, known.as_deref()));
     }
@@ -262,11 +262,11 @@ pub(crate) async fn approved_work(
 }
 
 /// Restores the missing branch of a task at the reviewed commit.
-pub(crate) async fn restore_branch(engine: &Engine, task: &TaskRow, context: &ProjectContext) -> Result<()> {
+pub(crate) async fn restore_branch(world: &World, task: &TaskRow, context: &ProjectContext) -> Result<()> {
     let details = task.error_annotation.as_ref().map(|annotation| &annotation.details);
     let commit = details.and_then(|details| details.get(RESTORABLE)).and_then(|commit| commit.as_str());
     let commit = commit.ok_or_else(|| EngineError::not_found("reviewed commit of task", &task.id))?;
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     let name = format!("refs/heads/{}", task_branch(task));
     if repo.resolve(&name).await?.is_some() {
         return Ok(());

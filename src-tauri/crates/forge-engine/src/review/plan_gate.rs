@@ -13,13 +13,13 @@ use forge_model::workflow::State;
 use forge_store::Tx;
 
 use crate::{
-    Engine,
+    World,
     core::{
         again::send_back_in_place,
         block_reason::BlockReason,
-        engine::step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
         lineage::audits,
         moves::Move,
+        world::step::{AtGate, Effect, End, Finding, HeldBack, Stepping},
     },
     error::Result,
     review::{self, decision::running_review},
@@ -31,29 +31,29 @@ use crate::{
 };
 
 /// Goes on after a run that ended: with what an auditor or a planner came to, or with the work of the task.
-pub(crate) async fn advance(engine: &Engine, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    let Some((execution, _)) = run::finish::finished_execution(engine, s).await? else {
+pub(crate) async fn advance(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
+    let Some((execution, _)) = run::finish::finished_execution(world, s).await? else {
         return Ok(End::skipped("no execution"));
     };
     if audits(execution.role) {
-        return review::audit::finish_audit(engine, s, execution, cancel).await;
+        return review::audit::finish_audit(world, s, execution, cancel).await;
     }
     if s.context.workflow.state(&s.task.status).is_some_and(State::plans) {
-        return advance_plan(engine, s, &execution).await;
+        return advance_plan(world, s, &execution).await;
     }
-    run::finish::advance_work(engine, s, execution).await
+    run::finish::advance_work(world, s, execution).await
 }
 
 /// The plan is what the planner wrote to its file, else what it said last.
-async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> Result<End> {
+async fn advance_plan(world: &World, s: &Stepping, execution: &Execution) -> Result<End> {
     let workspace = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.workspaces().last(&s.task.id).await?
     };
     let Some(workspace) = workspace else { return Ok(End::skipped("no workspace")) };
-    workspace::traces::remove_traces(engine, &s.context, &s.task, &workspace).await?;
+    workspace::traces::remove_traces(world, &s.context, &s.task, &workspace).await?;
     // One from before the task came here is none of this planner's.
-    if run::plan::missing_plan(engine, &s.task).await?.is_some() {
+    if run::plan::missing_plan(world, &s.task).await?.is_some() {
         match execution.summary.as_deref().filter(|said| !said.trim().is_empty()) {
             Some(said) => write_plan(&workspace, said).await?,
             None if read_plan(&workspace).await?.is_some() => {}
@@ -61,7 +61,7 @@ async fn advance_plan(engine: &Engine, s: &Stepping, execution: &Execution) -> R
                 let reason = "there is no plan".to_owned();
                 let correction = Correction::GuardRefused { reason: reason.clone() };
                 let trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
-                return send_back_in_place(engine, s, correction, "asked the agent for the plan", trouble)
+                return send_back_in_place(world, s, correction, "asked the agent for the plan", trouble)
                     .await;
             }
         }
@@ -77,14 +77,8 @@ struct PlanWritten {
 
 #[async_trait]
 impl Finding for PlanWritten {
-    async fn decide(
-        &self,
-        engine: &Engine,
-        tx: &mut Tx,
-        s: &mut Stepping,
-        _: &mut Vec<Effect>,
-    ) -> Result<End> {
-        decide_plan(engine, tx, s, self.planner.clone()).await
+    async fn decide(&self, world: &World, tx: &mut Tx, s: &mut Stepping, _: &mut Vec<Effect>) -> Result<End> {
+        decide_plan(world, tx, s, self.planner.clone()).await
     }
 
     fn at_gate(self: Arc<Self>) -> Option<Arc<dyn AtGate>> {
@@ -94,23 +88,23 @@ impl Finding for PlanWritten {
 
 #[async_trait]
 impl AtGate for PlanWritten {
-    async fn held_back(self: Arc<Self>, engine: &Engine, s: &Stepping, by: HeldBack) -> Result<End> {
+    async fn held_back(self: Arc<Self>, world: &World, s: &Stepping, by: HeldBack) -> Result<End> {
         match by {
             HeldBack::Redirected(mv) => Ok(End::Go(mv)),
             HeldBack::Refused(trouble) => {
                 let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-                send_back_in_place(engine, s, correction, "a guard refused", *trouble).await
+                send_back_in_place(world, s, correction, "a guard refused", *trouble).await
             }
         }
     }
 }
 
 /// Passes a plan that is written, or lets it wait for a person.
-async fn decide_plan(engine: &Engine, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
+async fn decide_plan(world: &World, tx: &mut Tx, s: &mut Stepping, planner: AgentId) -> Result<End> {
     let Some((state, mut review)) = running_review(tx, s).await? else {
         return Ok(End::skipped("no review waits for the plan"));
     };
-    let accepted = review::decision::decide_running(engine, tx, s, &state, &mut review).await?;
+    let accepted = review::decision::decide_running(world, tx, s, &state, &mut review).await?;
     Ok(match (accepted, state.triggers.get("accept")) {
         (true, Some(accept)) => End::go(Move::by(&accept.to, "accept", Actor::Agent { id: planner })),
         (true, None) => End::Ok(Some("passed; the state has no accept transition".to_owned())),

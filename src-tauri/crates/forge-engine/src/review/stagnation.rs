@@ -9,7 +9,7 @@ use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine,
+    World,
     core::{self, context::ProjectContext},
     error::Result,
     review::rejection::Rejection,
@@ -27,7 +27,7 @@ pub(crate) async fn measures_of(tx: &mut Tx, task: &TaskRow, review: &Review) ->
 
 /// Why a rejection is not worth another try, where the project asks; none when it is.
 pub(crate) async fn stagnation(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &TaskRow,
@@ -43,7 +43,7 @@ pub(crate) async fn stagnation(
     if let Some(why) = why {
         let effect = format!("stopped after attempt {}: {why}", review.attempt_number);
         let (project, task) = (&context.project.id, Some(&task.id));
-        core::effects::record_effect(engine, tx, project, Subsystem::Validate, task, effect).await?;
+        core::effects::record_effect(world, tx, project, Subsystem::Validate, task, effect).await?;
     }
     Ok(why)
 }

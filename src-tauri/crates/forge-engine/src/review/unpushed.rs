@@ -12,11 +12,11 @@ use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
-        engine::step::{End, Stepping},
         entry::failure_policy,
+        world::step::{End, Stepping},
     },
     error::Result,
     review::{self, rejection::Rejection},
@@ -29,7 +29,7 @@ use crate::{
 /// What follows from work in submodules that no remote has: the review fails once with a word to the agent, then
 /// a person is asked. Nothing when all are pushed.
 pub(crate) async fn refuse_unpushed(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &mut Review,
     (repo, workspace): (&Repo, &Workspace),
@@ -38,12 +38,12 @@ pub(crate) async fn refuse_unpushed(
     let Some(trouble) = unpushed(s, repo, workspace, seen).await? else { return Ok(None) };
     let reason = trouble.message.clone();
     let told = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let last = conn.executions().last_of(&s.task.id, ExecutionRole::Coder).await?;
         let correction = Correction::GuardRefused { reason: reason.clone() };
         last.is_some_and(|row| row.corrections.contains(&correction))
     };
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let Some(mut task) = tx.tasks().get(&s.task.id).await? else {
         return Ok(Some(End::Interrupted));
     };
@@ -51,12 +51,12 @@ pub(crate) async fn refuse_unpushed(
         return Ok(Some(End::Interrupted));
     }
     let actor = Actor::System { cause: Cause::Review };
-    review::decision::fail_review(engine, &mut tx, &task, review, actor.clone(), &reason).await?;
+    review::decision::fail_review(world, &mut tx, &task, review, actor.clone(), &reason).await?;
     let end = match failure_policy(&s.step) {
         OnFailure::Cascade(to) if !told => {
             let correction = Correction::GuardRefused { reason: reason.clone() };
             let rejection = Rejection { to, actor, reason, correction, evidence: None };
-            match review::decision::reject(engine, &mut tx, &s.context, &mut task, &s.transition, rejection)
+            match review::decision::reject(world, &mut tx, &s.context, &mut task, &s.transition, rejection)
                 .await?
             {
                 // No retry is left: nobody may approve a link that leads nowhere, so that is what is told.
@@ -73,14 +73,14 @@ pub(crate) async fn refuse_unpushed(
 /// Holds up work with links that lead nowhere, where no check asks for them: at the merge, and at gates that run no
 /// checks. A worktree that is gone is made again when the commit has links that its target lacks.
 pub(crate) async fn refuse_dangling(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     commit: &str,
     seen: Option<&Uncommitted>,
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
-    let repo = core::repository::repo(engine, &s.context).await?;
-    let last = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+    let repo = core::repository::repo(world, &s.context).await?;
+    let last = world.store().read().await?.workspaces().last(&s.task.id).await?;
     let is_there = last.is_some_and(|workspace| {
         workspace.status == WorkspaceStatus::Active && Path::new(&workspace.path).is_dir()
     });
@@ -88,7 +88,7 @@ pub(crate) async fn refuse_dangling(
     if !is_there && !repo.has_new_links(&target, commit).await? {
         return Ok(None);
     }
-    let (workspace, _lock) = match workspace::prepare::workspace_to_judge(engine, s, &repo, cancel).await? {
+    let (workspace, _lock) = match workspace::prepare::workspace_to_judge(world, s, &repo, cancel).await? {
         Ok(found) => found,
         Err(end) => return Ok(Some(end)),
     };
@@ -100,7 +100,7 @@ pub(crate) async fn refuse_dangling(
             &looked
         }
     };
-    if let Some(end) = refuse_embedded(engine, s, &repo, &workspace, seen, None).await? {
+    if let Some(end) = refuse_embedded(world, s, &repo, &workspace, seen, None).await? {
         return Ok(Some(end));
     }
     Ok(unpushed(s, &repo, &workspace, seen).await?.map(End::Block))

@@ -13,7 +13,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 use tokio::{fs, io::AsyncReadExt as _};
 
-use crate::{ConflictCode, Engine, EngineError, core, core::private_data, error::Result};
+use crate::{ConflictCode, EngineError, World, core, core::private_data, error::Result};
 
 /// Where a file comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,40 +25,40 @@ pub enum FileSource {
 }
 
 /// A task's files that wait for their message, oldest first.
-pub(crate) async fn attachments(engine: &Engine, task: &TaskId) -> Result<Vec<Attachment>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load_own(engine, &mut conn, task, None).await?;
+pub(crate) async fn attachments(world: &World, task: &TaskId) -> Result<Vec<Attachment>> {
+    let mut conn = world.store().read().await?;
+    core::load::load_own(world, &mut conn, task, None).await?;
     Ok(conn.attachments().list(task, true).await?)
 }
 
 /// Keeps a file for the next message to a task's agent.
 pub(crate) async fn attach(
-    engine: &Engine,
+    world: &World,
     task: &TaskId,
     name: &str,
     source: FileSource,
 ) -> Result<Attachment> {
     let name = attachment_name(name).map_err(|why| EngineError::invalid("name", why))?;
     let (row, content) = {
-        let mut conn = engine.store().read().await?;
-        let (row, _) = core::load::load_own(engine, &mut conn, task, None).await?;
+        let mut conn = world.store().read().await?;
+        let (row, _) = core::load::load_own(world, &mut conn, task, None).await?;
         refuse_too_many(conn.attachments().list(task, true).await?.len())?;
         (row, content_of(source).await?)
     };
     let attachment = Attachment {
-        id: engine.new_id(),
+        id: world.new_id(),
         task_id: task.clone(),
         name,
         bytes: size_of(content.len() as u64)?,
-        added_at: engine.now(),
+        added_at: world.now(),
         sent_at: None,
     };
-    let path = path_of(engine, &row, &attachment);
+    let path = path_of(world, &row, &attachment);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).await.map_err(EngineError::io("store a file"))?;
     }
     let kept = match private_data::write(&path, &content).await {
-        Ok(()) => keep_attachment(engine, &attachment).await,
+        Ok(()) => keep_attachment(world, &attachment).await,
         Err(error) => Err(EngineError::io("store a file")(error)),
     };
     if kept.is_err() {
@@ -68,41 +68,41 @@ pub(crate) async fn attach(
 }
 
 /// Takes a file back that waits for its message.
-pub(crate) async fn detach(engine: &Engine, id: &AttachmentId) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+pub(crate) async fn detach(world: &World, id: &AttachmentId) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let found = tx.attachments().get(id).await?;
     let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
     if attachment.sent_at.is_some() {
         return Err(EngineError::conflict(ConflictCode::AlreadySent, "the file was sent to the agent"));
     }
-    let (row, _) = core::load::load_own(engine, &mut tx, &attachment.task_id, None).await?;
+    let (row, _) = core::load::load_own(world, &mut tx, &attachment.task_id, None).await?;
     tx.attachments_mut().delete(id).await?;
-    queue_changed(engine, &mut tx, &row.id).await?;
+    queue_changed(world, &mut tx, &row.id).await?;
     tx.commit().await?;
-    let path = path_of(engine, &row, &attachment);
+    let path = path_of(world, &row, &attachment);
     remove_folder(path.parent().unwrap_or(&path)).await
 }
 
 /// Where a task's files lie.
-pub(crate) fn attachment_dir(engine: &Engine, project: &ProjectId, task: &TaskId) -> PathBuf {
-    engine.data_dir().join("attachments").join(project.as_str()).join(task.as_str())
+pub(crate) fn attachment_dir(world: &World, project: &ProjectId, task: &TaskId) -> PathBuf {
+    world.data_dir().join("attachments").join(project.as_str()).join(task.as_str())
 }
 
 /// Writes the row of a file that is there.
-async fn keep_attachment(engine: &Engine, attachment: &Attachment) -> Result<()> {
+async fn keep_attachment(world: &World, attachment: &Attachment) -> Result<()> {
     let task = &attachment.task_id;
-    let mut tx = engine.store().write().await?;
-    let (row, _) = core::load::load_own(engine, &mut tx, task, None).await?;
+    let mut tx = world.store().write().await?;
+    let (row, _) = core::load::load_own(world, &mut tx, task, None).await?;
     // Others may have come while this one was written.
     refuse_too_many(tx.attachments().list(task, true).await?.len())?;
     tx.attachments_mut().insert(attachment).await?;
-    queue_changed(engine, &mut tx, &row.id).await?;
+    queue_changed(world, &mut tx, &row.id).await?;
     Ok(tx.commit().await?)
 }
 
 /// Writes down that files go with a message; what the agent is told of them.
 pub(crate) async fn send_files(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     ids: &[AttachmentId],
@@ -111,26 +111,26 @@ pub(crate) async fn send_files(
     for id in ids {
         let found = tx.attachments().get(id).await?.filter(|found| found.task_id == task.id);
         let attachment = found.ok_or_else(|| EngineError::not_found("attachment", id))?;
-        if !tx.attachments_mut().send(id, engine.now()).await? {
+        if !tx.attachments_mut().send(id, world.now()).await? {
             return Err(EngineError::conflict(
                 ConflictCode::AlreadySent,
                 format!("{} was sent with an earlier message", attachment.name),
             ));
         }
-        let path = path_of(engine, task, &attachment).to_string_lossy().into_owned();
+        let path = path_of(world, task, &attachment).to_string_lossy().into_owned();
         told.push(AttachedFile { name: attachment.name, path, bytes: attachment.bytes });
     }
     Ok(told)
 }
 
 /// Says that what waits to be told to a task's agent is not what it was.
-pub(crate) async fn queue_changed(engine: &Engine, tx: &mut Tx, task: &TaskId) -> Result<()> {
-    let (row, _) = core::load::load_own(engine, tx, task, None).await?;
-    engine.emit(tx, EventType::TaskUpdated, &row, task.as_str(), &json!({ "messages": true })).await
+pub(crate) async fn queue_changed(world: &World, tx: &mut Tx, task: &TaskId) -> Result<()> {
+    let (row, _) = core::load::load_own(world, tx, task, None).await?;
+    world.emit(tx, EventType::TaskUpdated, &row, task.as_str(), &json!({ "messages": true })).await
 }
 
-fn path_of(engine: &Engine, task: &TaskRow, attachment: &Attachment) -> PathBuf {
-    let folder = attachment_dir(engine, &task.project_id, &task.id);
+fn path_of(world: &World, task: &TaskRow, attachment: &Attachment) -> PathBuf {
+    let folder = attachment_dir(world, &task.project_id, &task.id);
     folder.join(attachment.id.as_str()).join(&attachment.name)
 }
 

@@ -9,7 +9,7 @@ use forge_prompt::audit::{AuditPrompt, audit_prompt};
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::{ProjectContext, task_branch},
@@ -22,16 +22,16 @@ const DIFF_BYTES: usize = 64 * 1024;
 
 /// What the auditor of a task is asked.
 pub(crate) async fn audit_prompt_of(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     workspace: Option<&Workspace>,
     again: bool,
 ) -> Result<String> {
-    let all = engine.store().read().await?.reviews().list(&task.id).await?;
+    let all = world.store().read().await?.reviews().list(&task.id).await?;
     let (current, earlier): (Vec<Review>, Vec<Review>) =
         all.into_iter().partition(|review| review.status == ReviewStatus::Running);
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     let target = context.target_branch(task);
     let branch = format!("refs/heads/{}", task_branch(task));
     let reviewed = current.last().and_then(|review| review.reviewed_commit.clone());

@@ -17,16 +17,16 @@ use forge_store::table::executions::ExecutionRow;
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         again::re_enter,
         block_reason::BlockReason,
-        engine::step::{Effect, End, Stepping},
         entry::corrupt_step,
         lineage::audits,
         moves::{EntryInput, Move},
         retry_budget,
+        world::step::{Effect, End, Stepping},
     },
     cost,
     error::Result,
@@ -39,7 +39,7 @@ const CORRECTIONS_CARRIED: usize = 3;
 
 /// Gives the task a place of its agent, or lets it wait for one.
 pub(crate) async fn admit(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &Stepping,
     effects: &mut Vec<Effect>,
@@ -50,7 +50,7 @@ pub(crate) async fn admit(
     if earlier_pass_stands(s) {
         return Ok(End::skipped("the earlier result still applies"));
     }
-    let end = core::scheduler::take_place(engine, tx, s, &agent).await?;
+    let end = core::scheduler::take_place(world, tx, s, &agent).await?;
     if matches!(end, End::Ok(_)) {
         // Whoever stood behind this one may find another place free.
         effects.push(Effect::WakeWaiting);
@@ -60,7 +60,7 @@ pub(crate) async fn admit(
 
 /// Records an execution of the agent that holds the state's role; its process starts after the commit.
 pub(crate) async fn dispatch(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &Stepping,
     effects: &mut Vec<Effect>,
@@ -99,7 +99,7 @@ pub(crate) async fn dispatch(
     }
     if tx.slots().holder(&s.task.id).await?.is_none() {
         // It was on hold since it had one.
-        let place = core::scheduler::take_place(engine, tx, s, &agent).await?;
+        let place = core::scheduler::take_place(world, tx, s, &agent).await?;
         if !matches!(place, End::Ok(_)) {
             return Ok(place);
         }
@@ -112,7 +112,7 @@ pub(crate) async fn dispatch(
         .transpose()
         .map_err(corrupt_step)?
         .unwrap_or_default();
-    if let Some((_, limit, None)) = cost::meter::cost_reached(engine, tx, &s.context, &s.task).await? {
+    if let Some((_, limit, None)) = cost::meter::cost_reached(world, tx, &s.context, &s.task).await? {
         let message = format!("its runs have reached the task's limit of {}", dollars(limit));
         return Ok(End::Block(BlockReason::new(AnnotationType::ExecutorFailed, message)));
     }
@@ -122,7 +122,7 @@ pub(crate) async fn dispatch(
     };
     let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &input).await?;
     let turn = if input.subtask_turn {
-        let Some(part) = subtask::turns::begin_turn(engine, tx, s).await? else {
+        let Some(part) = subtask::turns::begin_turn(world, tx, s).await? else {
             return Ok(End::skipped("no ordered subtask is open"));
         };
         Some(part)
@@ -159,8 +159,8 @@ pub(crate) async fn dispatch(
     if !input.lessons.is_empty() {
         corrections.insert(0, Correction::Lessons { lessons: input.lessons });
     }
-    let id: ExecutionId = engine.new_id();
-    let begun = Execution::begun(id.clone(), s.task.id.clone(), agent.id.clone(), role, engine.now());
+    let id: ExecutionId = world.new_id();
+    let begun = Execution::begun(id.clone(), s.task.id.clone(), agent.id.clone(), role, world.now());
     let row = ExecutionRow {
         carry: session.carry,
         corrections,
@@ -183,7 +183,7 @@ pub(crate) async fn dispatch(
         },
     };
     tx.executions_mut().insert(&row).await?;
-    engine
+    world
         .emit(
             tx,
             EventType::ExecutionStarted,
@@ -199,14 +199,14 @@ pub(crate) async fn dispatch(
 
 /// Decides what follows a failed or refused run, or a conflict: another run within the budget, else a person.
 pub(crate) async fn restart(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
     let is_merge_failed =
         s.context.workflow.merge_failed().is_some_and(|failed| failed.name == s.task.status);
-    if is_merge_failed { fix_conflict(tx, s).await } else { run_again(engine, tx, s, effects).await }
+    if is_merge_failed { fix_conflict(tx, s).await } else { run_again(world, tx, s, effects).await }
 }
 
 async fn fix_conflict(tx: &mut Tx, s: &Stepping) -> Result<End> {
@@ -245,7 +245,7 @@ async fn work_agent(tx: &mut Tx, s: &Stepping) -> Result<Option<Agent>> {
 }
 
 /// After a run that did not end well: again while the budget lasts and it makes sense, else blocked.
-async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
+async fn run_again(world: &World, tx: &mut Tx, s: &mut Stepping, effects: &mut Vec<Effect>) -> Result<End> {
     let Some(last) = tx.executions().last(&s.task.id).await? else {
         return Ok(End::skipped("nothing ran"));
     };
@@ -255,7 +255,7 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
     let what =
         error.as_ref().map_or_else(|| "Forge stopped while it ran".to_owned(), |error| error.message.clone());
     if error.as_ref().is_some_and(|error| error.code == "rate_limited") {
-        return run_after_the_limit(engine, tx, s, &last, effects).await;
+        return run_after_the_limit(world, tx, s, &last, effects).await;
     }
     let budget = retry_budget::budget(tx, &s.context, &s.task).await?.get(BudgetKind::Execution);
     if !retryable || !(lost || budget.allows()) {
@@ -266,7 +266,7 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
         let mut trouble = BlockReason::new(kind, what);
         trouble.execution = Some(last.execution.id.clone());
         trouble.details = json!({ "error": error, "budget": budget });
-        trouble.evidence = log_evidence(engine, s, &last.execution).await;
+        trouble.evidence = log_evidence(world, s, &last.execution).await;
         return Ok(End::Block(trouble));
     }
     let subtask_turn = subtask::turns::is_failed_turn(Some(&last));
@@ -279,14 +279,14 @@ async fn run_again(engine: &Engine, tx: &mut Tx, s: &mut Stepping, effects: &mut
     input.corrections.push(Correction::Interrupted { what });
     // Forge's own end is not the agent's fault and spends nothing.
     input.spends = (!lost).then_some(BudgetKind::Execution);
-    re_enter(engine, tx, s, input, effects).await?;
+    re_enter(world, tx, s, input, effects).await?;
     Ok(End::Ok(Some("another run follows".to_owned())))
 }
 
 /// After a run that its provider cut short: another one that spends nothing. Its place is given when the
 /// agent's limit is over.
 async fn run_after_the_limit(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     last: &ExecutionRow,
@@ -300,17 +300,17 @@ async fn run_after_the_limit(
         goes_on: true,
         ..EntryInput::default()
     };
-    re_enter(engine, tx, s, input, effects).await?;
+    re_enter(world, tx, s, input, effects).await?;
     Ok(End::Ok(Some("resumes when the rate limit ends".to_owned())))
 }
 
 /// The end of a run's output, for people to see why it failed.
 pub(crate) async fn log_evidence(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     execution: &Execution,
 ) -> Option<forge_model::task::Evidence> {
-    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    let dir = world.log_dir(&s.task.project_id, &s.task.id);
     let log_id = execution.log_id.clone();
     let page =
         tokio::task::spawn_blocking(move || forge_agents::LogReader::page(&dir, &log_id, None, None, 20))

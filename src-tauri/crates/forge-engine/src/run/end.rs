@@ -13,36 +13,36 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, block_reason::block_reason_of, entry::append_work_steps, lineage::audits},
     cost::{self, prices::Cost},
     error::Result,
 };
 
 /// Records that a run could not be brought to its end.
-pub(crate) async fn record_failure(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
+pub(crate) async fn record_failure(world: &World, id: &ExecutionId, error: &EngineError) -> Result<()> {
     tracing::error!(execution = %id, %error, "failed to run an execution");
     // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
-    if core::disk::passes_with_storage(engine, error).await {
+    if core::disk::passes_with_storage(world, error).await {
         return Ok(());
     }
-    core::disk::with_patience(engine, || fail_to_start(engine, id, error)).await
+    core::disk::with_patience(world, || fail_to_start(world, id, error)).await
 }
 
 /// Writes how a run ended and what follows. A run that Forge's own end cut short stays recorded as
 /// running: the next start sees that and goes on.
 pub(crate) async fn end_run(
-    engine: &Engine,
+    world: &World,
     execution: &Execution,
     task_id: &TaskId,
     (outcome, cost): (&RunOutcome, Cost),
     cancel: &CancellationToken,
 ) -> Result<()> {
-    engine.point("execution.ended");
+    world.point("execution.ended");
     let marker = marker_of(execution.id.as_str());
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.processes_mut().delete(&marker.0).await?;
-    if engine.inner.shutdown.is_cancelled() && outcome.result.is_err() {
+    if world.inner.shutdown.is_cancelled() && outcome.result.is_err() {
         tx.commit().await?;
         return Ok(());
     }
@@ -50,15 +50,15 @@ pub(crate) async fn end_run(
     let Some(row) = tx.executions().get(&execution.id).await? else { return Ok(()) };
     let mut execution = row.execution;
     let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
-    write_end(&mut execution, outcome, cost, stopped, engine.now());
+    write_end(&mut execution, outcome, cost, stopped, world.now());
     tx.executions_mut().update(&execution).await?;
     if outcome.carry.is_some() {
         tx.executions_mut().set_carry(&execution.id, outcome.carry.as_ref()).await?;
     }
-    tx.approvals_mut().expire(&execution.id, None, engine.now()).await?;
+    tx.approvals_mut().expire(&execution.id, None, world.now()).await?;
     tx.slots_mut().release(task_id).await?;
     if execution.status == ExecutionStatus::Finished {
-        cost::record_sample(engine, &mut tx, &task).await?;
+        cost::record_sample(world, &mut tx, &task).await?;
     }
     let limited = match &outcome.result {
         Err(AgentError::RateLimited { until_ms }) if !stopped => Some(Timestamp(*until_ms)),
@@ -80,24 +80,24 @@ pub(crate) async fn end_run(
         "status": execution.status, "error": execution.error.as_ref().map(|error| &error.code), "until": limited,
     });
     let event = if limited.is_some() { EventType::ExecutionWaiting } else { EventType::ExecutionFinished };
-    engine.emit(&mut tx, event, &task, execution.id.as_str(), &facts).await?;
+    world.emit(&mut tx, event, &task, execution.id.as_str(), &facts).await?;
     tx.commit().await?;
     if let Some(until) = limited {
-        core::scheduler::wake_at(engine, until);
+        core::scheduler::wake_at(world, until);
     }
-    engine.point("execution.finished");
+    world.point("execution.finished");
     Ok(())
 }
 
 /// A run that could not even be started, for a reason other than the agent's program.
-async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn fail_to_start(world: &World, id: &ExecutionId, error: &EngineError) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let Some(row) = tx.executions().get(id).await? else { return Ok(()) };
     let mut execution = row.execution;
     let Some(mut task) = tx.tasks().get(&execution.task_id).await? else { return Ok(()) };
-    let context = core::contexts::context_of(engine, &mut tx, &task).await?;
+    let context = core::contexts::context_of(world, &mut tx, &task).await?;
     execution.status = ExecutionStatus::Failed;
-    execution.finished_at = Some(engine.now());
+    execution.finished_at = Some(world.now());
     execution.error = Some(ExecutionError {
         code: "environment".to_owned(),
         message: error.to_string(),
@@ -108,7 +108,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     let mut trouble = block_reason_of(error, AnnotationType::EnvironmentNotReady);
     trouble.execution = Some(id.clone());
     core::transition::block(
-        engine,
+        world,
         &mut tx,
         &context,
         &mut task,
@@ -117,7 +117,7 @@ async fn fail_to_start(engine: &Engine, id: &ExecutionId, error: &EngineError) -
     )
     .await?;
     tx.commit().await?;
-    core::workers::kick(engine, &task.id);
+    core::workers::kick(world, &task.id);
     Ok(())
 }
 

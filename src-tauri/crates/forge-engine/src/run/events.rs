@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, guarded::guarded},
     cost::{
         self,
@@ -41,14 +41,14 @@ impl Listening {
 
 /// Listens to a run until it is over.
 pub(crate) fn listen_to_run(
-    engine: &Engine,
+    world: &World,
     task: TaskId,
     execution: ExecutionId,
     handle: Handle,
     mut told: mpsc::UnboundedReceiver<RunEvent>,
 ) -> Listening {
-    let tracker = &engine.inner.tracker;
-    let (engine, cancel) = (engine.clone(), handle.cancel.clone());
+    let tracker = &world.inner.tracker;
+    let (world, cancel) = (world.clone(), handle.cancel.clone());
     let listen = async move {
         let mut meter = Meter::default();
         // What was taken out of the queue to see whether it supersedes what came before it.
@@ -60,7 +60,7 @@ pub(crate) fn listen_to_run(
                 biased;
                 event = next => event,
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
-                    if let Err(error) = cost::meter::write_used(&engine, &mut meter, &execution).await {
+                    if let Err(error) = cost::meter::write_used(&world, &mut meter, &execution).await {
                         tracing::error!(%execution, %error, "failed to write down what a run used");
                     }
                     continue;
@@ -71,18 +71,18 @@ pub(crate) fn listen_to_run(
             let heard = match event {
                 RunEvent::Used { sample, carry } => {
                     let spent = Spent::Counted { sample, carry };
-                    record_spent(&engine, &task, &execution, (&handle, &mut meter), spent).await
+                    record_spent(&world, &task, &execution, (&handle, &mut meter), spent).await
                 }
                 RunEvent::Estimated { samples } => {
                     let spent = Spent::Estimated(samples);
-                    record_spent(&engine, &task, &execution, (&handle, &mut meter), spent).await
+                    record_spent(&world, &task, &execution, (&handle, &mut meter), spent).await
                 }
                 event => {
                     if let RunEvent::Carried { carry } = &event {
                         meter.carries(carry);
                     }
                     // Told once: it waits for a disk that refuses. What was spent is written by its total.
-                    core::disk::with_patience(&engine, || heard(&engine, &task, &execution, event.clone()))
+                    core::disk::with_patience(&world, || heard(&world, &task, &execution, event.clone()))
                         .await
                 }
             };
@@ -92,7 +92,7 @@ pub(crate) fn listen_to_run(
         }
         // Whatever becomes of the run's own end: what it used is known.
         if meter.due().is_some()
-            && let Err(error) = cost::meter::write_used(&engine, &mut meter, &execution).await
+            && let Err(error) = cost::meter::write_used(&world, &mut meter, &execution).await
         {
             tracing::error!(%execution, %error, "failed to write down what a run used");
         }
@@ -104,10 +104,10 @@ pub(crate) fn listen_to_run(
     }))
 }
 
-async fn heard(engine: &Engine, task: &TaskId, execution: &ExecutionId, event: RunEvent) -> Result<()> {
+async fn heard(world: &World, task: &TaskId, execution: &ExecutionId, event: RunEvent) -> Result<()> {
     match event {
         RunEvent::Session { id, .. } => {
-            let mut tx = engine.store().write().await?;
+            let mut tx = world.store().write().await?;
             if let Some(mut row) = tx.executions().get(execution).await? {
                 row.execution.session_id = Some(id);
                 tx.executions_mut().update(&row.execution).await?;
@@ -115,45 +115,45 @@ async fn heard(engine: &Engine, task: &TaskId, execution: &ExecutionId, event: R
             tx.commit().await?;
         }
         RunEvent::Asked(ask) => {
-            asked(engine, task, execution, redacted_ask(engine, task, ask).await?).await?;
+            asked(world, task, execution, redacted_ask(world, task, ask).await?).await?;
         }
         RunEvent::Withdrawn { id } => {
-            let mut tx = engine.store().write().await?;
-            if tx.approvals_mut().expire(execution, Some(&id), engine.now()).await? > 0 {
-                question_settled(engine, &mut tx, task, execution).await?;
+            let mut tx = world.store().write().await?;
+            if tx.approvals_mut().expire(execution, Some(&id), world.now()).await? > 0 {
+                question_settled(world, &mut tx, task, execution).await?;
             }
             tx.commit().await?;
         }
         // What was spent is counted apart.
         RunEvent::Used { .. } | RunEvent::Estimated { .. } => {}
         RunEvent::Carried { carry } => {
-            let mut tx = engine.store().write().await?;
+            let mut tx = world.store().write().await?;
             tx.executions_mut().set_carry(execution, Some(&carry)).await?;
             tx.commit().await?;
         }
-        RunEvent::Heard { id } => was_heard(engine, task, &id).await?,
+        RunEvent::Heard { id } => was_heard(world, task, &id).await?,
     }
     Ok(())
 }
 
 /// A question without the secrets in its words. What it is answered by stays.
-async fn redacted_ask(engine: &Engine, task: &TaskId, ask: Ask) -> Result<Ask> {
-    let mut conn = engine.store().read().await?;
-    let (_, context) = core::load::load(engine, &mut conn, task, None).await?;
-    let redactor = core::redaction::redactor_in(engine, &context);
+async fn redacted_ask(world: &World, task: &TaskId, ask: Ask) -> Result<Ask> {
+    let mut conn = world.store().read().await?;
+    let (_, context) = core::load::load(world, &mut conn, task, None).await?;
+    let redactor = core::redaction::redactor_in(world, &context);
     Ok(Ask { title: redactor.string(ask.title), detail: redactor.json(ask.detail), ..ask })
 }
 
 async fn record_spent(
-    engine: &Engine,
+    world: &World,
     task: &TaskId,
     execution: &ExecutionId,
     (handle, meter): (&Handle, &mut Meter),
     spent: Spent,
 ) -> Result<()> {
     let (context, task, agent) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, task, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load(world, &mut conn, task, None).await?;
         let row = conn.executions().get(execution).await?;
         let agent = match row {
             Some(row) => conn.agents().get(&row.execution.agent_id).await?,
@@ -163,34 +163,34 @@ async fn record_spent(
     };
     let Some(agent) = agent else { return Ok(()) };
     let of = Metered { context: &context, task: &task, agent: &agent, execution };
-    cost::meter::metered(engine, meter, &of, spent, handle).await
+    cost::meter::metered(world, meter, &of, spent, handle).await
 }
 
 /// A message that waited for the end of the run was taken by the run itself.
-async fn was_heard(engine: &Engine, task: &TaskId, id: &str) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn was_heard(world: &World, task: &TaskId, id: &str) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let open = tx.steps().open(task).await?;
     let said = open.into_iter().find(|step| step.kind == StepKind::FollowUp && step.id.to_string() == id);
     if let Some(mut step) = said {
         step.status = StepStatus::Done;
         step.outcome = Some(StepOutcome::Ok);
         step.reason = Some("said to the agent while it worked".to_owned());
-        step.finished_at = Some(engine.now());
+        step.finished_at = Some(world.now());
         tx.steps_mut().update(&step).await?;
-        super::attachments::queue_changed(engine, &mut tx, task).await?;
+        super::attachments::queue_changed(world, &mut tx, task).await?;
     }
     tx.commit().await?;
     Ok(())
 }
 
-async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: Ask) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn asked(world: &World, task_id: &TaskId, execution: &ExecutionId, ask: Ask) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let (Some(task), Some(mut row)) = (tx.tasks().get(task_id).await?, tx.executions().get(execution).await?)
     else {
         return Ok(());
     };
     let approval = Approval {
-        id: engine.new_id(),
+        id: world.new_id(),
         project_id: task.project_id.clone(),
         task_id: task_id.clone(),
         // Who asks is told by the row that is stored.
@@ -206,7 +206,7 @@ async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: 
         answer: None,
         note: None,
         answered_by: None,
-        asked_at: engine.now(),
+        asked_at: world.now(),
         answered_at: None,
     };
     let (id, title) = (approval.id.clone(), approval.title.clone());
@@ -214,10 +214,10 @@ async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: 
         row.execution.status = ExecutionStatus::Waiting;
         tx.executions_mut().update(&row.execution).await?;
         let facts = json!({ "approval_id": id, "kind": ask.kind });
-        engine.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
-        let context = core::contexts::context_of(engine, &mut tx, &task).await?;
+        world.emit(&mut tx, EventType::ExecutionWaiting, &task, execution.as_str(), &facts).await?;
+        let context = core::contexts::context_of(world, &mut tx, &task).await?;
         let (kind, cause) = (NotificationKind::AgentAsks, format!("approval:{id}"));
-        core::notices::notify(engine, &mut tx, &context, &task, kind, &title, &cause).await?;
+        core::notices::notify(world, &mut tx, &context, &task, kind, &title, &cause).await?;
     }
     tx.commit().await?;
     Ok(())
@@ -225,7 +225,7 @@ async fn asked(engine: &Engine, task_id: &TaskId, execution: &ExecutionId, ask: 
 
 /// A question of a run is settled; a run that waits for nothing any more goes on.
 pub(crate) async fn question_settled(
-    engine: &Engine,
+    world: &World,
     tx: &mut forge_store::Tx,
     task: &TaskId,
     execution: &ExecutionId,
@@ -240,17 +240,17 @@ pub(crate) async fn question_settled(
         tx.executions_mut().update(&row.execution).await?;
     }
     let facts = json!({ "waiting": waiting });
-    engine.emit(tx, EventType::ApprovalResolved, &task, execution.as_str(), &facts).await
+    world.emit(tx, EventType::ApprovalResolved, &task, execution.as_str(), &facts).await
 }
 
 /// Passes an answer on to the run that waits for it.
-pub(crate) fn pass_on(engine: &Engine, approval: &Approval) -> bool {
+pub(crate) fn pass_on(world: &World, approval: &Approval) -> bool {
     let answer = RunCommand::Answer {
         ask: approval.ask.clone(),
         option: approval.answer.clone().unwrap_or_default(),
         note: approval.note.clone(),
     };
-    run::running::tell_run(engine, &approval.task_id, &approval.execution_id, answer)
+    run::running::tell_run(world, &approval.task_id, &approval.execution_id, answer)
 }
 
 /// An estimate takes the place of the one before: of those that wait in a row only the last is looked at, however fast

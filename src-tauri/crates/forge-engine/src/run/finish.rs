@@ -12,15 +12,15 @@ use forge_model::workspace::Workspace;
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         again::{run_once_more, send_back_in_place},
         block_reason::BlockReason,
         context::backup_prefix,
-        engine::step::{End, Stepping},
         leaving::Leave,
         moves::{EntryInput, Move},
+        world::step::{End, Stepping},
     },
     error::Result,
     hook, subtask,
@@ -31,31 +31,31 @@ use crate::{
 const ASKED_ABOUT_NO_CHANGE: &str = "asked why nothing changed";
 
 /// Commits what the agent left, with the user's own hooks and filters.
-pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
-    let Some((mut execution, workspace)) = finished_execution(engine, s).await? else {
+pub(crate) async fn commit_work(world: &World, s: &Stepping) -> Result<End> {
+    let Some((mut execution, workspace)) = finished_execution(world, s).await? else {
         return Ok(End::skipped("no execution or no workspace"));
     };
     if let Some(part) = execution.subtask_id.clone() {
-        return subtask::turns::commit_turn(engine, s, execution, &workspace, &part).await;
+        return subtask::turns::commit_turn(world, s, execution, &workspace, &part).await;
     }
     let worktree = Path::new(&workspace.path);
-    let repo = core::repository::repo(engine, &s.context).await?;
-    let settled = match workspace::unfinished::finish_git_operation(engine, s, &repo, &workspace).await? {
+    let repo = core::repository::repo(world, &s.context).await?;
+    let settled = match workspace::unfinished::finish_git_operation(world, s, &repo, &workspace).await? {
         Settled::Ready(done) => done,
         Settled::Open(trouble) => {
-            return workspace::unfinished::back_to_unfinished(engine, s, *trouble).await;
+            return workspace::unfinished::back_to_unfinished(world, s, *trouble).await;
         }
     };
     let seen = repo.uncommitted(worktree).await?;
     if let Some(end) =
-        workspace::nested::refuse_embedded(engine, s, &repo, &workspace, &seen, Some(&execution)).await?
+        workspace::nested::refuse_embedded(world, s, &repo, &workspace, &seen, Some(&execution)).await?
     {
         return Ok(end);
     }
     let author =
         s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
     let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
-    let message = core::redaction::redacted_in(engine, &s.context, message);
+    let message = core::redaction::redacted_in(world, &s.context, message);
     let committed = match repo
         .commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(&s.task))
         .await
@@ -65,32 +65,32 @@ pub(crate) async fn commit_work(engine: &Engine, s: &Stepping) -> Result<End> {
             let mut trouble =
                 BlockReason::new(AnnotationType::CommitRefused, "the repository's hooks refused the commit");
             trouble.details = json!({ "output": output });
-            return send_back_in_place(engine, s, correction, "the commit was refused", trouble).await;
+            return send_back_in_place(world, s, correction, "the commit was refused", trouble).await;
         }
         other => other?,
     };
-    engine.point("work.committed");
+    world.point("work.committed");
     let stat = measure(s, &repo, worktree, &workspace).await?;
     execution.after_commit = Some(repo.head(worktree).await?);
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.executions_mut().update(&execution).await?;
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = Some(stat);
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
     }
     tx.commit().await?;
-    core::engine::features::work_changed(engine, &s.task.id).await;
-    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
+    core::world::features::work_changed(world, &s.task.id).await;
+    workspace::unmerged::count_unmerged(world, &s.task.id).await;
     let committed = committed.map(|commit| format!("committed {}", commit.get(..10).unwrap_or(&commit)));
     let remarks: Vec<String> = settled.into_iter().chain(committed).collect();
     Ok(End::Ok((!remarks.is_empty()).then(|| remarks.join(", "))))
 }
 
 pub(crate) async fn finished_execution(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
 ) -> Result<Option<(Execution, Workspace)>> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let execution = match &s.step.execution_id {
         Some(id) => conn.executions().get(id).await?.map(|row| row.execution),
         None => None,
@@ -100,8 +100,8 @@ pub(crate) async fn finished_execution(
 }
 
 /// Moves a task whose work an agent ended along `accept`; a guard's refusal goes back to the agent.
-pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execution) -> Result<End> {
-    if let Some(end) = subtask::turns::next_turn(engine, s).await? {
+pub(crate) async fn advance_work(world: &World, s: &Stepping, execution: Execution) -> Result<End> {
+    if let Some(end) = subtask::turns::next_turn(world, s).await? {
         return Ok(end);
     }
     let unchanged = s.task.diff_stat.is_none_or(|stat| stat.files == 0);
@@ -111,21 +111,21 @@ pub(crate) async fn advance_work(engine: &Engine, s: &Stepping, execution: Execu
             cause: Some(ASKED_ABOUT_NO_CHANGE.to_owned()),
             ..EntryInput::default()
         };
-        return run_once_more(engine, s, input).await;
+        return run_once_more(world, s, input).await;
     }
     let accept = s.context.workflow.state(&s.task.status).and_then(|state| state.triggers.get("accept"));
     let Some(accept) = accept else {
-        let mut tx = engine.store().write().await?;
+        let mut tx = world.store().write().await?;
         hook::queue_work_stop(&mut tx, &s.context, &s.task, &s.transition).await?;
         tx.commit().await?;
         return Ok(End::Ok(Some("the state has no accept transition".to_owned())));
     };
-    let redirect = match core::leaving::may_leave(engine, s, Audience::AgentOnly).await? {
+    let redirect = match core::leaving::may_leave(world, s, Audience::AgentOnly).await? {
         Leave::Freely => None,
         Leave::Redirected(redirect) => Some(redirect),
         Leave::Refused(trouble) => {
             let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-            return send_back_in_place(engine, s, correction, "a guard refused", trouble).await;
+            return send_back_in_place(world, s, correction, "a guard refused", trouble).await;
         }
     };
     let mut mv = Move::by(&accept.to, "accept", Actor::Agent { id: execution.agent_id });

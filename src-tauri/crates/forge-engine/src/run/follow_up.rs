@@ -8,19 +8,19 @@ use forge_store::Tx;
 use forge_store::table::{steps::StepRow, tasks::TaskRow};
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
-        engine::step::{Effect, End, Stepping},
         entry::corrupt_step,
         moves::EntryInput,
+        world::step::{Effect, End, Stepping},
     },
     error::Result,
 };
 
 /// Queues a message behind the run that goes on. Returns its step's number.
 pub(crate) async fn queue_follow_up(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     said: Correction,
@@ -29,14 +29,14 @@ pub(crate) async fn queue_follow_up(
     step.transition_seq = tx.transitions().last(&task.id).await?.map(|last| last.seq);
     step.params = Some(serde_json::to_value(said).map_err(corrupt_step)?);
     tx.steps_mut().insert(&mut step).await?;
-    super::attachments::queue_changed(engine, tx, &task.id).await?;
+    super::attachments::queue_changed(world, tx, &task.id).await?;
     Ok(step.id)
 }
 
 /// Starts the run that carries what was said. What the last run left is committed first; moving on waits
 /// until this one is over.
 pub(crate) async fn follow_up_now(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &mut Stepping,
     effects: &mut Vec<Effect>,
@@ -62,9 +62,9 @@ pub(crate) async fn follow_up_now(
         step.status = StepStatus::Done;
         step.outcome = Some(StepOutcome::Skipped);
         step.reason = Some("a message goes to the agent first".to_owned());
-        step.finished_at = Some(engine.now());
+        step.finished_at = Some(world.now());
         tx.steps_mut().update(&step).await?;
     }
-    core::again::re_enter(engine, tx, s, input, effects).await?;
+    core::again::re_enter(world, tx, s, input, effects).await?;
     Ok(End::Ok(Some("another run follows".to_owned())))
 }

@@ -9,21 +9,21 @@ use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::workflow::SessionMode;
 
 use crate::{
-    Engine,
+    World,
     program::given::task_env,
     run::{plan::plan_file, prepared::Prepared},
 };
 
 /// `identity` is what its own git needs to commit where the user has none.
 pub(super) fn run_env(
-    engine: &Engine,
+    world: &World,
     p: &Prepared,
     prompt_file: &Path,
     identity: Vec<(String, String)>,
     mcp: Option<&ForgeMcp>,
 ) -> Vec<(String, String)> {
     let execution = &p.row.execution;
-    let mut env = task_env(engine, &p.context, &p.task, Some(&p.workspace));
+    let mut env = task_env(world, &p.context, &p.task, Some(&p.workspace));
     env.push(("FORGE_AGENT_ID".to_owned(), execution.agent_id.0.clone()));
     env.push(("FORGE_EXECUTION_ID".to_owned(), execution.id.0.clone()));
     env.push(("FORGE_ATTEMPT".to_owned(), execution.attempt.to_string()));

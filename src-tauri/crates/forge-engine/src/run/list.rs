@@ -7,17 +7,17 @@ use forge_model::ids::ExecutionId;
 use forge_model::run::{RunInfo, RunKind, RunProcess};
 use forge_model::time::Timestamp;
 
-use crate::{Engine, EngineError, error::Result, run};
+use crate::{EngineError, World, error::Result, run};
 
 /// How the marker of an agent's processes begins, see [`forge_agents::marker_of`].
 const AGENT: &str = "execution-";
 
 /// Everything that runs on behalf of tasks, the longest first.
-pub(crate) async fn runs(engine: &Engine) -> Result<Vec<RunInfo>> {
+pub(crate) async fn runs(world: &World) -> Result<Vec<RunInfo>> {
     let seen = tokio::task::spawn_blocking(look).await;
     let mut seen =
         seen.map_err(|error| EngineError::io("read the processes")(std::io::Error::other(error)))?;
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let mut runs = Vec::new();
     for row in conn.processes().list().await? {
         let execution = match row.marker.strip_prefix(AGENT) {
@@ -27,7 +27,7 @@ pub(crate) async fn runs(engine: &Engine) -> Result<Vec<RunInfo>> {
         let task = conn.tasks().get(&row.task_id).await?;
         let found = seen.remove(&row.marker).unwrap_or_default();
         let execution = execution.map(|row| row.execution);
-        let activity = execution.as_ref().and_then(|_| run::running::activity_of(engine, &row.task_id));
+        let activity = execution.as_ref().and_then(|_| run::running::activity_of(world, &row.task_id));
         runs.push(RunInfo {
             kind: if execution.is_some() { RunKind::Agent } else { RunKind::Script },
             project_id: task.as_ref().map(|task| task.project_id.clone()),

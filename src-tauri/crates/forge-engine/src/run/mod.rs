@@ -49,7 +49,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self, context::task_folder, environment::ProgramEnvironment, guarded::guarded, private_data,
         redaction::redacted_outcome, sync::locked, worktree_lock::WorkspaceHold,
@@ -86,51 +86,51 @@ struct Ready {
 
 /// Starts the process of a recorded execution. It can be stopped from this moment on, before there is a
 /// process, too: whoever moves the task next must find it.
-pub(crate) fn launch(engine: &Engine, task: &TaskId, id: ExecutionId) {
-    let (control, handle, told) = Control::new(engine.inner.shutdown.child_token());
+pub(crate) fn launch(world: &World, task: &TaskId, id: ExecutionId) {
+    let (control, handle, told) = Control::new(world.inner.shutdown.child_token());
     let (sender, gone) = watch::channel(false);
     let run = Run { execution: id.clone(), handle: handle.clone(), gone };
-    locked(&engine.part::<Running>().runs).insert(task.clone(), run);
-    let (engine, task) = (engine.clone(), task.clone());
-    engine.clone().inner.tracker.spawn(async move {
-        let listening = events::listen_to_run(&engine, task.clone(), id.clone(), handle, told);
-        let run = guarded(run_execution(&engine, &id, control, listening)).await;
+    locked(&world.part::<Running>().runs).insert(task.clone(), run);
+    let (world, task) = (world.clone(), task.clone());
+    world.clone().inner.tracker.spawn(async move {
+        let listening = events::listen_to_run(&world, task.clone(), id.clone(), handle, told);
+        let run = guarded(run_execution(&world, &id, control, listening)).await;
         let settled = guarded(async {
             match &run {
                 Ok(Ok(())) => Ok(()),
                 Err(panic) | Ok(Err(EngineError::Panicked(panic))) => {
-                    core::disk::with_patience(&engine, || panicked::run_panicked(&engine, &id, panic)).await
+                    core::disk::with_patience(&world, || panicked::run_panicked(&world, &id, panic)).await
                 }
-                Ok(Err(error)) => record_failure(&engine, &id, error).await,
+                Ok(Err(error)) => record_failure(&world, &id, error).await,
             }
         });
         if let Ok(Err(error)) = settled.await {
             tracing::error!(execution = %id, %error, "failed to record how a run ended; the next start settles it");
         }
-        locked(&engine.part::<Running>().runs).remove(&task);
+        locked(&world.part::<Running>().runs).remove(&task);
         sender.send_replace(true);
-        core::workers::kick(&engine, &task);
-        core::scheduler::wake_waiting(&engine);
-        engine.made_progress();
+        core::workers::kick(&world, &task);
+        core::scheduler::wake_waiting(&world);
+        world.made_progress();
     });
 }
 
 async fn run_execution(
-    engine: &Engine,
+    world: &World,
     id: &ExecutionId,
     control: Control,
     listening: Listening,
 ) -> Result<()> {
-    let prepared = core::disk::with_patience(engine, || prepare_run(engine, id)).await?;
-    run_prepared(engine, &prepared, control, listening).await
+    let prepared = core::disk::with_patience(world, || prepare_run(world, id)).await?;
+    run_prepared(world, &prepared, control, listening).await
 }
 
-async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
-    let mut conn = engine.store().read().await?;
+async fn prepare_run(world: &World, id: &ExecutionId) -> Result<Prepared> {
+    let mut conn = world.store().read().await?;
     let row = conn.executions().get(id).await?.ok_or_else(|| EngineError::not_found("execution", id))?;
     let task_id = &row.execution.task_id;
     let task = conn.tasks().get(task_id).await?.ok_or_else(|| EngineError::not_found("task", task_id))?;
-    let context = core::contexts::context_of(engine, &mut conn, &task).await?;
+    let context = core::contexts::context_of(world, &mut conn, &task).await?;
     let agent_id = &row.execution.agent_id;
     let mut agent =
         conn.agents().get(agent_id).await?.ok_or_else(|| EngineError::not_found("agent", agent_id))?;
@@ -143,15 +143,14 @@ async fn prepare_run(engine: &Engine, id: &ExecutionId) -> Result<Prepared> {
     Ok(Prepared { row, task, context, agent, workspace, strategy })
 }
 
-async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening: Listening) -> Result<()> {
+async fn run_prepared(world: &World, p: &Prepared, control: Control, listening: Listening) -> Result<()> {
     let id = &p.row.execution.id;
-    let ready = core::disk::with_patience_until(engine, &control.cancel, || {
-        make_run_ready(engine, p, &control.cancel)
-    })
-    .await;
+    let ready =
+        core::disk::with_patience_until(world, &control.cancel, || make_run_ready(world, p, &control.cancel))
+            .await;
     let ready = match ready {
         Err(error)
-            if !(control.cancel.is_cancelled() && core::disk::passes_with_storage(engine, &error).await) =>
+            if !(control.cancel.is_cancelled() && core::disk::passes_with_storage(world, &error).await) =>
         {
             return Err(error);
         }
@@ -160,15 +159,14 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
     let Some(Ready { lock, prompt, prompt_file, identity, environment, log, mcp, cost }) = ready else {
         let never_began = RunOutcome::failed(AgentError::Cancelled);
         let no_cost = Ledger::default().cost();
-        let end = || {
-            end_run(engine, &p.row.execution, &p.task.id, (&never_began, no_cost.clone()), &control.cancel)
-        };
-        return core::disk::with_patience(engine, end).await;
+        let end =
+            || end_run(world, &p.row.execution, &p.task.id, (&never_began, no_cost.clone()), &control.cancel);
+        return core::disk::with_patience(world, end).await;
     };
-    engine.point("execution.starting");
+    world.point("execution.starting");
     let adapter = adapter(p.agent.adapter);
-    let growth = follow_log(engine, &p.task.project_id, Some(&p.task.id), id.as_str(), &log);
-    let (starting, task_id) = (engine.clone(), p.task.id.clone());
+    let growth = follow_log(world, &p.task.project_id, Some(&p.task.id), id.as_str(), &log);
+    let (starting, task_id) = (world.clone(), p.task.id.clone());
     let launch = Launch {
         execution_id: id.0.clone(),
         log: log.clone(),
@@ -177,9 +175,9 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
         prompt,
         prompt_file: prompt_file.clone(),
         worktree: PathBuf::from(&p.workspace.path),
-        given: Some(attachments::attachment_dir(engine, &p.task.project_id, &p.task.id)),
+        given: Some(attachments::attachment_dir(world, &p.task.project_id, &p.task.id)),
         base: environment.base(),
-        env: run_env(engine, p, &prompt_file, identity, mcp.as_ref()),
+        env: run_env(world, p, &prompt_file, identity, mcp.as_ref()),
         shell: environment.shell().to_vec(),
         limits: Limits { cost, ..limits_of(&p.agent) },
         grace: GRACE,
@@ -199,38 +197,38 @@ async fn run_prepared(engine: &Engine, p: &Prepared, control: Control, listening
     // Nothing that the run told may be written after its end.
     let cost = listening.over().await?.cost();
     if leaves_no_trace(p.row.execution.role) {
-        core::disk::with_patience(engine, || {
-            workspace::traces::remove_traces(engine, &p.context, &p.task, &p.workspace)
+        core::disk::with_patience(world, || {
+            workspace::traces::remove_traces(world, &p.context, &p.task, &p.workspace)
         })
         .await?;
     }
     drop(growth);
-    close_log(engine, log).await?;
+    close_log(world, log).await?;
     drop(lock);
-    workspace::disk::measure_later(engine, &p.task.id);
-    let end = || end_run(engine, &p.row.execution, &p.task.id, (&outcome, cost.clone()), &cancel);
-    core::disk::with_patience(engine, end).await
+    workspace::disk::measure_later(world, &p.task.id);
+    let end = || end_run(world, &p.row.execution, &p.task.id, (&outcome, cost.clone()), &cancel);
+    core::disk::with_patience(world, end).await
 }
 
 /// Makes everything that a run needs before there is a process; none when it is cancelled first. Done again, it
 /// finds what is there.
-async fn make_run_ready(engine: &Engine, p: &Prepared, cancel: &CancellationToken) -> Result<Option<Ready>> {
+async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken) -> Result<Option<Ready>> {
     let id = &p.row.execution.id;
-    let repo = core::repository::repo(engine, &p.context).await?;
+    let repo = core::repository::repo(world, &p.context).await?;
     let lock =
-        core::worktree_lock::lock_workspace(engine, &p.task.id, &p.workspace, id.as_str(), cancel).await?;
+        core::worktree_lock::lock_workspace(world, &p.task.id, &p.workspace, id.as_str(), cancel).await?;
     let Some(lock) = lock else { return Ok(None) };
-    trust::accepted::require_accepted(engine, &p.context, &repo).await?;
-    workspace::nested::mend_worktree(engine, &repo, &p.task, &p.workspace).await?;
+    trust::accepted::require_accepted(world, &p.context, &repo).await?;
+    workspace::nested::mend_worktree(world, &repo, &p.task, &p.workspace).await?;
     // One that an earlier engine left may have changed something.
-    workspace::traces::remove_traces(engine, &p.context, &p.task, &p.workspace).await?;
+    workspace::traces::remove_traces(world, &p.context, &p.task, &p.workspace).await?;
     begin_merge_for(p, &repo).await?;
-    trust::require_trust_of(engine, &p.context, &p.task, Some(&p.workspace)).await?;
+    trust::require_trust_of(world, &p.context, &p.task, Some(&p.workspace)).await?;
     let who = (p.row.execution.role, Some(&p.agent));
     let mut corrections = p.row.corrections.clone();
     let suffix = p.strategy.as_ref().and_then(|strategy| strategy.prompt_suffix.clone());
     corrections.extend(suffix.map(|text| Correction::Workflow { text }));
-    let prompt = prompt_of(&plan::layers_of(engine, &p.context, &p.task, who, &corrections).await?);
+    let prompt = prompt_of(&plan::layers_of(world, &p.context, &p.task, who, &corrections).await?);
     let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
     private_data::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
     let before = repo.head(Path::new(&p.workspace.path)).await?;
@@ -242,8 +240,8 @@ async fn make_run_ready(engine: &Engine, p: &Prepared, cancel: &CancellationToke
     } else {
         None
     };
-    let log_dir = engine.log_dir(&p.task.project_id, &p.task.id);
-    let environment = core::environment::agent_environment(engine, Some(&p.context), &p.agent).await?;
+    let log_dir = world.log_dir(&p.task.project_id, &p.task.id);
+    let environment = core::environment::agent_environment(world, Some(&p.context), &p.agent).await?;
     let log = LogWriter::open(
         &log_dir,
         id.as_str(),
@@ -252,9 +250,9 @@ async fn make_run_ready(engine: &Engine, p: &Prepared, cancel: &CancellationToke
         Arc::clone(environment.redactor()),
     )?;
     let marker = marker_of(id.as_str());
-    record_running(engine, p, &before, untracked, &marker, &environment.withheld_names()).await?;
-    let mcp = mcp_of(engine, p).await?;
-    let cost = left_to_spend(engine, p).await?;
+    record_running(world, p, &before, untracked, &marker, &environment.withheld_names()).await?;
+    let mcp = mcp_of(world, p).await?;
+    let cost = left_to_spend(world, p).await?;
     Ok(Some(Ready { lock, prompt, prompt_file, identity, environment, log, mcp, cost }))
 }
 
@@ -277,19 +275,19 @@ async fn begin_merge_for(p: &Prepared, repo: &Repo) -> Result<()> {
 }
 
 /// Forge's own tools, when the project lets its agents use them and they are served.
-async fn mcp_of(engine: &Engine, p: &Prepared) -> Result<Option<ForgeMcp>> {
-    let Some(url) = tokens::mcp_url(engine).filter(|_| p.context.settings.mcp.inject) else {
+async fn mcp_of(world: &World, p: &Prepared) -> Result<Option<ForgeMcp>> {
+    let Some(url) = tokens::mcp_url(world).filter(|_| p.context.settings.mcp.inject) else {
         return Ok(None);
     };
-    Ok(Some(ForgeMcp { url, token: tokens::give_token(engine, &p.row.execution.id).await? }))
+    Ok(Some(ForgeMcp { url, token: tokens::give_token(world, &p.row.execution.id).await? }))
 }
 
 /// What the run may cost by the limit that leaves the least.
-async fn left_to_spend(engine: &Engine, p: &Prepared) -> Result<Option<CostLimit>> {
+async fn left_to_spend(world: &World, p: &Prepared) -> Result<Option<CostLimit>> {
     let (context, task, agent, execution) = (&*p.context, &p.task, &p.agent, &p.row.execution.id);
     let of = Metered { context, task, agent, execution };
     let limits =
-        cost::meter::limits_of_cost(engine, &mut *engine.store().read().await?, context, task, Some(&of))
+        cost::meter::limits_of_cost(world, &mut *world.store().read().await?, context, task, Some(&of))
             .await?;
     let left = limits.into_iter().map(|(of, limit_micro_usd, spent)| {
         let left_micro_usd = limit_micro_usd.saturating_sub(spent);
@@ -299,7 +297,7 @@ async fn left_to_spend(engine: &Engine, p: &Prepared) -> Result<Option<CostLimit
 }
 
 async fn record_running(
-    engine: &Engine,
+    world: &World,
     p: &Prepared,
     before: &str,
     untracked: Option<Vec<String>>,
@@ -309,11 +307,11 @@ async fn record_running(
     let mut execution = p.row.execution.clone();
     execution.status = ExecutionStatus::Running;
     execution.before_commit = Some(before.to_owned());
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.executions_mut().update(&execution).await?;
     tx.executions_mut().set_withheld(&execution.id, withheld).await?;
-    for tell in &engine.features().moments.on_run {
-        tell(engine, &mut tx, &p.context, &p.task, &p.row).await?;
+    for tell in &world.features().moments.on_run {
+        tell(world, &mut tx, &p.context, &p.task, &p.row).await?;
     }
     if untracked.is_some() {
         tx.executions_mut().set_traces(&execution.id, untracked.as_deref()).await?;
@@ -325,10 +323,10 @@ async fn record_running(
         pid: 0,
         start_time: 0,
         boot_id: String::new(),
-        started_at: engine.now(),
+        started_at: world.now(),
     };
     tx.processes_mut().insert(&process).await?;
-    engine
+    world
         .emit(&mut tx, EventType::TaskUpdated, &p.task, execution.id.as_str(), &json!({ "running": true }))
         .await?;
     tx.commit().await?;

@@ -19,11 +19,11 @@ use forge_prompt::reflexion::reflexion;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::{ProjectContext, task_branch, task_folder},
-        engine::features::Objection,
+        world::features::Objection,
     },
     error::Result,
     workspace,
@@ -99,8 +99,8 @@ fn head(text: &str, most: usize) -> &str {
 }
 
 /// A task's plan.
-pub(crate) async fn plan(engine: &Engine, id: &TaskId) -> Result<Plan> {
-    let workspace = workspace::command::workspace_of(engine, id).await?;
+pub(crate) async fn plan(world: &World, id: &TaskId) -> Result<Plan> {
+    let workspace = workspace::command::workspace_of(world, id).await?;
     let path = plan_file(&workspace);
     let written_at = match tokio::fs::symlink_metadata(&path).await.and_then(|facts| facts.modified()) {
         Ok(time) => {
@@ -110,16 +110,16 @@ pub(crate) async fn plan(engine: &Engine, id: &TaskId) -> Result<Plan> {
         Err(_) => None,
     };
     let text = read_plan(&workspace).await?.unwrap_or_default();
-    let text = core::redaction::redactor_of_task(engine, id).await?.string(text);
+    let text = core::redaction::redactor_of_task(world, id).await?.string(text);
     Ok(Plan { text, path: path.to_string_lossy().into_owned(), written_at })
 }
 
 /// Writes a task's plan by a person's hand.
-pub(crate) async fn put_plan(engine: &Engine, id: &TaskId, text: &str) -> Result<Plan> {
+pub(crate) async fn put_plan(world: &World, id: &TaskId, text: &str) -> Result<Plan> {
     if text.len() > MAX_PLAN_BYTES {
         return Err(EngineError::invalid("text", format!("must be at most {MAX_PLAN_BYTES} bytes")));
     }
-    let workspace = workspace::command::workspace_of(engine, id).await?;
+    let workspace = workspace::command::workspace_of(world, id).await?;
     if !Path::new(&workspace.path).is_dir() {
         return Err(EngineError::conflict(
             ConflictCode::WorkspaceMissing,
@@ -127,9 +127,9 @@ pub(crate) async fn put_plan(engine: &Engine, id: &TaskId, text: &str) -> Result
         ));
     }
     write_plan(&workspace, text).await?;
-    let mut tx = engine.store().write().await?;
-    let (task, _) = core::load::load(engine, &mut tx, id, None).await?;
-    engine
+    let mut tx = world.store().write().await?;
+    let (task, _) = core::load::load(world, &mut tx, id, None).await?;
+    world
         .emit(
             &mut tx,
             forge_model::event::EventType::TaskUpdated,
@@ -139,12 +139,12 @@ pub(crate) async fn put_plan(engine: &Engine, id: &TaskId, text: &str) -> Result
         )
         .await?;
     tx.commit().await?;
-    plan(engine, id).await
+    plan(world, id).await
 }
 
 /// The prompt of a run of `agent` for a task, in layers.
 pub(crate) async fn layers_of(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     (role, agent): (ExecutionRole, Option<&Agent>),
@@ -161,21 +161,21 @@ pub(crate) async fn layers_of(
     }
     let reflects = context.settings.inner_loop.reflexion.enabled && role == ExecutionRole::Coder;
     let first = if reflects { reflexion(&mut corrections).map(|it| it.layer) } else { None };
-    let of_role = layers_of_role(engine, context, task, role, &corrections).await?;
-    let redactor = core::redaction::redactor_in(engine, context);
+    let of_role = layers_of_role(world, context, task, role, &corrections).await?;
+    let redactor = core::redaction::redactor_in(world, context);
     let all = first.into_iter().chain(prefix).chain(of_role);
     Ok(all.map(|layer| Layer { text: redactor.string(layer.text), ..layer }).collect())
 }
 
 async fn layers_of_role(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     role: ExecutionRole,
     corrections: &[Correction],
 ) -> Result<Vec<Layer>> {
     let workspace = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.workspaces().last(&task.id).await?
     };
     let plan = match &workspace {
@@ -186,7 +186,7 @@ async fn layers_of_role(
     if role == ExecutionRole::Reviewer {
         let again = corrections.contains(&Correction::NoVerdict {});
         let text =
-            super::audit_prompt::audit_prompt_of(engine, context, task, workspace.as_ref(), again).await?;
+            super::audit_prompt::audit_prompt_of(world, context, task, workspace.as_ref(), again).await?;
         return Ok(vec![Layer { kind: LayerKind::Task, text }]);
     }
     if role == ExecutionRole::Planner {
@@ -230,9 +230,9 @@ pub(crate) const fn needs_merge_begun(adapter: AdapterKind) -> bool {
 const CLOCK_GRAIN_MS: i64 = 50;
 
 /// A plan says something, and was written since the task came to where plans are made.
-pub(crate) async fn missing_plan(engine: &Engine, task: &TaskRow) -> Result<Option<Objection>> {
+pub(crate) async fn missing_plan(world: &World, task: &TaskRow) -> Result<Option<Objection>> {
     let last = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.workspaces().last(&task.id).await?
     };
     let none = || Some(("there is no plan".to_owned(), json!({ "written_at": null })));
@@ -240,7 +240,7 @@ pub(crate) async fn missing_plan(engine: &Engine, task: &TaskRow) -> Result<Opti
     if read_plan(&workspace).await?.is_none() {
         return Ok(none());
     }
-    let written_at = plan(engine, &task.id).await?.written_at;
+    let written_at = plan(world, &task.id).await?.written_at;
     Ok(written_at.filter(|at| task.status_since.since(*at) > CLOCK_GRAIN_MS).map(|at| {
         let reason = "the plan is from before the task came here: write it anew".to_owned();
         (reason, json!({ "written_at": at, "since": task.status_since }))

@@ -12,7 +12,7 @@ use forge_model::workflow::{Finding, shape_findings};
 use forge_store::Tx;
 use serde_json::{Value, json};
 
-use crate::{ConflictCode, Engine, EngineError, core, error::Result};
+use crate::{ConflictCode, EngineError, World, core, error::Result};
 
 /// An agent profile to be added, or what is to change of one.
 #[derive(Debug, Clone, Default)]
@@ -32,10 +32,10 @@ pub struct NewAgent {
 }
 
 /// Adds an agent profile.
-pub(crate) async fn create_agent(engine: &Engine, new: NewAgent) -> Result<Agent> {
-    let now = engine.now();
+pub(crate) async fn create_agent(world: &World, new: NewAgent) -> Result<Agent> {
+    let now = world.now();
     let agent = Agent {
-        id: engine.new_id(),
+        id: world.new_id(),
         name: String::new(),
         adapter: new.adapter.unwrap_or(AdapterKind::Shell),
         config: Value::Null,
@@ -46,19 +46,19 @@ pub(crate) async fn create_agent(engine: &Engine, new: NewAgent) -> Result<Agent
         created_at: now,
         updated_at: now,
     };
-    write_agent(engine, agent, new).await
+    write_agent(world, agent, new).await
 }
 
 /// Changes an agent profile.
-pub(crate) async fn update_agent(engine: &Engine, id: &AgentId, change: NewAgent) -> Result<Agent> {
-    let agent = agent(engine, id).await?;
-    write_agent(engine, agent, change).await
+pub(crate) async fn update_agent(world: &World, id: &AgentId, change: NewAgent) -> Result<Agent> {
+    let agent = agent(world, id).await?;
+    write_agent(world, agent, change).await
 }
 
 /// Removes an agent profile.
-pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
-    let agent = agent(engine, id).await?;
-    let mut tx = engine.store().write().await?;
+pub(crate) async fn delete_agent(world: &World, id: &AgentId) -> Result<()> {
+    let agent = agent(world, id).await?;
+    let mut tx = world.store().write().await?;
     let uses = tx.agents().uses(id).await?;
     if uses > 0 {
         let message = format!(
@@ -69,44 +69,44 @@ pub(crate) async fn delete_agent(engine: &Engine, id: &AgentId) -> Result<()> {
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
     tx.agents_mut().delete(id).await?;
-    agent_changed(engine, &mut tx, id).await?;
+    agent_changed(world, &mut tx, id).await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// One agent profile.
-pub(crate) async fn agent(engine: &Engine, id: &AgentId) -> Result<Agent> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn agent(world: &World, id: &AgentId) -> Result<Agent> {
+    let mut conn = world.store().read().await?;
     conn.agents().get(id).await?.ok_or_else(|| EngineError::not_found("agent", id))
 }
 
 /// All agent profiles, by name.
-pub(crate) async fn agents(engine: &Engine) -> Result<Vec<Agent>> {
-    Ok(engine.store().read().await?.agents().list().await?)
+pub(crate) async fn agents(world: &World) -> Result<Vec<Agent>> {
+    Ok(world.store().read().await?.agents().list().await?)
 }
 
 /// Looks for an agent's program on the login shell's path. The error is for people to read.
 pub(crate) async fn detect_agent(
-    engine: &Engine,
+    world: &World,
     id: &AgentId,
 ) -> Result<Result<Detected, forge_agents::AgentError>> {
-    let agent = agent(engine, id).await?;
-    probe_program(engine, agent.adapter, &agent.config).await
+    let agent = agent(world, id).await?;
+    probe_program(world, agent.adapter, &agent.config).await
 }
 
 /// Looks for the program of a profile that need not be stored. The inner error is for people to read.
 pub(crate) async fn probe_program(
-    engine: &Engine,
+    world: &World,
     kind: AdapterKind,
     config: &Value,
 ) -> Result<Result<Detected, forge_agents::AgentError>> {
-    Ok(match super::programs::refreshed_login(engine).await {
-        Ok(()) => super::programs::detect_program(engine, kind, config).await,
+    Ok(match super::programs::refreshed_login(world).await {
+        Ok(()) => super::programs::detect_program(world, kind, config).await,
         Err(error) => Err(error),
     })
 }
 
-async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Result<Agent> {
+async fn write_agent(world: &World, mut agent: Agent, change: NewAgent) -> Result<Agent> {
     agent.name = change.name.unwrap_or(agent.name).trim().to_owned();
     agent.adapter = change.adapter.unwrap_or(agent.adapter);
     if let Some(mut config) = change.config {
@@ -117,9 +117,9 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
     agent.model = change.model.unwrap_or(agent.model);
     agent.max_concurrent = change.max_concurrent.unwrap_or(agent.max_concurrent);
     agent.paused = change.paused.unwrap_or(agent.paused);
-    agent.updated_at = engine.now();
+    agent.updated_at = world.now();
     validate(&agent)?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     if let Some(other) = tx.agents().by_name(&agent.name).await?
         && other.id != agent.id
     {
@@ -129,14 +129,14 @@ async fn write_agent(engine: &Engine, mut agent: Agent, change: NewAgent) -> Res
         ));
     }
     tx.agents_mut().put(&agent).await?;
-    agent_changed(engine, &mut tx, &agent.id).await?;
+    agent_changed(world, &mut tx, &agent.id).await?;
     tx.commit().await?;
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(agent)
 }
 
-async fn agent_changed(engine: &Engine, tx: &mut Tx, id: &AgentId) -> Result<()> {
-    tx.emit(EventType::AgentChanged, engine.now(), None, None, id.as_str(), &json!({})).await?;
+async fn agent_changed(world: &World, tx: &mut Tx, id: &AgentId) -> Result<()> {
+    tx.emit(EventType::AgentChanged, world.now(), None, None, id.as_str(), &json!({})).await?;
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use forge_model::log::EntryKind;
 use serde_json::{Value, json};
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, environment::TRIALS, private_data},
     cost::prices::{Cost, Ledger},
     error::Result,
@@ -73,9 +73,9 @@ pub struct Trial {
 }
 
 /// Looks for the programs that Forge knows.
-pub(crate) async fn known_programs(engine: &Engine) -> Result<Vec<KnownProgram>> {
-    let agents = engine.store().read().await?.agents().list().await?;
-    let refreshed = refreshed_login(engine).await;
+pub(crate) async fn known_programs(world: &World) -> Result<Vec<KnownProgram>> {
+    let agents = world.store().read().await?.agents().list().await?;
+    let refreshed = refreshed_login(world).await;
     let looks = KNOWN.iter().map(|known| {
         let (agents, refreshed) = (&agents, &refreshed);
         async move {
@@ -84,7 +84,7 @@ pub(crate) async fn known_programs(engine: &Engine) -> Result<Vec<KnownProgram>>
                 config = json!({ "program": known.program, "args": known.args });
             }
             let found = match refreshed {
-                Ok(()) => detect_program(engine, known.adapter, &config).await,
+                Ok(()) => detect_program(world, known.adapter, &config).await,
                 Err(error) => Err(error.clone()),
             };
             let uses = |agent: &&Agent| {
@@ -101,14 +101,14 @@ pub(crate) async fn known_programs(engine: &Engine) -> Result<Vec<KnownProgram>>
 
 /// The models that a program offers; empty for adapters that cannot tell. The inner error is for people to read.
 pub(crate) async fn models_of(
-    engine: &Engine,
+    world: &World,
     kind: AdapterKind,
     config: &Value,
 ) -> Result<std::result::Result<Vec<AgentModel>, AgentError>> {
-    if let Err(error) = refreshed_login(engine).await {
+    if let Err(error) = refreshed_login(world).await {
         return Ok(Err(error));
     }
-    Ok(match core::environment::probe_folder(engine, kind, config).await {
+    Ok(match core::environment::probe_folder(world, kind, config).await {
         Ok(place) => adapter(kind).models(config, &place).await,
         Err(error) => Err(error),
     })
@@ -116,14 +116,14 @@ pub(crate) async fn models_of(
 
 /// Lets an agent answer one word, in an empty folder of its own, without permission to change anything. What it
 /// costs is the user's, is told with the answer, and is in no task's, project's or day's sum: it belongs to none.
-pub(crate) async fn try_agent(engine: &Engine, id: &AgentId) -> Result<Trial> {
-    let found = engine.store().read().await?.agents().get(id).await?;
+pub(crate) async fn try_agent(world: &World, id: &AgentId) -> Result<Trial> {
+    let found = world.store().read().await?.agents().get(id).await?;
     let agent = found.ok_or_else(|| EngineError::not_found("agent", id))?;
-    let trial = format!("trial-{}", engine.inner.config.ids.new_id());
-    let folder = engine.data_dir().join(TRIALS).join(&trial);
+    let trial = format!("trial-{}", world.inner.config.ids.new_id());
+    let folder = world.data_dir().join(TRIALS).join(&trial);
     let made = tokio::fs::create_dir_all(&folder).await;
     made.map_err(EngineError::io("create a folder for the trial"))?;
-    let tried = try_in(engine, &agent, &trial, &folder).await;
+    let tried = try_in(world, &agent, &trial, &folder).await;
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
         tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a trial");
     }
@@ -132,20 +132,20 @@ pub(crate) async fn try_agent(engine: &Engine, id: &AgentId) -> Result<Trial> {
 
 /// Looks for a program in a folder of its own.
 pub(crate) async fn detect_program(
-    engine: &Engine,
+    world: &World,
     kind: AdapterKind,
     config: &Value,
 ) -> std::result::Result<Detected, AgentError> {
-    let place = core::environment::probe_folder(engine, kind, config).await?;
+    let place = core::environment::probe_folder(world, kind, config).await?;
     adapter(kind).detect(config, &place).await
 }
 
-async fn try_in(engine: &Engine, agent: &Agent, trial: &str, folder: &std::path::Path) -> Result<Trial> {
+async fn try_in(world: &World, agent: &Agent, trial: &str, folder: &std::path::Path) -> Result<Trial> {
     let (logs, tree) = (folder.join("log"), folder.join("tree"));
     let prompt_file = folder.join("prompt.md");
     tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("create a folder for the trial"))?;
     private_data::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
-    let environment = core::environment::agent_environment(engine, None, agent).await?;
+    let environment = core::environment::agent_environment(world, None, agent).await?;
     let redactor = std::sync::Arc::clone(environment.redactor());
     let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
     let launch = Launch {
@@ -169,10 +169,10 @@ async fn try_in(engine: &Engine, agent: &Agent, trial: &str, folder: &std::path:
         mcp: None,
         started: Box::new(|_| {}),
     };
-    let (control, _handle, _told) = Control::new(engine.inner.shutdown.child_token());
+    let (control, _handle, _told) = Control::new(world.inner.shutdown.child_token());
     let begun = Instant::now();
     let outcome = adapter(agent.adapter).run(launch, &control).await;
-    program::log::close_log(engine, log).await?;
+    program::log::close_log(world, log).await?;
     let mut ledger = Ledger::default();
     for sample in &outcome.usage {
         ledger.add(sample, &std::collections::BTreeMap::new());
@@ -183,8 +183,8 @@ async fn try_in(engine: &Engine, agent: &Agent, trial: &str, folder: &std::path:
 }
 
 /// Takes the login shell's environment anew: a program may just have been installed.
-pub(crate) async fn refreshed_login(engine: &Engine) -> std::result::Result<(), AgentError> {
-    let taken = engine.inner.logins.refresh(&engine.inner.login_shell).await;
+pub(crate) async fn refreshed_login(world: &World) -> std::result::Result<(), AgentError> {
+    let taken = world.inner.logins.refresh(&world.inner.login_shell).await;
     taken.map(drop).map_err(|error| AgentError::Unavailable {
         program: "the login shell".to_owned(),
         detail: error.to_string(),

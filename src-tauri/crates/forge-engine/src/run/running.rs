@@ -8,7 +8,7 @@ use forge_model::ids::{ExecutionId, TaskId};
 use tokio::sync::watch;
 
 use crate::{
-    Engine,
+    World,
     core::{
         redaction::{general_redactor, redacted_command},
         sync::locked,
@@ -31,13 +31,13 @@ pub(crate) struct Run {
 }
 
 /// Whether an agent runs for a task in this process.
-pub(crate) fn is_running(engine: &Engine, task: &TaskId) -> bool {
-    locked(&engine.part::<Running>().runs).contains_key(task)
+pub(crate) fn is_running(world: &World, task: &TaskId) -> bool {
+    locked(&world.part::<Running>().runs).contains_key(task)
 }
 
 /// Ends the run of a task, if there is one, and waits until nothing of it is left.
-pub(crate) async fn stop_run(engine: &Engine, task: &TaskId) -> bool {
-    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
+pub(crate) async fn stop_run(world: &World, task: &TaskId) -> bool {
+    let run = locked(&world.part::<Running>().runs).get(task).cloned();
     let Some(mut run) = run else { return false };
     run.handle.cancel.cancel();
     // An error means the run's sender is dropped: it is gone too.
@@ -46,29 +46,29 @@ pub(crate) async fn stop_run(engine: &Engine, task: &TaskId) -> bool {
 }
 
 /// Tells the run of a task something; false when none runs, or it is over.
-pub(crate) fn tell_run(engine: &Engine, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
-    let command = redacted_command(&general_redactor(engine), command);
-    if let Some(draft) = locked(&engine.part::<Running>().drafts).get(execution) {
+pub(crate) fn tell_run(world: &World, task: &TaskId, execution: &ExecutionId, command: RunCommand) -> bool {
+    let command = redacted_command(&general_redactor(world), command);
+    if let Some(draft) = locked(&world.part::<Running>().drafts).get(execution) {
         return draft.tell(command);
     }
-    let run = locked(&engine.part::<Running>().runs).get(task).cloned();
+    let run = locked(&world.part::<Running>().runs).get(task).cloned();
     run.is_some_and(|run| run.execution == *execution && run.handle.tell(command))
 }
 
 /// Lets a draft that runs be told something.
-pub(crate) fn keep_draft(engine: &Engine, execution: &ExecutionId, handle: Handle) {
-    locked(&engine.part::<Running>().drafts).insert(execution.clone(), handle);
+pub(crate) fn keep_draft(world: &World, execution: &ExecutionId, handle: Handle) {
+    locked(&world.part::<Running>().drafts).insert(execution.clone(), handle);
 }
 
 /// The draft is over.
-pub(crate) fn forget_draft(engine: &Engine, execution: &ExecutionId) {
-    locked(&engine.part::<Running>().drafts).remove(execution);
+pub(crate) fn forget_draft(world: &World, execution: &ExecutionId) {
+    locked(&world.part::<Running>().drafts).remove(execution);
 }
 
 /// What the agent of a task is doing now.
-pub(crate) fn activity_of(engine: &Engine, task: &TaskId) -> Option<(ExecutionId, String)> {
-    let running = engine.part::<Running>();
+pub(crate) fn activity_of(world: &World, task: &TaskId) -> Option<(ExecutionId, String)> {
+    let running = world.part::<Running>();
     let runs = locked(&running.runs);
-    let redacted = |activity: &str| general_redactor(engine).text(activity).into_owned();
+    let redacted = |activity: &str| general_redactor(world).text(activity).into_owned();
     runs.get(task).map(|run| (run.execution.clone(), redacted(&run.handle.activity.borrow())))
 }

@@ -16,7 +16,7 @@ use forge_store::table::executions::ExecutionRow;
 use serde_json::Value;
 
 use crate::{
-    core::{self, engine::step::Stepping, lineage::is_entry, moves::EntryInput},
+    core::{self, lineage::is_entry, moves::EntryInput, world::step::Stepping},
     error::Result,
 };
 

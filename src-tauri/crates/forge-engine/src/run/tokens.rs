@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use std::sync::Mutex;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, sync::locked},
     error::Result,
 };
@@ -40,16 +40,16 @@ pub struct RunScope {
 struct McpUrl(Mutex<Option<String>>);
 
 /// Says where the agents that are started find this engine's MCP server; none while there is none.
-pub(crate) fn set_mcp_url(engine: &Engine, url: Option<String>) {
-    *locked(&engine.part::<McpUrl>().0) = url;
+pub(crate) fn set_mcp_url(world: &World, url: Option<String>) {
+    *locked(&world.part::<McpUrl>().0) = url;
 }
 
 /// What a token reaches; none when it is no run's, or its run is over.
-pub(crate) async fn scope_of_token(engine: &Engine, token: &str) -> Result<Option<RunScope>> {
+pub(crate) async fn scope_of_token(world: &World, token: &str) -> Result<Option<RunScope>> {
     if !token.starts_with(PREFIX) {
         return Ok(None);
     }
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let Some(row) = conn.executions().open_with_token(&hash(token)).await? else { return Ok(None) };
     let run = row.execution;
     let Some(task) = conn.tasks().get(&run.task_id).await? else { return Ok(None) };
@@ -63,8 +63,8 @@ pub(crate) async fn scope_of_token(engine: &Engine, token: &str) -> Result<Optio
 }
 
 /// Whether a scope reaches a task: its own, or a part of it at any depth.
-pub(crate) async fn reaches(engine: &Engine, scope: &RunScope, task: &TaskId) -> Result<bool> {
-    let mut conn = engine.store().read().await?;
+pub(crate) async fn reaches(world: &World, scope: &RunScope, task: &TaskId) -> Result<bool> {
+    let mut conn = world.store().read().await?;
     let mut next = Some(task.clone());
     while let Some(id) = next {
         if id == scope.task_id {
@@ -76,8 +76,8 @@ pub(crate) async fn reaches(engine: &Engine, scope: &RunScope, task: &TaskId) ->
 }
 
 /// The commands that a project declares for a task: its checks, those of its gate, and the set-up.
-pub(crate) async fn declared_commands(engine: &Engine, id: &TaskId) -> Result<Vec<String>> {
-    let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
+pub(crate) async fn declared_commands(world: &World, id: &TaskId) -> Result<Vec<String>> {
+    let (task, context) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
     let checks = context.review_config(&task);
     let gate = checks.validate.map(|gate| gate.commands).unwrap_or_default();
     let all = checks.ci_steps.unwrap_or_default().into_iter().chain(gate);
@@ -86,8 +86,8 @@ pub(crate) async fn declared_commands(engine: &Engine, id: &TaskId) -> Result<Ve
 
 /// Whether a run may move a task by its own word: its own task to where it waits for a person, a part wherever the
 /// workflow lets an agent go, but past no gate.
-pub(crate) async fn may_move(engine: &Engine, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
-    let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
+pub(crate) async fn may_move(world: &World, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
+    let (task, context) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
     let edges = context.workflow.edges();
     let mut ways = edges.iter().filter(|edge| edge.from == task.status && edge.to == to);
     let is_gate = context.workflow.state(&task.status).is_some_and(|state| state.kind == StateKind::Gate);
@@ -98,17 +98,17 @@ pub(crate) async fn may_move(engine: &Engine, scope: &RunScope, id: &TaskId, to:
     }))
 }
 
-pub(crate) fn mcp_url(engine: &Engine) -> Option<String> {
-    locked(&engine.part::<McpUrl>().0).clone()
+pub(crate) fn mcp_url(world: &World) -> Option<String> {
+    locked(&world.part::<McpUrl>().0).clone()
 }
 
 /// A new token for a run that is about to start.
-pub(crate) async fn give_token(engine: &Engine, run: &ExecutionId) -> Result<String> {
+pub(crate) async fn give_token(world: &World, run: &ExecutionId) -> Result<String> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)
         .map_err(|error| EngineError::io("create a token")(std::io::Error::other(error)))?;
     let token = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.executions_mut().set_token_hash(run, &hash(&token)).await?;
     tx.commit().await?;
     Ok(token)

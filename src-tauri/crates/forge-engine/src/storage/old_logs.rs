@@ -16,7 +16,7 @@ use forge_model::retention::{Bounds, Counts};
 use forge_model::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, EngineError, core, error::Result, hook::command::HOOK_TESTS, project};
+use crate::{EngineError, World, core, error::Result, hook::command::HOOK_TESTS, project};
 
 /// A log, or all logs of a task, that may go.
 pub(crate) struct OldLog {
@@ -29,23 +29,23 @@ pub(crate) struct OldLog {
 type Closed = HashMap<String, (Timestamp, Vec<TaskId>)>;
 
 /// The logs that may go within bounds, and how many there are; none when the engine stops meanwhile.
-pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(Vec<OldLog>, Counts)>> {
+pub(crate) async fn old_logs(world: &World, bounds: Bounds) -> Result<Option<(Vec<OldLog>, Counts)>> {
     let (mut old, mut counts) = (Vec::new(), Counts::default());
-    for project in project::command::projects(engine).await? {
+    for project in project::command::projects(world).await? {
         let closed = {
-            let mut conn = engine.store().read().await?;
-            let context = core::contexts::context(engine, &mut conn, &project.id).await?;
+            let mut conn = world.store().read().await?;
+            let context = core::contexts::context(world, &mut conn, &project.id).await?;
             let closed = context.workflow.states.iter().filter(|state| state.is_terminal());
             let states: Vec<&str> = closed.map(|state| state.name.as_str()).collect();
             conn.tasks().closed(&project.id, &states).await?
         };
         let closed: Closed = closed
             .into_iter()
-            .filter(|task| !task.owners().any(|owner| core::workers::is_attended(engine, owner)))
+            .filter(|task| !task.owners().any(|owner| core::workers::is_attended(world, owner)))
             .map(|task| (task.id.to_string(), (task.since, task.owners().cloned().collect())))
             .collect();
-        let folder = engine.inner.config.data_dir.join("logs").join(project.id.as_str());
-        let stopping = engine.inner.shutdown.clone();
+        let folder = world.inner.config.data_dir.join("logs").join(project.id.as_str());
+        let stopping = world.inner.shutdown.clone();
         let looked = tokio::task::spawn_blocking(move || look(&folder, &closed, bounds, &stopping));
         let looked = looked.await.map_err(io::Error::other).and_then(|looked| looked);
         let Some((found, more)) = looked.map_err(EngineError::io("find old logs"))? else {
@@ -58,12 +58,12 @@ pub(crate) async fn old_logs(engine: &Engine, bounds: Bounds) -> Result<Option<(
 }
 
 /// Compresses logs.
-pub(crate) async fn compress_logs(engine: &Engine, old: Vec<OldLog>) {
+pub(crate) async fn compress_logs(world: &World, old: Vec<OldLog>) {
     for path in old.into_iter().flat_map(|log| log.paths).filter(|path| path.is_dir()) {
-        if engine.inner.shutdown.is_cancelled() {
+        if world.inner.shutdown.is_cancelled() {
             return;
         }
-        let (folder, stopping) = (path.clone(), engine.inner.shutdown.clone());
+        let (folder, stopping) = (path.clone(), world.inner.shutdown.clone());
         let packed =
             tokio::task::spawn_blocking(move || pack_logs(&folder, || !stopping.is_cancelled())).await;
         match packed.map_err(io::Error::other).and_then(|packed| packed) {
@@ -77,12 +77,12 @@ pub(crate) async fn compress_logs(engine: &Engine, old: Vec<OldLog>) {
 }
 
 /// Removes logs, unless somebody works on their task again.
-pub(crate) async fn remove_logs(engine: &Engine, old: Vec<OldLog>) {
+pub(crate) async fn remove_logs(world: &World, old: Vec<OldLog>) {
     for OldLog { owners, paths } in old {
-        if engine.inner.shutdown.is_cancelled() {
+        if world.inner.shutdown.is_cancelled() {
             return;
         }
-        if owners.iter().any(|owner| core::workers::is_attended(engine, owner)) {
+        if owners.iter().any(|owner| core::workers::is_attended(world, owner)) {
             continue;
         }
         for path in paths {

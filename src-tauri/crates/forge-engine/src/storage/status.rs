@@ -6,7 +6,7 @@ use forge_model::storage::{Retention, RetentionQuestion};
 
 use super::{database_backups, retention};
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         disk::{DiskSpace, StorageHealth},
@@ -57,33 +57,33 @@ pub struct BackupStanding {
 }
 
 /// The state of the storage.
-pub(crate) async fn storage_status(engine: &Engine) -> Result<StorageStatus> {
+pub(crate) async fn storage_status(world: &World) -> Result<StorageStatus> {
     Ok(StorageStatus {
-        database: engine.store().path().to_owned(),
-        health: core::disk::storage_health(engine),
-        space: core::disk::disk_space(engine),
-        pending_restore: database_backups::pending_restore(engine),
-        failed_restore: database_backups::failed_restore(engine),
-        retention: retention::retention(engine).await?,
-        questions: retention::retention_questions(engine).await?,
+        database: world.store().path().to_owned(),
+        health: core::disk::storage_health(world),
+        space: core::disk::disk_space(world),
+        pending_restore: database_backups::pending_restore(world),
+        failed_restore: database_backups::failed_restore(world),
+        retention: retention::retention(world).await?,
+        questions: retention::retention_questions(world).await?,
     })
 }
 
 /// How much space the storage takes.
-pub(crate) async fn storage_usage(engine: &Engine) -> Result<StorageUsage> {
-    let backups = database_backups::database_backups(engine).await?;
+pub(crate) async fn storage_usage(world: &World) -> Result<StorageUsage> {
+    let backups = database_backups::database_backups(world).await?;
     Ok(StorageUsage {
-        database_bytes: database_backups::database_bytes(engine),
+        database_bytes: database_backups::database_bytes(world),
         backups_bytes: backups.iter().map(|backup| backup.bytes).sum(),
-        logs_bytes: retention::logs_bytes(engine).await,
-        events: retention::count_events(engine).await?,
+        logs_bytes: retention::logs_bytes(world).await,
+        events: retention::count_events(world).await?,
     })
 }
 
 /// How the daily copies of the database are.
-pub(crate) async fn backup_standing(engine: &Engine) -> Result<BackupStanding> {
+pub(crate) async fn backup_standing(world: &World) -> Result<BackupStanding> {
     Ok(BackupStanding {
-        failure: database_backups::backup_failure(engine),
-        behind: database_backups::backups_are_behind(engine).await?,
+        failure: database_backups::backup_failure(world),
+        behind: database_backups::backups_are_behind(world).await?,
     })
 }

@@ -21,15 +21,15 @@ use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError, NewTask,
+    ConflictCode, EngineError, NewTask, World,
     core::{
         self,
         context::{ProjectContext, is_closed},
-        engine::features::{Moved, Objection},
         lineage::is_ordered,
         moves::Move,
         prerequisites::named,
         workers::Hold,
+        world::features::{Moved, Objection},
     },
     error::Result,
 };
@@ -187,16 +187,16 @@ pub(crate) async fn turn_obstacle(
 }
 
 /// Before an ordered part is moved by hand: keeps its parent still, and ends the turn that is the part's.
-pub(crate) async fn stop_turn_of(engine: &Engine, task: &TaskRow) -> Result<Option<StoppedTurn>> {
+pub(crate) async fn stop_turn_of(world: &World, task: &TaskRow) -> Result<Option<StoppedTurn>> {
     let Some(parent) = task.parent_id.clone().filter(|_| is_ordered(task)) else { return Ok(None) };
-    let hold = core::workers::hold(engine, &parent).await;
+    let hold = core::workers::hold(world, &parent).await;
     let running = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.executions().open(Some(std::slice::from_ref(&parent))).await?
     };
     let turn = running.into_iter().find(|row| row.execution.subtask_id.as_ref() == Some(&task.id));
     if turn.is_some() {
-        core::engine::features::stop_at_work(engine, &parent).await;
+        core::world::features::stop_at_work(world, &parent).await;
     }
     Ok(Some(StoppedTurn { parent, execution: turn.map(|row| row.execution.id), _hold: hold }))
 }
@@ -209,7 +209,7 @@ pub(crate) async fn go_on_after(tx: &mut Tx, stopped: &StoppedTurn) -> Result<()
 }
 
 /// A parent that leaves its work takes the turn that was on with it: the part is open again.
-pub(crate) async fn put_turn_back(engine: &Engine, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
+pub(crate) async fn put_turn_back(world: &World, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
     let Moved { context, task: parent, row, .. } = moved;
     let left = row.from.as_str();
     if left == row.to {
@@ -223,7 +223,7 @@ pub(crate) async fn put_turn_back(engine: &Engine, tx: &mut Tx, moved: Moved<'_>
     for mut part in open_parts(tx, context, &parent.id).await? {
         if part.status == left {
             let mv = Move::by(&initial.name, "parent", Actor::System { cause: Cause::Workflow });
-            Box::pin(core::transition::apply(engine, tx, context, &mut part, mv)).await?;
+            Box::pin(core::transition::apply(world, tx, context, &mut part, mv)).await?;
         }
     }
     Ok(())
@@ -291,11 +291,11 @@ impl Needs {
 
 /// Objects while an ordered part is open.
 pub(crate) async fn open_ordered_children(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let open = open_parts(&mut conn, context, &task.id).await?;
     Ok((!open.is_empty()).then(|| {
         let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();

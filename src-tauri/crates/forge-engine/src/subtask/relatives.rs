@@ -9,14 +9,14 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::Value;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         context::ProjectContext,
-        engine::step::{Effect, End, Stepping},
         lineage::is_ordered,
         moves::Move,
         prerequisites::{open_prerequisites, prerequisite_cancelled},
+        world::step::{Effect, End, Stepping},
     },
     error::Result,
     subtask::open_parts,
@@ -24,7 +24,7 @@ use crate::{
 
 /// Tells each dependent whose last prerequisite this was.
 pub(crate) async fn satisfy_dependents(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &Stepping,
     effects: &mut Vec<Effect>,
@@ -38,9 +38,7 @@ pub(crate) async fn satisfy_dependents(
         let Some(dependent) = tx.tasks().get(id).await? else { continue };
         if open_prerequisites(tx, &s.context, id).await?.is_empty() {
             free += 1;
-            engine
-                .emit(tx, EventType::TaskDependencySatisfied, &dependent, id.as_str(), &Value::Null)
-                .await?;
+            world.emit(tx, EventType::TaskDependencySatisfied, &dependent, id.as_str(), &Value::Null).await?;
             effects.push(Effect::Kick(id.clone()));
             // An ordered part's turn is its parent's.
             effects.extend(
@@ -57,7 +55,7 @@ pub(crate) async fn satisfy_dependents(
 
 /// Closes the open ordered parts of a task: done with it, or cancelled with it.
 pub(crate) async fn close_ordered_children(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     s: &Stepping,
     cancel: bool,
@@ -73,40 +71,39 @@ pub(crate) async fn close_ordered_children(
         let mut mv = Move::cascade(to, "parent", Cause::Workflow, &s.transition);
         // A part's end is no further link of its parent's chain.
         mv.depth = 0;
-        core::transition::apply(engine, tx, &s.context, &mut child, mv).await?;
+        core::transition::apply(world, tx, &s.context, &mut child, mv).await?;
         effects.push(Effect::Kick(child.id));
     }
     Ok(End::Ok(Some(format!("{count} subtasks closed"))))
 }
 
 /// Blocks the open tasks that wait for this cancelled one, and ends their runs.
-pub(crate) async fn block_dependents(engine: &Engine, s: &Stepping) -> Result<End> {
-    let dependents = engine.store().read().await?.dependencies().dependents(&s.task.id).await?;
+pub(crate) async fn block_dependents(world: &World, s: &Stepping) -> Result<End> {
+    let dependents = world.store().read().await?.dependencies().dependents(&s.task.id).await?;
     let mut count = 0;
     for id in dependents {
-        let _hold = core::workers::hold(engine, &id).await;
+        let _hold = core::workers::hold(world, &id).await;
         let concerned = {
-            let mut conn = engine.store().read().await?;
+            let mut conn = world.store().read().await?;
             let dependent = conn.tasks().get(&id).await?;
             dependent.is_some_and(|dependent| is_concerned(&s.context, &dependent))
         };
         if !concerned {
             continue;
         }
-        core::engine::features::stop_at_work(engine, &id).await;
-        let mut tx = engine.store().write().await?;
+        core::world::features::stop_at_work(world, &id).await;
+        let mut tx = world.store().write().await?;
         let Some(mut dependent) = tx.tasks().get(&id).await? else { continue };
         if !is_concerned(&s.context, &dependent) {
             continue;
         }
         let trouble = prerequisite_cancelled(&s.task);
-        core::transition::block(engine, &mut tx, &s.context, &mut dependent, trouble, Cause::Workflow)
-            .await?;
+        core::transition::block(world, &mut tx, &s.context, &mut dependent, trouble, Cause::Workflow).await?;
         tx.commit().await?;
-        engine.point("dependent.blocked");
+        world.point("dependent.blocked");
         count += 1;
     }
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(End::Ok(Some(format!("{count} dependents are blocked"))))
 }
 

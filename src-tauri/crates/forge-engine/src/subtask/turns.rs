@@ -21,14 +21,14 @@ use forge_store::table::{executions::ExecutionRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         block_reason::BlockReason,
         context::{ProjectContext, backup_prefix, is_closed},
-        engine::step::{Effect, End, Stepping},
         moves::{EntryInput, Move},
         prerequisites::{named, open_prerequisites},
+        world::step::{Effect, End, Stepping},
     },
     error::Result,
     subtask::open_parts,
@@ -51,11 +51,11 @@ pub(crate) fn is_failed_turn(last: Option<&ExecutionRow>) -> bool {
 }
 
 /// What follows a run when ordered subtasks are open: the turn of the next one. None when there is none.
-pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<End>> {
+pub(crate) async fn next_turn(world: &World, s: &Stepping) -> Result<Option<End>> {
     if s.context.workflow.work_state().is_none_or(|work| work.name != s.task.status) {
         return Ok(None);
     }
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let Some(next) = open_parts(&mut conn, &s.context, &s.task.id).await?.into_iter().next() else {
         return Ok(None);
     };
@@ -86,12 +86,12 @@ pub(crate) async fn next_turn(engine: &Engine, s: &Stepping) -> Result<Option<En
         subtask_turn: true,
         ..EntryInput::default()
     };
-    core::again::run_once_more(engine, s, input).await.map(Some)
+    core::again::run_once_more(world, s, input).await.map(Some)
 }
 
 /// The part whose turn a run is to be: the first open one, which is at work from now on. Without one the
 /// parent goes on.
-pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Result<Option<TaskRow>> {
+pub(crate) async fn begin_turn(world: &World, tx: &mut Tx, s: &Stepping) -> Result<Option<TaskRow>> {
     let Some(mut part) = open_parts(tx, &s.context, &s.task.id).await?.into_iter().next() else {
         let last = tx.executions().last(&s.task.id).await?;
         tx.slots_mut().release(&s.task.id).await?;
@@ -104,7 +104,7 @@ pub(crate) async fn begin_turn(engine: &Engine, tx: &mut Tx, s: &Stepping) -> Re
     };
     if part.status != s.task.status {
         let mv = Move::by(&s.task.status, "turn", Actor::System { cause: Cause::Workflow });
-        core::transition::apply(engine, tx, &s.context, &mut part, mv).await?;
+        core::transition::apply(world, tx, &s.context, &mut part, mv).await?;
     }
     Ok(Some(part))
 }
@@ -121,44 +121,44 @@ pub(crate) async fn is_open_turn(
 
 /// Commits what a turn left and ends its part. A tree that cannot be committed pauses the sequence.
 pub(crate) async fn commit_turn(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     mut execution: Execution,
     workspace: &Workspace,
     part: &TaskId,
 ) -> Result<End> {
-    let Some(part) = engine.store().read().await?.tasks().get(part).await? else {
+    let Some(part) = world.store().read().await?.tasks().get(part).await? else {
         return Ok(End::skipped("the subtask was deleted"));
     };
     if part.commit_result.is_some() && is_closed(&s.context, &part) {
         return Ok(End::Ok(Some("committed before".to_owned())));
     }
     let worktree = Path::new(&workspace.path);
-    let repo = core::repository::repo(engine, &s.context).await?;
+    let repo = core::repository::repo(world, &s.context).await?;
     if let Settled::Open(trouble) =
-        workspace::unfinished::finish_git_operation(engine, s, &repo, workspace).await?
+        workspace::unfinished::finish_git_operation(world, s, &repo, workspace).await?
     {
         return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
     }
     let seen = repo.uncommitted(worktree).await?;
     if let Some(end) =
-        workspace::nested::refuse_embedded(engine, s, &repo, workspace, &seen, Some(&execution)).await?
+        workspace::nested::refuse_embedded(world, s, &repo, workspace, &seen, Some(&execution)).await?
     {
         return Ok(end);
     }
-    let before = before_turn(engine, s, &part, &execution).await?;
+    let before = before_turn(world, s, &part, &execution).await?;
     let base = before.clone().unwrap_or_else(|| workspace.base_commit.clone());
     let marked = repo.conflict_markers(worktree, &repo.changed_paths(worktree, &base).await?).await?;
     if !marked.is_empty() {
         let message = format!("conflict markers are left in {}", marked.join(", "));
         return Ok(End::Block(paused(&part, &execution, &message, &json!({ "files": marked }))));
     }
-    let Some(intent) = intend(engine, s, repo.head(worktree).await?).await? else {
+    let Some(intent) = intend(world, s, repo.head(worktree).await?).await? else {
         return Ok(End::Interrupted);
     };
     let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
     let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
-    let message = core::redaction::redacted_in(engine, &s.context, message);
+    let message = core::redaction::redacted_in(world, &s.context, message);
     let prefix = backup_prefix(&s.task);
     match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
         Err(GitError::CommitRefused { output }) => {
@@ -167,7 +167,7 @@ pub(crate) async fn commit_turn(
         }
         other => drop(other?),
     }
-    engine.point("turn.committed");
+    world.point("turn.committed");
     let after = repo.head(worktree).await?;
     let kind = if after != intent.head {
         CommitResultKind::ForgeCommit
@@ -179,24 +179,24 @@ pub(crate) async fn commit_turn(
     let result = CommitResult { kind, before, after: Some(after.clone()) };
     execution.after_commit = Some(after);
     let stat = workspace::measure::measure(s, &repo, worktree, workspace).await?;
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     tx.executions_mut().update(&execution).await?;
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = Some(stat);
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
     }
-    let closed = end_part(engine, &mut tx, &s.context, &part.id, result).await?;
+    let closed = end_part(world, &mut tx, &s.context, &part.id, result).await?;
     tx.commit().await?;
-    engine.point("turn.recorded");
+    world.point("turn.recorded");
     if closed {
-        core::follow::act(engine, vec![Effect::Kick(part.id)]);
+        core::follow::act(world, vec![Effect::Kick(part.id)]);
     }
     Ok(End::Ok(Some(format!("#{}: {kind}", part.number))))
 }
 
 /// Writes how a part's turn was committed, and that it is done unless a person closed it. Says whether.
 async fn end_part(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     id: &TaskId,
@@ -205,25 +205,25 @@ async fn end_part(
     let Some(mut part) = tx.tasks().get(id).await? else { return Ok(false) };
     part.commit_result = Some(result);
     if is_closed(context, &part) {
-        tx.tasks_mut().update(&mut part, engine.now()).await?;
+        tx.tasks_mut().update(&mut part, world.now()).await?;
         let facts = json!({ "commit_result": part.commit_result });
-        engine.emit(tx, EventType::TaskUpdated, &part, id.as_str(), &facts).await?;
+        world.emit(tx, EventType::TaskUpdated, &part, id.as_str(), &facts).await?;
         return Ok(false);
     }
     let Some(done) = done_state(context) else { return Ok(false) };
     let mv = Move::by(&done, "turn", Actor::System { cause: Cause::Workflow });
-    core::transition::apply(engine, tx, context, &mut part, mv).await?;
+    core::transition::apply(world, tx, context, &mut part, mv).await?;
     Ok(true)
 }
 
 /// The branch's commit before the part's first run, counted from when it was last opened.
 async fn before_turn(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     part: &TaskRow,
     execution: &Execution,
 ) -> Result<Option<String>> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let is_terminal =
         |name: &str| s.context.workflow.state(name).is_some_and(|state| state.kind == StateKind::Terminal);
     let moves = conn.transitions().list(&part.id).await?;
@@ -239,8 +239,8 @@ async fn before_turn(
 
 /// Writes down where the branch is before Forge commits; after a kill, what was written then. None when
 /// the step is no longer wanted.
-async fn intend(engine: &Engine, s: &Stepping, head: String) -> Result<Option<Intent>> {
-    let mut tx = engine.store().write().await?;
+async fn intend(world: &World, s: &Stepping, head: String) -> Result<Option<Intent>> {
+    let mut tx = world.store().write().await?;
     let current = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
     let Some(mut step) = current else { return Ok(None) };
     if let Some(written) = step.params.clone() {
@@ -250,7 +250,7 @@ async fn intend(engine: &Engine, s: &Stepping, head: String) -> Result<Option<In
     step.params = Some(serde_json::to_value(&intent).map_err(core::entry::corrupt_step)?);
     tx.steps_mut().update(&step).await?;
     tx.commit().await?;
-    engine.point("turn.intended");
+    world.point("turn.intended");
     Ok(Some(intent))
 }
 

@@ -15,18 +15,18 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::Value;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
-        engine::{cx::Cx, features::Asked},
         lineage::audits,
         moves::{EntryInput, Move},
         prerequisites::open_prerequisites,
         retry_budget,
         transition::is_reviewed,
         worktree_lock::IfLocked,
+        world::{cx::Cx, features::Asked},
     },
     error::Result,
     hook::{self, SkippedOnce},
@@ -69,90 +69,90 @@ pub struct ActionRequest {
 }
 
 /// Does what is offered.
-pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
-    let text = require_offered(engine, id, &request).await?;
+pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: ActionRequest) -> Result<()> {
+    let text = require_offered(world, id, &request).await?;
     match request.verb {
-        Verb::Hold => return task::moves::set_held(engine, id, request.version, true).await,
-        Verb::Release => return task::moves::set_held(engine, id, request.version, false).await,
-        Verb::ResetWorkspace => return task::reset::reset_workspace(engine, actor, id).await.map(drop),
+        Verb::Hold => return task::moves::set_held(world, id, request.version, true).await,
+        Verb::Release => return task::moves::set_held(world, id, request.version, false).await,
+        Verb::ResetWorkspace => return task::reset::reset_workspace(world, actor, id).await.map(drop),
         Verb::AcceptRepository | Verb::UndoRepository => {
-            return task::repositories::answer_repository_change_of(engine, actor, id, request.verb).await;
+            return task::repositories::answer_repository_change_of(world, actor, id, request.verb).await;
         }
-        Verb::TrustFiles => return task::trusting::trust_files_of(engine, actor, id).await,
+        Verb::TrustFiles => return task::trusting::trust_files_of(world, actor, id).await,
         Verb::AddEmbedded | Verb::IgnoreEmbedded => {
-            return task::repositories::resolve_embedded(engine, actor, id, request.verb).await;
+            return task::repositories::resolve_embedded(world, actor, id, request.verb).await;
         }
         _ => {}
     }
     let notes = match request.verb {
-        Verb::SendBack | Verb::ResumeSession => review::comments::notes(engine, id, Vec::new()).await?,
+        Verb::SendBack | Verb::ResumeSession => review::comments::notes(world, id, Vec::new()).await?,
         _ => Vec::new(),
     };
-    let _hold = core::workers::hold(engine, id).await;
+    let _hold = core::workers::hold(world, id).await;
     // Whoever held the task before may have taken the same offer.
-    require_offered(engine, id, &ActionRequest { version: None, ..request.clone() }).await?;
+    require_offered(world, id, &ActionRequest { version: None, ..request.clone() }).await?;
     let turn = {
-        let (task, _) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
-        subtask::stop_turn_of(engine, &task).await?
+        let (task, _) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
+        subtask::stop_turn_of(world, &task).await?
     };
-    run::running::stop_run(engine, id).await;
-    prepare_action(engine, id, &request, &actor).await?;
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load(engine, &mut tx, id, None).await?;
+    run::running::stop_run(world, id).await;
+    prepare_action(world, id, &request, &actor).await?;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load(world, &mut tx, id, None).await?;
     let annotation = task.error_annotation.clone();
     match request.verb {
-        Verb::Retry if annotation.is_none() => stop_waiting(engine, &mut tx, &context, &mut task).await?,
+        Verb::Retry if annotation.is_none() => stop_waiting(world, &mut tx, &context, &mut task).await?,
         Verb::Cancel => {
             let mv = Move { reason: text, ..Move::by(&context.workflow.cancellation_state, "cancel", actor) };
-            core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+            core::transition::apply(world, &mut tx, &context, &mut task, mv).await?;
         }
         Verb::Restart | Verb::RestartWithChanges => {
             if request.verb == Verb::Restart {
-                task::reset::forget_work(engine, &mut tx, &context, &mut task).await?;
+                task::reset::forget_work(world, &mut tx, &context, &mut task).await?;
             }
-            start_over(engine, &mut tx, &context, &mut task, actor, request.verb).await?;
+            start_over(world, &mut tx, &context, &mut task, actor, request.verb).await?;
         }
-        Verb::ReviewAgain => review_again(engine, &mut tx, &context, &mut task, actor).await?,
+        Verb::ReviewAgain => review_again(world, &mut tx, &context, &mut task, actor).await?,
         Verb::RestoreBranch => {
-            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            retry(world, &mut tx, &context, &mut task, actor, annotation, None).await?;
         }
         Verb::Approve | Verb::MergeReviewed => {
-            approve_blocked(engine, &mut tx, &context, &mut task, actor, text).await?;
+            approve_blocked(world, &mut tx, &context, &mut task, actor, text).await?;
         }
         Verb::ResetBudget => {
             retry_budget::reset(&mut tx, &mut task).await?;
-            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            retry(world, &mut tx, &context, &mut task, actor, annotation, None).await?;
         }
-        Verb::Retry => retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?,
+        Verb::Retry => retry(world, &mut tx, &context, &mut task, actor, annotation, None).await?,
         Verb::ResumeSession | Verb::SendBack => {
-            let comments = review::comments::send_drafts(engine, &mut tx, &task, notes).await?;
+            let comments = review::comments::send_drafts(world, &mut tx, &task, notes).await?;
             let words = text.clone().unwrap_or_default();
             let correction = match request.verb {
                 Verb::SendBack => Correction::Rejected { reason: words, comments },
                 _ => Correction::Message { text: words, comments, files: Vec::new() },
             };
-            back_to_work(engine, &mut tx, &context, &mut task, actor, request.verb, correction, text).await?;
+            back_to_work(world, &mut tx, &context, &mut task, actor, request.verb, correction, text).await?;
         }
         Verb::Crown => {
             let asked = Asked { verb: request.verb, actor: &actor, text: text.as_deref() };
-            act_in_features(engine, &mut tx, &mut task, asked).await?;
+            act_in_features(world, &mut tx, &mut task, asked).await?;
             // One that waits for the crown goes on by itself.
             if annotation.is_some() {
-                retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+                retry(world, &mut tx, &context, &mut task, actor, annotation, None).await?;
             }
         }
         Verb::RaceAgain | Verb::SingleAgent => {
             let asked = Asked { verb: request.verb, actor: &actor, text: None };
-            act_in_features(engine, &mut tx, &mut task, asked).await?;
-            retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+            act_in_features(world, &mut tx, &mut task, asked).await?;
+            retry(world, &mut tx, &context, &mut task, actor, annotation, None).await?;
         }
         Verb::RetryHook => {
-            hook::command::go_on_behind_barrier(engine, &mut tx, &context, &mut task, None).await?;
+            hook::command::go_on_behind_barrier(world, &mut tx, &context, &mut task, None).await?;
         }
         Verb::SkipHookOnce => {
             let reason = text.unwrap_or_default();
-            let skipped = SkippedOnce { actor, at: engine.now(), reason };
-            hook::command::go_on_behind_barrier(engine, &mut tx, &context, &mut task, Some(skipped)).await?;
+            let skipped = SkippedOnce { actor, at: world.now(), reason };
+            hook::command::go_on_behind_barrier(world, &mut tx, &context, &mut task, Some(skipped)).await?;
         }
         Verb::Hold
         | Verb::Release
@@ -166,36 +166,36 @@ pub(crate) async fn act_on(engine: &Engine, actor: Actor, id: &TaskId, request: 
     if let Some(turn) = &turn {
         subtask::go_on_after(&mut tx, turn).await?;
     }
-    for tell in &engine.features().moments.on_acted {
-        tell(&mut Cx::of(engine, &mut tx), &task).await?;
+    for tell in &world.features().moments.on_acted {
+        tell(&mut Cx::of(world, &mut tx), &task).await?;
     }
     tx.commit().await?;
-    engine.point("action.committed");
-    core::scheduler::wake_waiting(engine);
+    world.point("action.committed");
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
-async fn act_in_features(engine: &Engine, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
-    for act in &engine.features().moments.on_action {
-        act(&mut Cx::of(engine, tx), task, asked).await?;
+async fn act_in_features(world: &World, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {
+    for act in &world.features().moments.on_action {
+        act(&mut Cx::of(world, tx), task, asked).await?;
     }
     Ok(())
 }
 
 /// Ends an agent's run. The task stays where it is and says so; nothing is started by itself.
-pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<TaskId> {
+pub(crate) async fn stop_execution(world: &World, id: &ExecutionId) -> Result<TaskId> {
     let row = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.executions().get(id).await?.ok_or_else(|| EngineError::not_found("execution", id))?
     };
     let task_id = row.execution.task_id.clone();
     if row.execution.status.is_over() {
         return Err(EngineError::conflict(ConflictCode::NothingRunning, "the run has ended"));
     }
-    let _hold = core::workers::hold(engine, &task_id).await;
-    run::running::stop_run(engine, &task_id).await;
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load(engine, &mut tx, &task_id, None).await?;
+    let _hold = core::workers::hold(world, &task_id).await;
+    run::running::stop_run(world, &task_id).await;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load(world, &mut tx, &task_id, None).await?;
     if let Some(last) = tx.transitions().last(&task_id).await? {
         hook::queue_work_stop(&mut tx, &context, &task, &last).await?;
     }
@@ -203,9 +203,9 @@ pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<
     if task.error_annotation.is_none() && !audits(row.execution.role) {
         let mut trouble = BlockReason::new(AnnotationType::ExecutorFailed, "You stopped the agent.");
         trouble.execution = Some(id.clone());
-        task.error_annotation = Some(trouble.annotation(&task.status, engine.now()));
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
-        engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+        task.error_annotation = Some(trouble.annotation(&task.status, world.now()));
+        tx.tasks_mut().update(&mut task, world.now()).await?;
+        world.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
     }
     tx.commit().await?;
     Ok(task_id)
@@ -215,75 +215,75 @@ pub(crate) async fn stop_execution(engine: &Engine, id: &ExecutionId) -> Result<
 /// runs it waits for the end of that run, or is refused, as asked; `at_once` says it to the running agent, where
 /// its program can be told.
 pub(crate) async fn follow_up(
-    engine: &Engine,
+    world: &World,
     actor: Actor,
     id: &ExecutionId,
     request: SayRequest,
 ) -> Result<TaskId> {
     let message = request.message.trim().to_owned();
     let task_id = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let row = conn.executions().get(id).await?;
         let row = row.ok_or_else(|| EngineError::not_found("execution", id))?;
         core::lineage::task_of_work(&mut conn, &row.execution.task_id).await?
     };
-    core::worktree_lock::refuse_locked(engine, &task_id, request.if_locked).await?;
+    core::worktree_lock::refuse_locked(world, &task_id, request.if_locked).await?;
     let notes = if request.with_comments {
-        review::comments::notes(engine, &task_id, Vec::new()).await?
+        review::comments::notes(world, &task_id, Vec::new()).await?
     } else {
         Vec::new()
     };
     if message.is_empty() && notes.is_empty() && request.attachments.is_empty() {
         return Err(EngineError::invalid("message", "must not be empty, because nothing else is sent"));
     }
-    let _hold = core::workers::hold(engine, &task_id).await;
-    let running = run::running::is_running(engine, &task_id);
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, &task_id, None).await?;
+    let _hold = core::workers::hold(world, &task_id).await;
+    let running = run::running::is_running(world, &task_id);
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, &task_id, None).await?;
     require_agent_to_tell(&mut tx, &context, &task).await?;
-    let comments = review::comments::send_drafts(engine, &mut tx, &task, notes).await?;
-    let files = run::attachments::send_files(engine, &mut tx, &task, &request.attachments).await?;
+    let comments = review::comments::send_drafts(world, &mut tx, &task, notes).await?;
+    let files = run::attachments::send_files(world, &mut tx, &task, &request.attachments).await?;
     let correction = Correction::Message { text: message.clone(), comments, files };
     if running {
-        let step = run::follow_up::queue_follow_up(engine, &mut tx, &task, correction.clone()).await?;
+        let step = run::follow_up::queue_follow_up(world, &mut tx, &task, correction.clone()).await?;
         tx.commit().await?;
         if request.at_once
             && let Correction::Message { text, comments, files } = correction
         {
             let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
             // Not told: it goes to the agent once its run is over.
-            run::running::tell_run(engine, &task_id, id, say);
+            run::running::tell_run(world, &task_id, id, say);
         }
         return Ok(task_id);
     }
-    back_to_work(engine, &mut tx, &context, &mut task, actor, Verb::ResumeSession, correction, Some(message))
+    back_to_work(world, &mut tx, &context, &mut task, actor, Verb::ResumeSession, correction, Some(message))
         .await?;
     tx.commit().await?;
     Ok(task_id)
 }
 
 /// What an offer needs of git before it is taken, while nothing else runs for the task.
-async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, actor: &Actor) -> Result<()> {
+async fn prepare_action(world: &World, id: &TaskId, request: &ActionRequest, actor: &Actor) -> Result<()> {
     let (task, context, review) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load(world, &mut conn, id, None).await?;
         (task, context, conn.reviews().last(id).await?)
     };
     match (request.verb, review) {
         (Verb::Approve, Some(review)) => {
-            review::require_reviewed_work(engine, &context, &task, &review, request.commit.as_deref()).await
+            review::require_reviewed_work(world, &context, &task, &review, request.commit.as_deref()).await
         }
         (Verb::MergeReviewed, Some(_)) => {
-            core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
-            review::capture::keep_the_rest(engine, &context, &task).await
+            core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
+            review::capture::keep_the_rest(world, &context, &task).await
         }
-        (Verb::RestoreBranch, _) => review::restore_branch(engine, &task, &context).await,
+        (Verb::RestoreBranch, _) => review::restore_branch(world, &task, &context).await,
         (Verb::Restart, _) => {
-            let repo = core::repository::repo(engine, &context).await?;
-            task::reset::set_work_aside(engine, &repo, &context, &task).await
+            let repo = core::repository::repo(world, &context).await?;
+            task::reset::set_work_aside(world, &repo, &context, &task).await
         }
         (Verb::Cancel, _) => {
-            workspace::unmerged::count_unmerged(engine, id).await;
+            workspace::unmerged::count_unmerged(world, id).await;
             Ok(())
         }
         _ => Ok(()),
@@ -293,7 +293,7 @@ async fn prepare_action(engine: &Engine, id: &TaskId, request: &ActionRequest, a
 /// Reviews the work as it is now, as a new attempt at the gate. Checks that passed on the same files are not run
 /// again.
 async fn review_again(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -310,24 +310,24 @@ async fn review_again(
     };
     task.review_passed_at = None;
     if gate == task.status {
-        supersede_review(tx, &task.id, engine.now()).await?;
+        supersede_review(tx, &task.id, world.now()).await?;
         task.work_changed = None;
         let last = tx
             .transitions()
             .last(&task.id)
             .await?
             .ok_or_else(|| EngineError::not_found("transition of task", &task.id))?;
-        return core::entry::insert_entry(engine, tx, context, task, &last, input).await;
+        return core::entry::insert_entry(world, tx, context, task, &last, input).await;
     }
     let mut mv = Move::by(&gate, Verb::ReviewAgain.as_str(), actor);
     mv.input = input;
-    core::transition::apply(engine, tx, context, task, mv).await.map(drop)
+    core::transition::apply(world, tx, context, task, mv).await.map(drop)
 }
 
 /// Refuses what is not offered and what lacks a field; gives the text that came with it.
-async fn require_offered(engine: &Engine, id: &TaskId, request: &ActionRequest) -> Result<Option<String>> {
-    let mut conn = engine.store().read().await?;
-    let (task, context) = core::load::load_own(engine, &mut conn, id, request.version).await?;
+async fn require_offered(world: &World, id: &TaskId, request: &ActionRequest) -> Result<Option<String>> {
+    let mut conn = world.store().read().await?;
+    let (task, context) = core::load::load_own(world, &mut conn, id, request.version).await?;
     let mut held = conn.roles().of_tasks(std::slice::from_ref(id)).await?;
     let offers = offers_of(&context, &task, &held.remove(id).unwrap_or_default());
     let Some(offer) = offers.iter().find(|offer| offer.verb == request.verb) else {
@@ -349,7 +349,7 @@ async fn require_offered(engine: &Engine, id: &TaskId, request: &ActionRequest) 
 }
 
 async fn start_over(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -372,14 +372,14 @@ async fn start_over(
     }
     task.review_passed_at = None;
     retry_budget::start_over(tx, task).await?;
-    core::transition::apply(engine, tx, context, task, Move::by(&initial, verb.as_str(), actor))
+    core::transition::apply(world, tx, context, task, Move::by(&initial, verb.as_str(), actor))
         .await
         .map(drop)
 }
 
 /// Asks an agent's provider at once instead of waiting.
 async fn stop_waiting(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -395,12 +395,12 @@ async fn stop_waiting(
         tx.limits_mut().clear(&agent).await?;
     }
     task.waiting = None;
-    tx.tasks_mut().update(task, engine.now()).await?;
-    engine.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
+    tx.tasks_mut().update(task, world.now()).await?;
+    world.emit(tx, EventType::TaskUpdated, task, task.id.as_str(), &Value::Null).await
 }
 
 async fn approve_blocked(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &mut TaskRow,
@@ -410,7 +410,7 @@ async fn approve_blocked(
     let review = tx.reviews().last(&task.id).await?;
     let review = review
         .ok_or_else(|| EngineError::conflict(ConflictCode::NotAwaiting, "the task was never reviewed"))?;
-    review::command::approve(engine, tx, context, task, review, actor, reason).await
+    review::command::approve(world, tx, context, task, review, actor, reason).await
 }
 
 /// Refuses a task whose work no agent holds, or that is closed.

@@ -4,7 +4,7 @@ use forge_model::ids::ProjectId;
 use forge_model::task::Task;
 
 use crate::{
-    Engine,
+    World,
     core::{self, new_task::NewTask},
     error::Result,
     task,
@@ -16,16 +16,16 @@ use crate::{
 
 /// Makes an orphaned worktree the one of a new task.
 pub(crate) async fn adopt_orphan(
-    engine: &Engine,
+    world: &World,
     path: &str,
     project: &ProjectId,
     title: Option<String>,
 ) -> Result<Task> {
     let context = {
-        let mut conn = engine.store().read().await?;
-        core::contexts::context(engine, &mut conn, project).await?
+        let mut conn = world.store().read().await?;
+        core::contexts::context(world, &mut conn, project).await?
     };
-    let orphan = orphan(engine, path).await?;
+    let orphan = orphan(world, path).await?;
     let facts = orphan.facts;
     let of_project = facts.registered
         && orphan.context.is_some_and(|of| of.project.repo_path == context.project.repo_path);
@@ -34,16 +34,16 @@ pub(crate) async fn adopt_orphan(
         return Err(not_an_orphan(message));
     };
     let title = title.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| branch.clone());
-    let task = task::command::create_task(engine, project, NewTask { title, ..NewTask::default() }).await?;
-    engine.point("orphan.task_made");
-    let hold = core::workers::hold(engine, &task.id).await;
-    let adopted = move_in(engine, &context, &task.id, &orphan.folder, &orphan.tree, &branch, &head).await;
+    let task = task::command::create_task(world, project, NewTask { title, ..NewTask::default() }).await?;
+    world.point("orphan.task_made");
+    let hold = core::workers::hold(world, &task.id).await;
+    let adopted = move_in(world, &context, &task.id, &orphan.folder, &orphan.tree, &branch, &head).await;
     drop(hold);
     if let Err(error) = adopted {
         // Nothing became of it, so there is nothing to work on.
-        task::command::delete_task(engine, &task.id, None).await?;
+        task::command::delete_task(world, &task.id, None).await?;
         return Err(error);
     }
-    workspace::disk::measure_later(engine, &task.id);
-    task::moves::task(engine, &task.id).await
+    workspace::disk::measure_later(world, &task.id);
+    task::moves::task(world, &task.id).await
 }

@@ -10,7 +10,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{self, context::ProjectContext, guards::GuardRedirect, lineage::is_ordered},
     error::Result,
 };
@@ -18,7 +18,7 @@ use crate::{
 /// Writes the roles that a claim fills. Whoever takes the first step of a task that nobody else does also does
 /// the work. The holder of the work does not become the holder of a step that tasks pass by without one.
 pub(crate) async fn fill_claimed_roles(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     context: &ProjectContext,
     task: &TaskRow,
@@ -39,9 +39,7 @@ pub(crate) async fn fill_claimed_roles(
         let present = tx.roles().holder(&task.id, role).await?;
         if present.as_ref() != Some(holder) {
             tx.roles_mut().put(&task.id, role, Some(holder)).await?;
-            engine
-                .emit(tx, EventType::TaskAssigned, task, task.id.as_str(), &json!({ "role": role }))
-                .await?;
+            world.emit(tx, EventType::TaskAssigned, task, task.id.as_str(), &json!({ "role": role })).await?;
         }
     }
     Ok(())
@@ -49,18 +47,18 @@ pub(crate) async fn fill_claimed_roles(
 
 /// Asks the guards of the state that a claim would leave; what cannot be claimed is told by the claim itself.
 pub(crate) async fn ask_guards_of_claim(
-    engine: &Engine,
+    world: &World,
     actor: &Actor,
     id: &TaskId,
     version: Option<u32>,
 ) -> Result<Option<GuardRedirect>> {
     let (task, context) = {
-        let mut conn = engine.store().read().await?;
-        core::load::load_own(engine, &mut conn, id, version).await?
+        let mut conn = world.store().read().await?;
+        core::load::load_own(world, &mut conn, id, version).await?
     };
     let leaves = context.workflow.claim_target(&task.status).is_some_and(|to| to.name != task.status);
     if leaves && !is_ordered(&task) {
-        return core::guards::ask_guards(engine, &context, &task, actor.audience()).await;
+        return core::guards::ask_guards(world, &context, &task, actor.audience()).await;
     }
     Ok(None)
 }

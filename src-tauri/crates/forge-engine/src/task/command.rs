@@ -13,7 +13,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::{ProjectContext, is_closed, task_folder},
@@ -56,12 +56,12 @@ pub struct TaskEdit {
 }
 
 /// Makes a task in the initial state of its project.
-pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTask) -> Result<Task> {
+pub(crate) async fn create_task(world: &World, project: &ProjectId, new: NewTask) -> Result<Task> {
     let mut findings = text_findings(Some(&new.title), Some(&new.description));
     findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
     findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
-    let mut tx = engine.store().write().await?;
-    let context = core::contexts::context(engine, &mut tx, project).await?;
+    let mut tx = world.store().write().await?;
+    let context = core::contexts::context(world, &mut tx, project).await?;
     if let Some(race) = &new.race {
         findings.extend(race_findings(&mut tx, &context, race).await?);
     }
@@ -77,7 +77,7 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
     }
     let initial =
         context.workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?;
-    let now = engine.now();
+    let now = world.now();
     let number = tx.projects_mut().take_task_number(project).await?;
     let title = new.title.trim().to_owned();
     let row = TaskRow {
@@ -91,7 +91,7 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
         merge_config: new.merge_config.map(MergeConfig::tidied),
         task_state_config: new.task_state_config,
         race: new.race,
-        ..TaskRow::new(engine.new_id(), project.clone(), number, title, initial.name.clone(), now)
+        ..TaskRow::new(world.new_id(), project.clone(), number, title, initial.name.clone(), now)
     };
     tx.tasks_mut().insert(&row).await?;
     for (role, holder) in &new.roles {
@@ -103,7 +103,7 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
     if row.parent_id.is_some() || !new.depends_on.is_empty() {
         subtask::require_no_cycle(&mut tx, project, &row.id).await?;
     }
-    engine
+    world
         .emit(
             &mut tx,
             EventType::TaskCreated,
@@ -112,31 +112,31 @@ pub(crate) async fn create_task(engine: &Engine, project: &ProjectId, new: NewTa
             &json!({ "number": row.number, "status": row.status }),
         )
         .await?;
-    touch_parent(engine, &mut tx, &row).await?;
-    let view = read::view::view_one(engine, &mut tx, row).await?;
+    touch_parent(world, &mut tx, &row).await?;
+    let view = read::view::view_one(world, &mut tx, row).await?;
     tx.commit().await?;
-    core::scheduler::look_for_work(engine);
+    core::scheduler::look_for_work(world);
     Ok(view)
 }
 
 /// A task's parts, in their order.
-pub(crate) async fn subtasks(engine: &Engine, id: &TaskId) -> Result<Vec<Task>> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn subtasks(world: &World, id: &TaskId) -> Result<Vec<Task>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     let rows = conn.tasks().children(id).await?;
-    read::view::view(engine, &mut conn, rows).await
+    read::view::view(world, &mut conn, rows).await
 }
 
 /// Changes what a task says.
-pub(crate) async fn update_task(engine: &Engine, id: &TaskId, version: u32, edit: TaskEdit) -> Result<Task> {
+pub(crate) async fn update_task(world: &World, id: &TaskId, version: u32, edit: TaskEdit) -> Result<Task> {
     let mut findings = text_findings(edit.title.as_deref(), edit.description.as_deref());
     findings.extend(edit.review_config.iter().flatten().flat_map(|config| config.findings("review_config")));
     findings.extend(edit.merge_config.iter().flatten().flat_map(|config| config.findings("merge_config")));
     if !findings.is_empty() {
         return Err(EngineError::Invalid(findings));
     }
-    let mut tx = engine.store().write().await?;
-    let (mut row, context) = core::load::load_own(engine, &mut tx, id, Some(version)).await?;
+    let mut tx = world.store().write().await?;
+    let (mut row, context) = core::load::load_own(world, &mut tx, id, Some(version)).await?;
     if let Some(Some(race)) = &edit.race {
         let findings = race_findings(&mut tx, &context, race).await?;
         if !findings.is_empty() {
@@ -161,34 +161,34 @@ pub(crate) async fn update_task(engine: &Engine, id: &TaskId, version: u32, edit
         }
         row.subtask_order = Some(order);
     }
-    tx.tasks_mut().update(&mut row, engine.now()).await?;
+    tx.tasks_mut().update(&mut row, world.now()).await?;
     if edit.subtask_order.is_some() {
         subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
     }
-    engine.emit(&mut tx, EventType::TaskUpdated, &row, id.as_str(), &Value::Null).await?;
-    let view = read::view::view_one(engine, &mut tx, row).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, &row, id.as_str(), &Value::Null).await?;
+    let view = read::view::view_one(world, &mut tx, row).await?;
     tx.commit().await?;
     // Another priority is another place in the queue.
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(view)
 }
 
 /// Gives a role to an agent, to the person, or to nobody. A new coder's work is judged anew.
 pub(crate) async fn assign(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     version: Option<u32>,
     role: &str,
     holder: Option<RoleHolder>,
 ) -> Result<Task> {
-    let mut tx = engine.store().write().await?;
-    let (mut row, context) = core::load::load_own(engine, &mut tx, id, version).await?;
+    let mut tx = world.store().write().await?;
+    let (mut row, context) = core::load::load_own(world, &mut tx, id, version).await?;
     if let Some(finding) = role_finding(&mut tx, &context, role, holder.as_ref()).await? {
         return Err(EngineError::Invalid(vec![finding]));
     }
     let before = tx.roles().holder(id, role).await?;
     if before != holder {
-        if run::running::is_running(engine, id) && context.work_role() == Some(role) {
+        if run::running::is_running(world, id) && context.work_role() == Some(role) {
             return Err(EngineError::conflict(
                 ConflictCode::TaskOpen,
                 "its agent is running: stop it before you reassign the role",
@@ -198,20 +198,20 @@ pub(crate) async fn assign(
         if context.work_role() == Some(role) {
             row.review_passed_at = None;
         }
-        tx.tasks_mut().update(&mut row, engine.now()).await?;
-        engine.emit(&mut tx, EventType::TaskAssigned, &row, id.as_str(), &json!({ "role": role })).await?;
+        tx.tasks_mut().update(&mut row, world.now()).await?;
+        world.emit(&mut tx, EventType::TaskAssigned, &row, id.as_str(), &json!({ "role": role })).await?;
     }
-    let view = read::view::view_one(engine, &mut tx, row).await?;
+    let view = read::view::view_one(world, &mut tx, row).await?;
     tx.commit().await?;
-    core::workers::kick(engine, id);
-    core::scheduler::wake_waiting(engine);
+    core::workers::kick(world, id);
+    core::scheduler::wake_waiting(world);
     Ok(view)
 }
 
 /// Lets a task wait for another.
-pub(crate) async fn add_dependency(engine: &Engine, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
-    let mut tx = engine.store().write().await?;
-    let (mut row, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+pub(crate) async fn add_dependency(world: &World, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
+    let mut tx = world.store().write().await?;
+    let (mut row, context) = core::load::load_own(world, &mut tx, id, None).await?;
     if id == prerequisite {
         return Err(EngineError::invalid("depends_on", "a task cannot depend on itself"));
     }
@@ -220,37 +220,37 @@ pub(crate) async fn add_dependency(engine: &Engine, id: &TaskId, prerequisite: &
     }
     tx.dependencies_mut().insert(id, prerequisite).await?;
     subtask::require_no_cycle(&mut tx, &row.project_id, id).await?;
-    touch(engine, &mut tx, &mut row).await?;
-    let view = read::view::view_one(engine, &mut tx, row).await?;
+    touch(world, &mut tx, &mut row).await?;
+    let view = read::view::view_one(world, &mut tx, row).await?;
     tx.commit().await?;
-    core::scheduler::look_for_work(engine);
+    core::scheduler::look_for_work(world);
     Ok(view)
 }
 
 /// Takes a dependency away.
-pub(crate) async fn remove_dependency(engine: &Engine, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
-    let mut tx = engine.store().write().await?;
-    let (mut row, _) = core::load::load_own(engine, &mut tx, id, None).await?;
+pub(crate) async fn remove_dependency(world: &World, id: &TaskId, prerequisite: &TaskId) -> Result<Task> {
+    let mut tx = world.store().write().await?;
+    let (mut row, _) = core::load::load_own(world, &mut tx, id, None).await?;
     if !tx.dependencies_mut().delete(id, prerequisite).await? {
         return Err(EngineError::not_found("dependency", prerequisite));
     }
-    touch(engine, &mut tx, &mut row).await?;
+    touch(world, &mut tx, &mut row).await?;
     let parent = row.parent_id.clone();
-    let view = read::view::view_one(engine, &mut tx, row).await?;
+    let view = read::view::view_one(world, &mut tx, row).await?;
     tx.commit().await?;
-    core::workers::kick(engine, id);
+    core::workers::kick(world, id);
     if let Some(parent) = parent {
-        core::workers::kick(engine, &parent);
+        core::workers::kick(world, &parent);
     }
-    core::scheduler::look_for_work(engine);
+    core::scheduler::look_for_work(world);
     Ok(view)
 }
 
 /// Removes a closed task with its history and its worktree (after a backup). Its branch stays.
-pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u32>) -> Result<()> {
+pub(crate) async fn delete_task(world: &World, id: &TaskId, version: Option<u32>) -> Result<()> {
     let (row, context, workspace) = {
-        let mut conn = engine.store().read().await?;
-        let (row, context) = core::load::load_own(engine, &mut conn, id, version).await?;
+        let mut conn = world.store().read().await?;
+        let (row, context) = core::load::load_own(world, &mut conn, id, version).await?;
         let workspace = conn.workspaces().last(id).await?;
         (row, context, workspace)
     };
@@ -260,40 +260,40 @@ pub(crate) async fn delete_task(engine: &Engine, id: &TaskId, version: Option<u3
     if !context.workflow.state(&row.status).is_some_and(State::is_terminal) && !never_started {
         return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: cancel it first"));
     }
-    require_unneeded(engine, &context, &row).await?;
-    let _hold = core::workers::hold(engine, id).await;
-    for prepare in &engine.features().moments.on_delete {
-        prepare(engine, &context, &row).await?;
+    require_unneeded(world, &context, &row).await?;
+    let _hold = core::workers::hold(world, id).await;
+    for prepare in &world.features().moments.on_delete {
+        prepare(world, &context, &row).await?;
     }
     if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
         && let Err(reason) =
-            workspace::removal::remove_workspace(engine, &context, &row, workspace, Goes::Away).await?
+            workspace::removal::remove_workspace(world, &context, &row, workspace, Goes::Away).await?
     {
         return Err(EngineError::conflict(
             ConflictCode::InUse,
             format!("could not remove its worktree: {reason}"),
         ));
     }
-    if let Err(error) = workspace::reviewed::turn_reviewed_into_backups(engine, &context, &row).await {
+    if let Err(error) = workspace::reviewed::turn_reviewed_into_backups(world, &context, &row).await {
         tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     // It is the host's: whoever reads the event learns where it is.
     let left = tx.pull_requests().get(id).await?.and_then(|row| row.pull_request).map(|pull| pull.url);
     tx.tasks_mut().delete(id).await?;
     let facts = json!({ "number": row.number, "pull_request": left });
-    engine.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &facts).await?;
-    touch_parent(engine, &mut tx, &row).await?;
+    world.emit(&mut tx, EventType::TaskDeleted, &row, id.as_str(), &facts).await?;
+    touch_parent(world, &mut tx, &row).await?;
     tx.commit().await?;
     if let Some(parent) = &row.parent_id {
-        core::workers::kick(engine, parent);
+        core::workers::kick(world, parent);
     }
-    core::scheduler::look_for_work(engine);
+    core::scheduler::look_for_work(world);
     if let Some(folder) = folder {
         clear_own_files(&folder);
     }
-    remove_folder(&run::attachments::attachment_dir(engine, &row.project_id, id)).await?;
-    remove_folder(&engine.log_dir(&row.project_id, id)).await
+    remove_folder(&run::attachments::attachment_dir(world, &row.project_id, id)).await?;
+    remove_folder(&world.log_dir(&row.project_id, id)).await
 }
 
 /// What is wrong with a task's race.
@@ -341,15 +341,15 @@ async fn role_finding(
 }
 
 /// A parent shows how far its parts are: it changed, too.
-async fn touch_parent(engine: &Engine, tx: &mut Tx, row: &TaskRow) -> Result<()> {
+async fn touch_parent(world: &World, tx: &mut Tx, row: &TaskRow) -> Result<()> {
     let Some(parent) = &row.parent_id else { return Ok(()) };
     let Some(parent) = tx.tasks().get(parent).await? else { return Ok(()) };
-    engine.emit(tx, EventType::TaskUpdated, &parent, parent.id.as_str(), &json!({ "part": row.id })).await
+    world.emit(tx, EventType::TaskUpdated, &parent, parent.id.as_str(), &json!({ "part": row.id })).await
 }
 
 /// Refuses to remove a task that others still need.
-async fn require_unneeded(engine: &Engine, context: &ProjectContext, row: &TaskRow) -> Result<()> {
-    let mut conn = engine.store().read().await?;
+async fn require_unneeded(world: &World, context: &ProjectContext, row: &TaskRow) -> Result<()> {
+    let mut conn = world.store().read().await?;
     let mut needed_by = Vec::new();
     for id in conn.dependencies().dependents(&row.id).await? {
         needed_by.extend(conn.tasks().get(&id).await?);
@@ -375,9 +375,9 @@ async fn require_unneeded(engine: &Engine, context: &ProjectContext, row: &TaskR
     })
 }
 
-async fn touch(engine: &Engine, tx: &mut Tx, row: &mut TaskRow) -> Result<()> {
-    tx.tasks_mut().update(row, engine.now()).await?;
-    engine.emit(tx, EventType::TaskUpdated, row, row.id.as_str(), &Value::Null).await
+async fn touch(world: &World, tx: &mut Tx, row: &mut TaskRow) -> Result<()> {
+    tx.tasks_mut().update(row, world.now()).await?;
+    world.emit(tx, EventType::TaskUpdated, row, row.id.as_str(), &Value::Null).await
 }
 
 fn finding(path: &str, message: impl Into<String>) -> Finding {

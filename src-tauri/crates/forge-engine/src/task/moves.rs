@@ -12,7 +12,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
@@ -79,32 +79,27 @@ pub enum Settle {
 }
 
 /// Moves a task to another state, or to another place in its column.
-pub(crate) async fn move_task(
-    engine: &Engine,
-    actor: Actor,
-    id: &TaskId,
-    request: MoveRequest,
-) -> Result<()> {
+pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request: MoveRequest) -> Result<()> {
     let (task, context) = {
-        let mut conn = engine.store().read().await?;
-        core::load::load_own(engine, &mut conn, id, request.version).await?
+        let mut conn = world.store().read().await?;
+        core::load::load_own(world, &mut conn, id, request.version).await?
     };
     if request.to == task.status {
-        return reorder(engine, id, request).await;
+        return reorder(world, id, request).await;
     }
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
-    core::worktree_lock::refuse_locked(engine, id, request.if_locked).await?;
-    refuse_unreviewed(engine, &context, &task, &request.to).await?;
-    let redirect = core::guards::ask_guards(engine, &context, &task, actor.audience()).await?;
-    let _hold = core::workers::hold(engine, id).await;
-    let turn = subtask::stop_turn_of(engine, &task).await?;
-    run::running::stop_run(engine, id).await;
+    core::worktree_lock::refuse_locked(world, id, request.if_locked).await?;
+    refuse_unreviewed(world, &context, &task, &request.to).await?;
+    let redirect = core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
+    let _hold = core::workers::hold(world, id).await;
+    let turn = subtask::stop_turn_of(world, &task).await?;
+    run::running::stop_run(world, id).await;
     if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
         // Whoever closes it is told what stays behind.
-        workspace::unmerged::count_unmerged(engine, id).await;
+        workspace::unmerged::count_unmerged(world, id).await;
     }
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, id, request.version).await?;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, id, request.version).await?;
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
     subtask::check_part_move(&mut tx, &context, &task, &request.to).await?;
     let mut mv = Move::by(&request.to, trigger_of(&context, &task, &request.to), actor.clone());
@@ -116,7 +111,7 @@ pub(crate) async fn move_task(
     if target.is_some_and(|state| state.kind == StateKind::Blocked) {
         let message = mv.reason.clone().unwrap_or_else(|| "blocked by hand".to_owned());
         mv.annotation =
-            Some(BlockReason::new(AnnotationType::Manual, message).annotation(&task.status, engine.now()));
+            Some(BlockReason::new(AnnotationType::Manual, message).annotation(&task.status, world.now()));
     }
     let starts_agent = match target {
         Some(state) if state.dispatches() && (state.kind == StateKind::Active || state.plans()) => {
@@ -125,8 +120,8 @@ pub(crate) async fn move_task(
         _ => false,
     };
     if actor == (Actor::User { via: Via::Board }) && starts_agent {
-        let window = i64::try_from(engine.inner.config.undo_window.as_millis()).unwrap_or(0);
-        mv.undo_until = Some(engine.now().plus_ms(window));
+        let window = i64::try_from(world.inner.config.undo_window.as_millis()).unwrap_or(0);
+        mv.undo_until = Some(world.now().plus_ms(window));
     }
     if let Some(reason) = mv.reason.clone().filter(|_| starts_agent) {
         mv.input.corrections.push(forge_model::correction::Correction::Message {
@@ -136,21 +131,21 @@ pub(crate) async fn move_task(
         });
     }
     let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
-    core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+    core::transition::apply(world, &mut tx, &context, &mut task, mv).await?;
     if let Some(turn) = &turn {
         subtask::go_on_after(&mut tx, turn).await?;
     }
     tx.commit().await?;
-    engine.point("move.committed");
-    core::scheduler::wake_waiting(engine);
+    world.point("move.committed");
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
 /// Takes a drag back while its agent has not been started.
-pub(crate) async fn undo_move(engine: &Engine, actor: Actor, id: &TaskId) -> Result<()> {
-    let _hold = core::workers::hold(engine, id).await;
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+pub(crate) async fn undo_move(world: &World, actor: Actor, id: &TaskId) -> Result<()> {
+    let _hold = core::workers::hold(world, id).await;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, id, None).await?;
     // Hooks of what has happened run whatever becomes of the move.
     let next = tx.steps().open(id).await?.into_iter().find(|step| step.kind != StepKind::Hook);
     let last = tx.transitions().last(id).await?;
@@ -165,20 +160,20 @@ pub(crate) async fn undo_move(engine: &Engine, actor: Actor, id: &TaskId) -> Res
     }
     let mut mv = Move::by(&last.from, "undo", actor);
     mv.keeps_pass = true;
-    core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+    core::transition::apply(world, &mut tx, &context, &mut task, mv).await?;
     tx.commit().await?;
     Ok(())
 }
 
 /// Gives a task to an agent (or to the person) and starts work.
-pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
+pub(crate) async fn claim(world: &World, actor: Actor, id: &TaskId, request: ClaimRequest) -> Result<()> {
     let ClaimRequest { version, holder, queue, if_locked } = request;
     let conflict = EngineError::conflict;
-    core::worktree_lock::refuse_locked(engine, id, if_locked).await?;
-    let redirect = ask_guards_of_claim(engine, &actor, id, version).await?;
-    let _hold = core::workers::hold(engine, id).await;
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, id, version).await?;
+    core::worktree_lock::refuse_locked(world, id, if_locked).await?;
+    let redirect = ask_guards_of_claim(world, &actor, id, version).await?;
+    let _hold = core::workers::hold(world, id).await;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, id, version).await?;
     if is_ordered(&task) {
         return Err(conflict(
             ConflictCode::SubtaskManagedByParent,
@@ -210,7 +205,7 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
         }
         if !queue {
             let (of_agent, of_project) = tx.slots().spoken_for(agent_id, &task.project_id, id).await?;
-            let limited = tx.limits().of(agent_id).await?.is_some_and(|until| until > engine.now());
+            let limited = tx.limits().of(agent_id).await?.is_some_and(|until| until > world.now());
             let full = of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent;
             if full || limited {
                 let message = format!("{} is busy", agent.name);
@@ -218,38 +213,33 @@ pub(crate) async fn claim(engine: &Engine, actor: Actor, id: &TaskId, request: C
             }
         }
     }
-    fill_claimed_roles(engine, &mut tx, &context, &task, (&target, &role), &holder).await?;
+    fill_claimed_roles(world, &mut tx, &context, &task, (&target, &role), &holder).await?;
     let mv = Move::by(&target.name, "claim", actor);
     let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
-    core::transition::apply(engine, &mut tx, &context, &mut task, mv).await?;
+    core::transition::apply(world, &mut tx, &context, &mut task, mv).await?;
     tx.commit().await?;
-    engine.point("claim.committed");
+    world.point("claim.committed");
     Ok(())
 }
 
 /// One task as people see it.
-pub(crate) async fn task(engine: &Engine, id: &TaskId) -> Result<Task> {
-    let mut conn = engine.store().read().await?;
-    let (row, _) = core::load::load(engine, &mut conn, id, None).await?;
-    read::view::view_one(engine, &mut conn, row).await
+pub(crate) async fn task(world: &World, id: &TaskId) -> Result<Task> {
+    let mut conn = world.store().read().await?;
+    let (row, _) = core::load::load(world, &mut conn, id, None).await?;
+    read::view::view_one(world, &mut conn, row).await
 }
 
 /// A move from a gate to where an approval leads is one: it is refused when other work lies there than was reviewed.
-async fn refuse_unreviewed(
-    engine: &Engine,
-    context: &ProjectContext,
-    task: &TaskRow,
-    to: &str,
-) -> Result<()> {
+async fn refuse_unreviewed(world: &World, context: &ProjectContext, task: &TaskRow, to: &str) -> Result<()> {
     let accept = context.workflow.state(&task.status).and_then(|state| state.triggers.get("accept"));
     if accept.is_none_or(|accept| accept.to != to) {
         return Ok(());
     }
-    let last = engine.store().read().await?.reviews().last(&task.id).await?;
+    let last = world.store().read().await?.reviews().last(&task.id).await?;
     let awaits =
         |review: &Review| review.status == ReviewStatus::AwaitingHuman && review.state == task.status;
     match last.filter(awaits) {
-        Some(review) => review::require_reviewed_work(engine, context, task, &review, None).await,
+        Some(review) => review::require_reviewed_work(world, context, task, &review, None).await,
         None => Ok(()),
     }
 }
@@ -259,16 +249,16 @@ async fn has_agent(tx: &mut Tx, role: Option<&str>, task: &TaskRow) -> Result<bo
     Ok(tx.roles().holder(&task.id, role).await?.is_some_and(|holder| holder.kind == HolderKind::Agent))
 }
 
-async fn reorder(engine: &Engine, id: &TaskId, request: MoveRequest) -> Result<()> {
+async fn reorder(world: &World, id: &TaskId, request: MoveRequest) -> Result<()> {
     let Some(place) = request.place else {
         return Err(EngineError::invalid("to", format!("the task is already in {}", request.to)));
     };
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, id, request.version).await?;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, id, request.version).await?;
     if let Some(position) = position(&mut tx, &context, &task, &request.to, &place).await? {
         task.position = position;
-        tx.tasks_mut().update(&mut task, engine.now()).await?;
-        engine
+        tx.tasks_mut().update(&mut task, world.now()).await?;
+        world
             .emit(&mut tx, EventType::TaskMoved, &task, id.as_str(), &json!({ "position": position }))
             .await?;
     }
@@ -334,21 +324,21 @@ async fn require_prerequisites(tx: &mut Tx, context: &ProjectContext, task: &Tas
 }
 
 /// Sets or clears a person's wish that nothing be started for a task.
-pub(crate) async fn set_held(engine: &Engine, id: &TaskId, version: Option<u32>, held: bool) -> Result<()> {
-    let mut tx = engine.store().write().await?;
-    let (mut task, _) = core::load::load_own(engine, &mut tx, id, version).await?;
+pub(crate) async fn set_held(world: &World, id: &TaskId, version: Option<u32>, held: bool) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    let (mut task, _) = core::load::load_own(world, &mut tx, id, version).await?;
     task.held = held;
     if !held && task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Held) {
         task.waiting = None;
     }
-    tx.tasks_mut().update(&mut task, engine.now()).await?;
-    engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
+    tx.tasks_mut().update(&mut task, world.now()).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &Value::Null).await?;
     tx.commit().await?;
-    core::workers::kick(engine, id);
+    core::workers::kick(world, id);
     if let Some(parent) = &task.parent_id {
-        core::workers::kick(engine, parent);
+        core::workers::kick(world, parent);
     }
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 

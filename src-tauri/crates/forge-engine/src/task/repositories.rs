@@ -11,7 +11,7 @@ use forge_model::task::AnnotationType;
 use forge_store::table::tasks::{self, Filter};
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         block_reason::told,
@@ -24,59 +24,59 @@ use crate::{
 /// How a project's repository differs from what was accepted, in what decides which programs git runs; `None` when
 /// it does not, or no agent has run there.
 pub(crate) async fn repository_change(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
 ) -> Result<Option<RepositoryDifference>> {
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
-    let change = core::repository::repo(engine, &context).await?.changed_since_accepted().await?;
+    let context = core::contexts::context(world, &mut *world.store().read().await?, project).await?;
+    let change = core::repository::repo(world, &context).await?.changed_since_accepted().await?;
     Ok(change.as_ref().map(told))
 }
 
 /// Accepts the configuration of a project's repository as it was shown, or (without a digest) puts the accepted one
 /// back. Tasks that wait for this word go on.
 pub(crate) async fn answer_repository_change(
-    engine: &Engine,
+    world: &World,
     actor: Actor,
     project: &ProjectId,
     accept: Option<&str>,
 ) -> Result<()> {
-    let context = core::contexts::context(engine, &mut *engine.store().read().await?, project).await?;
-    let repo = core::repository::repo(engine, &context).await?;
+    let context = core::contexts::context(world, &mut *world.store().read().await?, project).await?;
+    let repo = core::repository::repo(world, &context).await?;
     if let Some(change) = repo.changed_since_accepted().await? {
         match accept {
-            Some(shown) => accept_as_shown(engine, &context, change, shown).await?,
+            Some(shown) => accept_as_shown(world, &context, change, shown).await?,
             None => {
-                let at = format!("repository-{}", engine.now().0);
-                let aside = engine.data_dir().join("kept").join(project.as_str()).join(at);
+                let at = format!("repository-{}", world.now().0);
+                let aside = world.data_dir().join("kept").join(project.as_str()).join(at);
                 repo.undo_changes(&aside).await?;
             }
         }
     }
-    go_on_in_repository(engine, actor, &context).await
+    go_on_in_repository(world, actor, &context).await
 }
 
 async fn accept_as_shown(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     change: RepositoryChange,
     shown: &str,
 ) -> Result<()> {
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     let now = repo.fingerprint().await?;
     if change.digest != shown || now.digest() != shown {
         let path = repo.root().to_owned();
         return Err(GitError::RepositoryChanged { path, change: Box::new(change) }.into());
     }
-    trust::accepted::store_accepted(engine, context, &now).await?;
+    trust::accepted::store_accepted(world, context, &now).await?;
     // Opened anew: where hooks are may be another folder now.
-    core::repository::forget_repo(engine, Path::new(&context.project.repo_path));
+    core::repository::forget_repo(world, Path::new(&context.project.repo_path));
     Ok(())
 }
 
 /// Tries again what the changed configuration stopped, in every project of the repository.
-async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectContext) -> Result<()> {
+async fn go_on_in_repository(world: &World, actor: Actor, context: &ProjectContext) -> Result<()> {
     let waiting: Vec<TaskId> = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let mut waiting = Vec::new();
         for row in conn.projects().list().await? {
             if row.project.repo_path != context.project.repo_path {
@@ -89,40 +89,40 @@ async fn go_on_in_repository(engine: &Engine, actor: Actor, context: &ProjectCon
         waiting
     };
     for id in waiting {
-        let _hold = core::workers::hold(engine, &id).await;
-        let mut tx = engine.store().write().await?;
-        let (mut task, context) = core::load::load(engine, &mut tx, &id, None).await?;
+        let _hold = core::workers::hold(world, &id).await;
+        let mut tx = world.store().write().await?;
+        let (mut task, context) = core::load::load(world, &mut tx, &id, None).await?;
         if !waits_for_repository(&task) {
             continue;
         }
         let annotation = task.error_annotation.clone();
-        retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        retry::retry(world, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
 /// Takes the offer of a task that waits for a word about its repository.
 pub(crate) async fn answer_repository_change_of(
-    engine: &Engine,
+    world: &World,
     actor: Actor,
     id: &TaskId,
     verb: Verb,
 ) -> Result<()> {
-    let (task, _) = core::load::load_own(engine, &mut *engine.store().read().await?, id, None).await?;
+    let (task, _) = core::load::load_own(world, &mut *world.store().read().await?, id, None).await?;
     let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
     let accept = (verb == Verb::AcceptRepository).then(|| shown.unwrap_or_default());
-    let settled = answer_repository_change(engine, actor, &task.project_id, accept).await;
+    let settled = answer_repository_change(world, actor, &task.project_id, accept).await;
     if let Err(EngineError::Git(error @ GitError::RepositoryChanged { .. })) = settled {
         // It changed again: the task shows what is to be accepted now.
         let error = EngineError::Git(error);
-        let mut tx = engine.store().write().await?;
-        let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
+        let mut tx = world.store().write().await?;
+        let (mut task, _) = core::load::load_own(world, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
             let trouble = core::block_reason::block_reason_of(&error, AnnotationType::RepositoryChanged);
-            task.error_annotation = Some(trouble.annotation(&from, engine.now()));
-            tx.tasks_mut().update(&mut task, engine.now()).await?;
+            task.error_annotation = Some(trouble.annotation(&from, world.now()));
+            tx.tasks_mut().update(&mut task, world.now()).await?;
         }
         tx.commit().await?;
         return Err(error);
@@ -131,12 +131,12 @@ pub(crate) async fn answer_repository_change_of(
 }
 
 /// Adds the files of the embedded repositories that a task tells of, or has git overlook them; then tries again.
-pub(crate) async fn resolve_embedded(engine: &Engine, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
-    let _hold = core::workers::hold(engine, id).await;
-    run::running::stop_run(engine, id).await;
+pub(crate) async fn resolve_embedded(world: &World, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
+    let _hold = core::workers::hold(world, id).await;
+    run::running::stop_run(world, id).await;
     let (task, context, workspace) = {
-        let mut conn = engine.store().read().await?;
-        let (task, context) = core::load::load_own(engine, &mut conn, id, None).await?;
+        let mut conn = world.store().read().await?;
+        let (task, context) = core::load::load_own(world, &mut conn, id, None).await?;
         let workspace = conn.workspaces().last(id).await?;
         (task, context, workspace)
     };
@@ -146,9 +146,9 @@ pub(crate) async fn resolve_embedded(engine: &Engine, actor: Actor, id: &TaskId,
             "the task has no worktree: start the task first",
         )
     })?;
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let lock = core::worktree_lock::lock_workspace_now(
-        engine,
+        world,
         id,
         &workspace,
         &format!("embedded-{}", workspace.id),
@@ -157,20 +157,20 @@ pub(crate) async fn resolve_embedded(engine: &Engine, actor: Actor, id: &TaskId,
     let seen = repo.uncommitted(worktree).await?;
     for found in repo.embedded_repositories(worktree, &seen, &workspace.base_commit).await? {
         if verb == Verb::AddEmbedded {
-            let (prefix, aside) = (backup_prefix(&task), trust::accepted::kept_folder(engine, &task));
+            let (prefix, aside) = (backup_prefix(&task), trust::accepted::kept_folder(world, &task));
             repo.absorb_embedded(worktree, &found.path, &prefix, &aside).await?;
         } else {
             repo.ignore_embedded(worktree, &found.path).await?;
         }
     }
-    trust::accepted::keep_own_changes(engine, &context, &repo).await?;
+    trust::accepted::keep_own_changes(world, &context, &repo).await?;
     drop(lock);
-    let mut tx = engine.store().write().await?;
-    let (mut task, context) = core::load::load_own(engine, &mut tx, id, None).await?;
+    let mut tx = world.store().write().await?;
+    let (mut task, context) = core::load::load_own(world, &mut tx, id, None).await?;
     let annotation = task.error_annotation.clone();
-    retry::retry(engine, &mut tx, &context, &mut task, actor, annotation, None).await?;
+    retry::retry(world, &mut tx, &context, &mut task, actor, annotation, None).await?;
     tx.commit().await?;
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 

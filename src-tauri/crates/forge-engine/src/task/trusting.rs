@@ -11,7 +11,7 @@ use forge_store::table::{
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{self, block_reason::block_reason_of_trust, context::ProjectContext},
     error::Result,
     retry,
@@ -25,12 +25,12 @@ const KEPT_BYTES: usize = 1 << 20;
 /// The startup files of a project: of the branch that its tasks start on and of the tasks that wait for a word about
 /// theirs; with a task, of that one alone.
 pub(crate) async fn trust_listing(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     task: Option<&TaskId>,
 ) -> Result<TrustListing> {
-    let (context, task) = trust_scope(engine, project, task).await?;
-    let (commit, judgement) = judge_scope(engine, &context, task.as_ref()).await?;
+    let (context, task) = trust_scope(world, project, task).await?;
+    let (commit, judgement) = judge_scope(world, &context, task.as_ref()).await?;
     Ok(TrustListing {
         trusted: judgement.is_trusted(),
         commit,
@@ -40,38 +40,38 @@ pub(crate) async fn trust_listing(
 
 /// Trusts contents as they were shown. Tasks that wait for this go on.
 pub(crate) async fn trust_files(
-    engine: &Engine,
+    world: &World,
     actor: Actor,
     project: &ProjectId,
     task: Option<&TaskId>,
     contents: &[TrustedContent],
 ) -> Result<()> {
     require_person(&actor)?;
-    let (context, task) = trust_scope(engine, project, task).await?;
-    let (_, mut judgement) = judge_scope(engine, &context, None).await?;
+    let (context, task) = trust_scope(world, project, task).await?;
+    let (_, mut judgement) = judge_scope(world, &context, None).await?;
     if let Some(task) = &task {
-        judgement.add(judge_task(engine, &context, task).await?);
+        judgement.add(judge_task(world, &context, task).await?);
     }
-    accept_contents(engine, &context, &judgement, contents).await?;
-    go_on_with_trust(engine, actor, &context).await
+    accept_contents(world, &context, &judgement, contents).await?;
+    go_on_with_trust(world, actor, &context).await
 }
 
 /// Takes the offer of a task that waits for trust: exactly the contents that it tells of.
-pub(crate) async fn trust_files_of(engine: &Engine, actor: Actor, id: &TaskId) -> Result<()> {
+pub(crate) async fn trust_files_of(world: &World, actor: Actor, id: &TaskId) -> Result<()> {
     require_person(&actor)?;
-    let (task, context) = core::load::load_own(engine, &mut *engine.store().read().await?, id, None).await?;
-    let judgement = judge_task(engine, &context, &task).await?;
+    let (task, context) = core::load::load_own(world, &mut *world.store().read().await?, id, None).await?;
+    let judgement = judge_task(world, &context, &task).await?;
     let shown = task.error_annotation.as_ref().and_then(|it| it.details["digest"].as_str());
     let digest = judgement.digest();
     if !judgement.is_trusted() && shown != Some(digest.as_str()) {
         // The task shows what is to be trusted now.
         let files = judgement.shown(judgement.open());
         let trouble = block_reason_of_trust(&crate::error::Untrusted { digest, files });
-        let mut tx = engine.store().write().await?;
-        let (mut task, _) = core::load::load_own(engine, &mut tx, id, None).await?;
+        let mut tx = world.store().write().await?;
+        let (mut task, _) = core::load::load_own(world, &mut tx, id, None).await?;
         if let Some(from) = task.error_annotation.as_ref().map(|it| it.from_state.clone()) {
-            task.error_annotation = Some(trouble.annotation(&from, engine.now()));
-            tx.tasks_mut().update(&mut task, engine.now()).await?;
+            task.error_annotation = Some(trouble.annotation(&from, world.now()));
+            tx.tasks_mut().update(&mut task, world.now()).await?;
         }
         tx.commit().await?;
         let paths: Vec<String> = judgement.open().map(|it| it.path.clone()).collect();
@@ -80,17 +80,17 @@ pub(crate) async fn trust_files_of(engine: &Engine, actor: Actor, id: &TaskId) -
     let open = judgement.open();
     let contents: Vec<TrustedContent> =
         open.map(|it| TrustedContent { path: it.path.clone(), sha256: it.sha256.clone() }).collect();
-    accept_contents(engine, &context, &judgement, &contents).await?;
-    go_on_with_trust(engine, actor, &context).await
+    accept_contents(world, &context, &judgement, &contents).await?;
+    go_on_with_trust(world, actor, &context).await
 }
 
 async fn trust_scope(
-    engine: &Engine,
+    world: &World,
     project: &ProjectId,
     task: Option<&TaskId>,
 ) -> Result<(std::sync::Arc<ProjectContext>, Option<TaskRow>)> {
-    let mut conn = engine.store().read().await?;
-    let context = core::contexts::context(engine, &mut conn, project).await?;
+    let mut conn = world.store().read().await?;
+    let context = core::contexts::context(world, &mut conn, project).await?;
     let Some(id) = task else { return Ok((context, None)) };
     let row = conn.tasks().get(id).await?.filter(|row| row.project_id == *project);
     let row = row.ok_or_else(|| EngineError::not_found("task", id))?;
@@ -99,42 +99,42 @@ async fn trust_scope(
 
 /// What is looked at, with the commit that it starts on.
 async fn judge_scope(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: Option<&TaskRow>,
 ) -> Result<(String, Judgement)> {
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     if let Some(task) = task {
-        let start = start_of_task(engine, context, &repo, task, None).await?;
+        let start = start_of_task(world, context, &repo, task, None).await?;
         let commit = start.commits.into_iter().next().unwrap_or_default();
-        return Ok((commit, judge_task(engine, context, task).await?));
+        return Ok((commit, judge_task(world, context, task).await?));
     }
     let start = start_of_project(context, &repo).await?;
-    let mut judgement = judge_start(engine, context, &repo, &start).await?;
-    for task in waiting_for_trust(engine, context).await? {
-        judgement.add(judge_task(engine, context, &task).await?);
+    let mut judgement = judge_start(world, context, &repo, &start).await?;
+    for task in waiting_for_trust(world, context).await? {
+        judgement.add(judge_task(world, context, &task).await?);
     }
     Ok((start.commits.into_iter().next().unwrap_or_default(), judgement))
 }
 
 /// A task's startup files, with those in its worktree, compared with what was accepted.
-async fn judge_task(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
-    let repo = core::repository::repo(engine, context).await?;
-    let workspace = engine.store().read().await?.workspaces().last(&task.id).await?;
+async fn judge_task(world: &World, context: &ProjectContext, task: &TaskRow) -> Result<Judgement> {
+    let repo = core::repository::repo(world, context).await?;
+    let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
     // One that waits for trust before its set-up is not active yet.
     let made = workspace.filter(is_present);
-    let start = start_of_task(engine, context, &repo, task, made.as_ref()).await?;
-    judge_start(engine, context, &repo, &start).await
+    let start = start_of_task(world, context, &repo, task, made.as_ref()).await?;
+    judge_start(world, context, &repo, &start).await
 }
 
-async fn waiting_for_trust(engine: &Engine, context: &ProjectContext) -> Result<Vec<TaskRow>> {
+async fn waiting_for_trust(world: &World, context: &ProjectContext) -> Result<Vec<TaskRow>> {
     let filter = Filter { project: Some(context.project.id.clone()), ..Filter::default() };
-    let all = engine.store().read().await?.tasks().list(&filter, u32::MAX).await?;
+    let all = world.store().read().await?.tasks().list(&filter, u32::MAX).await?;
     Ok(all.into_iter().filter(waits_for_trust).collect())
 }
 
 async fn accept_contents(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     judgement: &Judgement,
     contents: &[TrustedContent],
@@ -166,34 +166,34 @@ async fn accept_contents(
     if !others.is_empty() {
         return Err(changed(&others));
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     for row in &rows {
-        tx.project_trust_mut().put(&context.project.id, row, engine.now()).await?;
+        tx.project_trust_mut().put(&context.project.id, row, world.now()).await?;
     }
     if let Some(project) = tx.projects().get(&context.project.id).await?.filter(|_| !rows.is_empty()) {
-        core::contexts::project_changed(engine, &mut tx, &project.project, "trust").await?;
+        core::contexts::project_changed(world, &mut tx, &project.project, "trust").await?;
     }
     tx.commit().await?;
     Ok(())
 }
 
 /// Tries again what waited for trust and has it now.
-async fn go_on_with_trust(engine: &Engine, actor: Actor, context: &ProjectContext) -> Result<()> {
-    for waiting in waiting_for_trust(engine, context).await? {
-        if !judge_task(engine, context, &waiting).await?.is_trusted() {
+async fn go_on_with_trust(world: &World, actor: Actor, context: &ProjectContext) -> Result<()> {
+    for waiting in waiting_for_trust(world, context).await? {
+        if !judge_task(world, context, &waiting).await?.is_trusted() {
             continue;
         }
-        let _hold = core::workers::hold(engine, &waiting.id).await;
-        let mut tx = engine.store().write().await?;
-        let (mut task, context) = core::load::load(engine, &mut tx, &waiting.id, None).await?;
+        let _hold = core::workers::hold(world, &waiting.id).await;
+        let mut tx = world.store().write().await?;
+        let (mut task, context) = core::load::load(world, &mut tx, &waiting.id, None).await?;
         if !waits_for_trust(&task) {
             continue;
         }
         let annotation = task.error_annotation.clone();
-        retry::retry(engine, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
+        retry::retry(world, &mut tx, &context, &mut task, actor.clone(), annotation, None).await?;
         tx.commit().await?;
     }
-    core::scheduler::wake_waiting(engine);
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use forge_store::table::{tasks::TaskRow, trust::TrustRow};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         context::{ProjectContext, task_branch},
@@ -137,12 +137,12 @@ impl Judgement {
 
 /// Refuses to start a program with files that a person has not trusted.
 pub(crate) async fn require_trust(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     repo: &Repo,
     start: &Start,
 ) -> Result<()> {
-    let judgement = judge_start(engine, context, repo, start).await?;
+    let judgement = judge_start(world, context, repo, start).await?;
     if judgement.is_trusted() {
         return Ok(());
     }
@@ -152,21 +152,21 @@ pub(crate) async fn require_trust(
 
 /// The same for a program of a task, in its worktree once that is made.
 pub(crate) async fn require_trust_of(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     made: Option<&Workspace>,
 ) -> Result<()> {
-    let repo = core::repository::repo(engine, context).await?;
-    let start = start_of_task(engine, context, &repo, task, made).await?;
-    require_trust(engine, context, &repo, &start).await
+    let repo = core::repository::repo(world, context).await?;
+    let start = start_of_task(world, context, &repo, task, made).await?;
+    require_trust(world, context, &repo, &start).await
 }
 
 /// The same for a program of a project, beside its tasks, in the user's own checkout.
-pub(crate) async fn require_trust_of_project(engine: &Engine, context: &ProjectContext) -> Result<()> {
-    let repo = core::repository::repo(engine, context).await?;
+pub(crate) async fn require_trust_of_project(world: &World, context: &ProjectContext) -> Result<()> {
+    let repo = core::repository::repo(world, context).await?;
     let start = start_of_project(context, &repo).await?;
-    require_trust(engine, context, &repo, &start).await
+    require_trust(world, context, &repo, &start).await
 }
 
 /// What programs of a project start with: what tasks start on, and what the user's checkout holds, on whichever
@@ -182,14 +182,14 @@ pub(crate) async fn start_of_project(context: &ProjectContext, repo: &Repo) -> R
 
 /// What programs of a task start with: its branch, or where that will begin, and the worktree that was made.
 pub(crate) async fn start_of_task(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     repo: &Repo,
     task: &TaskRow,
     made: Option<&Workspace>,
 ) -> Result<Start> {
     let (last, raced) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.workspaces().last(&task.id).await?, core::lineage::race_base(&mut conn, task).await?)
     };
     let tip = match (branch_tip(repo, &task_branch(task)).await?, raced) {
@@ -212,12 +212,12 @@ pub(crate) async fn start_of_task(
 
 /// Compares what a program would start with with what was accepted.
 pub(crate) async fn judge_start(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     repo: &Repo,
     start: &Start,
 ) -> Result<Judgement> {
-    let accepted = engine.store().read().await?.project_trust().list(&context.project.id).await?;
+    let accepted = world.store().read().await?.project_trust().list(&context.project.id).await?;
     let found = found_at(repo, start).await?;
     let earlier = earlier_files(repo, start, &accepted).await?;
     let present: Vec<(&str, &str)> =

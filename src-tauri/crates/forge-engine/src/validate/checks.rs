@@ -11,7 +11,7 @@ use forge_source::{Folder, Language, Outcome, Syntax, contract, syntax, within};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, environment::ProgramEnvironment},
     error::{Result, whole},
     hook::step::nobody,
@@ -30,21 +30,21 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// Makes the checks of a call; none when they were stopped.
 pub(super) async fn make_checks(
-    engine: &Engine,
+    world: &World,
     call: &Call,
     cancel: &CancellationToken,
 ) -> Result<Option<Vec<CheckResult>>> {
     let mut results = tokio::select! {
-        results = look_at_texts(engine, call) => results?,
+        results = look_at_texts(world, call) => results?,
         () = cancel.cancelled() => return Ok(None),
     };
     let (environment, env) = (
-        core::environment::validate_environment(engine, call.at.context.as_deref()).await,
-        command_env(engine, call),
+        core::environment::validate_environment(world, call.at.context.as_deref()).await,
+        command_env(world, call),
     );
     for (index, command) in call.input.commands.iter().enumerate() {
         let marker = format!("{MARKER}{}-{index}", call.id);
-        match run_validation_command(engine, call, command, marker, (&environment, &env), cancel).await {
+        match run_validation_command(world, call, command, marker, (&environment, &env), cancel).await {
             Some(result) => results.push(CheckResult::Command(result)),
             None => return Ok(None),
         }
@@ -53,10 +53,10 @@ pub(super) async fn make_checks(
 }
 
 /// Files, their form, and contracts.
-async fn look_at_texts(engine: &Engine, call: &Call) -> Result<Vec<CheckResult>> {
+async fn look_at_texts(world: &World, call: &Call) -> Result<Vec<CheckResult>> {
     let root = Folder::new(call.at.cwd.clone());
     let root = Arc::new(root.map_err(EngineError::io(format!("read {}", call.at.cwd.display())))?);
-    let limit = engine.inner.config.source_check_limit;
+    let limit = world.inner.config.source_check_limit;
     let mut results = Vec::new();
     let mut forms = Vec::new();
     for file in &call.input.files {
@@ -74,10 +74,10 @@ async fn look_at_texts(engine: &Engine, call: &Call) -> Result<Vec<CheckResult>>
 }
 
 /// What commands are told besides what they inherit.
-fn command_env(engine: &Engine, call: &Call) -> Vec<(String, String)> {
+fn command_env(world: &World, call: &Call) -> Vec<(String, String)> {
     match (&call.at.context, &call.at.task) {
         (Some(context), Some((task, workspace))) => {
-            program::given::task_env(engine, context, task, Some(workspace))
+            program::given::task_env(world, context, task, Some(workspace))
         }
         (Some(context), None) => program::given::project_env(context),
         (None, _) => Vec::new(),
@@ -86,7 +86,7 @@ fn command_env(engine: &Engine, call: &Call) -> Vec<(String, String)> {
 
 /// Runs one command to its end; none when it was stopped.
 async fn run_validation_command(
-    engine: &Engine,
+    world: &World,
     call: &Call,
     command: &str,
     marker: String,
@@ -96,12 +96,12 @@ async fn run_validation_command(
     let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
         .base(environment.base())
         .envs(env.iter().cloned())
-        .timeout(engine.inner.config.validate_command_limit)
+        .timeout(world.inner.config.validate_command_limit)
         .grace(GRACE);
     let owner = call.at.task_id().cloned().unwrap_or_else(nobody);
     let mut output = Diagnosing::new(HeadTail::new(KEPT_BYTES));
     let finished = program::recorded::run_recorded_for(
-        engine,
+        world,
         &owner,
         process,
         cancel,

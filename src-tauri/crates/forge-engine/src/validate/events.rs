@@ -15,7 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde_json::Value;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext},
     error::Result,
     export::{FOLDER, place_for},
@@ -28,19 +28,19 @@ const ENDING: &str = ".jsonl";
 
 /// Adds a line to the log of a call's run.
 pub(super) async fn log_validation(
-    engine: &Engine,
+    world: &World,
     call: &Call,
     kind: LogEventKind,
     data: Value,
 ) -> Result<()> {
     let Some(context) = &call.at.context else { return Ok(()) };
     let event = LogEvent {
-        at: engine.now(),
+        at: world.now(),
         kind,
         module_id: call.input.module_id.clone(),
         run_id: call.input.run_id.clone(),
         task_id: call.at.task_id().cloned(),
-        data: core::redaction::redactor_in(engine, context).json(data),
+        data: core::redaction::redactor_in(world, context).json(data),
     };
     // A time as text begins with its day.
     let day = || event.at.to_string().chars().take(10).collect();

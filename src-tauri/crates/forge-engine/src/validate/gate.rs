@@ -11,8 +11,8 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
-    core::{self, engine::step::Stepping},
+    EngineError, World,
+    core::{self, world::step::Stepping},
     error::Result,
     program,
     review::{self, check::TAIL_BYTES},
@@ -24,7 +24,7 @@ const NAME: &str = "validate";
 
 /// Makes the checks of a review's gate; none when they were stopped.
 pub(crate) async fn run_gate(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     review: &Review,
     workspace: &Workspace,
@@ -38,9 +38,9 @@ pub(crate) async fn run_gate(
     };
     let log_id = format!("check-{}-{index}", review.id);
     let begun = ReviewStep::begun(u32::try_from(index).unwrap_or(u32::MAX), &command, &log_id);
-    review::check::write_check(engine, s, review, &begun).await?;
+    review::check::write_check(world, s, review, &begun).await?;
     let input = gate.input(&s.task.project_id, &s.task.id, &workspace.path);
-    let (at, input) = match validate::place::validated_at(engine, input).await {
+    let (at, input) = match validate::place::validated_at(world, input).await {
         // What the worktree holds can make a check impossible: then it fails and says so.
         Err(error @ (EngineError::Invalid(_) | EngineError::Escape { .. })) => {
             return Ok(Some(ReviewStep { finished: true, stderr_tail: error.to_string(), ..begun }));
@@ -48,27 +48,27 @@ pub(crate) async fn run_gate(
         found => found?,
     };
     let call = Call { at, input, id: review.id.0.clone() };
-    let since = engine.now();
-    let Some(report) = validate::run_validation(engine, &call, cancel).await? else { return Ok(None) };
-    let duration_ms = engine.now().since(since);
-    log_gate(engine, s, &log_id, &report).await?;
+    let since = world.now();
+    let Some(report) = validate::run_validation(world, &call, cancel).await? else { return Ok(None) };
+    let duration_ms = world.now().since(since);
+    log_gate(world, s, &log_id, &report).await?;
     Ok(Some(ended(begun, duration_ms, report)))
 }
 
-async fn log_gate(engine: &Engine, s: &Stepping, log_id: &str, report: &ValidateReport) -> Result<()> {
-    let dir = engine.log_dir(&s.task.project_id, &s.task.id);
+async fn log_gate(world: &World, s: &Stepping, log_id: &str, report: &ValidateReport) -> Result<()> {
+    let dir = world.log_dir(&s.task.project_id, &s.task.id);
     let log = LogWriter::open(
         &dir,
         log_id,
         log_id,
         DEFAULT_CAP_BYTES,
-        core::redaction::redactor_in(engine, &s.context),
+        core::redaction::redactor_in(world, &s.context),
     )?;
-    let _follow = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), log_id, &log);
+    let _follow = program::log::follow_log(world, &s.task.project_id, Some(&s.task.id), log_id, &log);
     let text = format!("{}\n", told(&report.results));
     log.raw(text.as_bytes());
     log.append(EntryKind::Stdout, "", json!({ "text": text }));
-    program::log::close_log(engine, log).await
+    program::log::close_log(world, log).await
 }
 
 fn ended(begun: ReviewStep, duration_ms: i64, report: ValidateReport) -> ReviewStep {

@@ -26,7 +26,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{self, context::ProjectContext},
     error::{Result, whole},
     export, hook,
@@ -39,19 +39,19 @@ pub use place::WhichProject;
 pub(crate) use running::Validations;
 
 /// Checks a piece of work and counts the attempt. Dropping the future ends what runs.
-pub(crate) async fn validate(engine: &Engine, input: ValidateInput) -> Result<ValidateReport> {
-    let (at, input) = place::validated_at(engine, input).await?;
-    let call = Call { at, input, id: engine.inner.config.ids.new_id() };
-    let cancel = engine.inner.shutdown.child_token();
+pub(crate) async fn validate(world: &World, input: ValidateInput) -> Result<ValidateReport> {
+    let (at, input) = place::validated_at(world, input).await?;
+    let call = Call { at, input, id: world.inner.config.ids.new_id() };
+    let cancel = world.inner.shutdown.child_token();
     let ends_with_the_caller = cancel.clone().drop_guard();
-    let validations = engine.part::<Validations>();
+    let validations = world.part::<Validations>();
     let known = validations.know(&call, cancel.clone());
-    let beside = engine.clone();
-    let running = engine.inner.tracker.spawn(async move { run_validation(&beside, &call, &cancel).await });
+    let beside = world.clone();
+    let running = world.inner.tracker.spawn(async move { run_validation(&beside, &call, &cancel).await });
     let report = running.await.map_err(|error| EngineError::io("validate")(std::io::Error::other(error)))?;
     drop((known, ends_with_the_caller));
     report?.ok_or_else(|| {
-        if engine.inner.shutdown.is_cancelled() {
+        if world.inner.shutdown.is_cancelled() {
             EngineError::conflict(ConflictCode::Stopping, "Forge is stopping")
         } else {
             EngineError::conflict(ConflictCode::Cancelled, "stopped before it finished")
@@ -61,53 +61,48 @@ pub(crate) async fn validate(engine: &Engine, input: ValidateInput) -> Result<Va
 
 /// The attempts of a module; none of them is counted by this.
 pub(crate) async fn iteration_state(
-    engine: &Engine,
+    world: &World,
     project: &WhichProject,
     module: &str,
     run: Option<&str>,
 ) -> Result<IterationState> {
-    module_at(engine, project, module, run).await?.read().await
+    module_at(world, project, module, run).await?.read().await
 }
 
 /// Forgets the attempts of a module.
 pub(crate) async fn reset_iterations(
-    engine: &Engine,
+    world: &World,
     project: &WhichProject,
     module: &str,
     run: Option<&str>,
 ) -> Result<IterationState> {
-    let module = module_at(engine, project, module, run).await?;
+    let module = module_at(world, project, module, run).await?;
     module.forget().await?;
     module.read().await
 }
 
 /// The latest calls and verdicts, oldest first: of a run, or of all of them.
 pub(crate) async fn validate_log(
-    engine: &Engine,
+    world: &World,
     project: &WhichProject,
     run: Option<String>,
     module: Option<String>,
     limit: usize,
 ) -> Result<LogEvents> {
-    let context = place::project_at(engine, project).await?;
+    let context = place::project_at(world, project).await?;
     place::check_ids(module.as_deref(), run.as_deref())?;
     events::latest(context, run, module, limit).await
 }
 
-async fn module_at(
-    engine: &Engine,
-    project: &WhichProject,
-    module: &str,
-    run: Option<&str>,
-) -> Result<Module> {
+async fn module_at(world: &World, project: &WhichProject, module: &str, run: Option<&str>) -> Result<Module> {
     place::check_ids(Some(module), run)?;
-    let context = place::project_at(engine, project).await?;
+    let context = place::project_at(world, project).await?;
     Ok(Module::new(&context, module, run))
 }
 
 /// Makes the checks of a call and counts the attempt; none when it was stopped.
 pub(crate) async fn run_validation(
-    engine: &Engine,
+    world: &World,
     call: &Call,
     cancel: &CancellationToken,
 ) -> Result<Option<ValidateReport>> {
@@ -117,19 +112,19 @@ pub(crate) async fn run_validation(
     };
     if !call.input.commands.is_empty() && call.at.missing.is_none() {
         let (task, workspace) = call.at.task.as_ref().map(|(task, space)| (task, space)).unzip();
-        hook::script::require_trust_of_script(engine, &context, task, workspace).await?;
+        hook::script::require_trust_of_script(world, &context, task, workspace).await?;
     }
     let mut notes = Notes::default();
     // What git would see is not written.
     notes.keeps =
-        notes.tried("the attempt is not counted", export::keep_out_of_git(engine, &context).await).is_some();
+        notes.tried("the attempt is not counted", export::keep_out_of_git(world, &context).await).is_some();
     let called = json!({ "tool": "validate", "input": call.input });
-    note_validation(engine, call, LogEventKind::ToolCall, called, &mut notes).await;
-    let begun = engine.now();
+    note_validation(world, call, LogEventKind::ToolCall, called, &mut notes).await;
+    let begun = world.now();
     let report = match &call.at.missing {
         Some(_) => Some(missing(&call.at)),
-        None => match checks::make_checks(engine, call, cancel).await? {
-            Some(results) => Some(count(engine, call, &context, results, &mut notes).await),
+        None => match checks::make_checks(world, call, cancel).await? {
+            Some(results) => Some(count(world, call, &context, results, &mut notes).await),
             None => None,
         },
     };
@@ -137,19 +132,19 @@ pub(crate) async fn run_validation(
         None => json!({ "cancelled": true }),
         Some(report) => verdict_of(report),
     };
-    let took = engine.now().since(begun);
+    let took = world.now().since(begun);
     let mut data = verdict.clone();
     data["durationMs"] = json!(took);
-    note_validation(engine, call, LogEventKind::Validate, data, &mut notes).await;
+    note_validation(world, call, LogEventKind::Validate, data, &mut notes).await;
     if report.is_some() {
-        notes.tried("the event is not sent", tell_validated(engine, call, verdict).await);
+        notes.tried("the event is not sent", tell_validated(world, call, verdict).await);
     }
     Ok(report.map(|report| ValidateReport { notice: notes.into_notice(), ..report }))
 }
 
 /// Counts an attempt, unless its checks say nothing.
 async fn count(
-    engine: &Engine,
+    world: &World,
     call: &Call,
     context: &ProjectContext,
     results: Vec<CheckResult>,
@@ -166,13 +161,13 @@ async fn count(
             notice: None,
         };
     };
-    engine.point("validate.checked");
-    let redactor = core::redaction::redactor_in(engine, context);
+    world.point("validate.checked");
+    let redactor = core::redaction::redactor_in(world, context);
     let by_itself = measure(&[], &facts);
     let (passed, score) = (facts.passed, facts.score);
     let counted = Counted {
         id: call.id.clone(),
-        at: engine.now(),
+        at: world.now(),
         facts: redacted_facts(&redactor, facts),
         // What a person or a project typed into a command is a secret in a file, too.
         input: redactor.record(call.input.clone()),
@@ -180,11 +175,9 @@ async fn count(
     };
     let counted = if notes.keeps {
         let module = Module::new(context, &call.input.module_id, call.input.run_id.as_deref());
-        let engine = engine.clone();
-        notes.tried(
-            "the attempt is not counted",
-            module.count(counted, move |point| engine.point(point)).await,
-        )
+        let world = world.clone();
+        notes
+            .tried("the attempt is not counted", module.count(counted, move |point| world.point(point)).await)
     } else {
         None
     };
@@ -200,27 +193,27 @@ async fn count(
 
 /// Adds a line to the log, where there may be one.
 async fn note_validation(
-    engine: &Engine,
+    world: &World,
     call: &Call,
     kind: LogEventKind,
     data: serde_json::Value,
     notes: &mut Notes,
 ) {
     if notes.keeps {
-        notes.tried("the call is not logged", events::log_validation(engine, call, kind, data).await);
+        notes.tried("the call is not logged", events::log_validation(world, call, kind, data).await);
     }
 }
 
 /// Tells everybody who listens what came of a call.
-async fn tell_validated(engine: &Engine, call: &Call, verdict: serde_json::Value) -> Result<()> {
+async fn tell_validated(world: &World, call: &Call, verdict: serde_json::Value) -> Result<()> {
     let Some(context) = &call.at.context else { return Ok(()) };
     let mut facts = verdict;
     facts["moduleId"] = json!(call.input.module_id);
     facts["runId"] = json!(call.input.run_id);
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let (project, task) = (&context.project.id, call.at.task_id());
     let module = &call.input.module_id;
-    tx.emit(EventType::ValidateFinished, engine.now(), Some(project), task, module, &facts).await?;
+    tx.emit(EventType::ValidateFinished, world.now(), Some(project), task, module, &facts).await?;
     tx.commit().await?;
     Ok(())
 }

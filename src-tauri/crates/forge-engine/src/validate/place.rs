@@ -12,7 +12,7 @@ use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{self, context::ProjectContext},
     error::Result,
 };
@@ -55,14 +55,14 @@ pub(super) fn check_ids(module: Option<&str>, run: Option<&str>) -> Result<()> {
 
 /// Where a call takes place and what it checks, once nothing is wrong with either.
 pub(crate) async fn validated_at(
-    engine: &Engine,
+    world: &World,
     mut input: ValidateInput,
 ) -> Result<(Validated, ValidateInput)> {
     let asked = match &input.project_id {
-        Some(id) => Some(core::contexts::context(engine, &mut *engine.store().read().await?, id).await?),
+        Some(id) => Some(core::contexts::context(world, &mut *world.store().read().await?, id).await?),
         None => None,
     };
-    let own = || engine.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
+    let own = || world.inner.config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
     // Where this program runs says nothing about a project that was named.
     let root = || asked.as_ref().map(|context| context.project.repo_path.clone());
     let named = input.cwd.take().or_else(root).or_else(own).ok_or_else(|| {
@@ -82,11 +82,11 @@ pub(crate) async fn validated_at(
         }
         Err(error) => Some(format!("could not read it: {error}")),
     };
-    let (found, task) = holder_of_folder(engine, &cwd).await?;
+    let (found, task) = holder_of_folder(world, &cwd).await?;
     let context = match (asked, found) {
         (Some(asked), _) => Some(asked),
         (None, Some(id)) => {
-            Some(core::contexts::context(engine, &mut *engine.store().read().await?, &id).await?)
+            Some(core::contexts::context(world, &mut *world.store().read().await?, &id).await?)
         }
         (None, None) if missing.is_some() => None,
         (None, None) => return Err(no_project(&named)),
@@ -100,28 +100,28 @@ pub(crate) async fn validated_at(
 }
 
 /// The project that is meant.
-pub(super) async fn project_at(engine: &Engine, which: &WhichProject) -> Result<Arc<ProjectContext>> {
+pub(super) async fn project_at(world: &World, which: &WhichProject) -> Result<Arc<ProjectContext>> {
     let id = match (&which.id, &which.cwd) {
         (Some(id), _) => id.clone(),
         (None, cwd) => {
-            let own = || engine.inner.config.cwd.clone();
+            let own = || world.inner.config.cwd.clone();
             let cwd = cwd.as_ref().map(PathBuf::from).or_else(own);
             let cwd = cwd.ok_or_else(|| EngineError::invalid("project_id", "is required"))?;
-            let (found, _) = holder_of_folder(engine, &cwd).await?;
+            let (found, _) = holder_of_folder(world, &cwd).await?;
             found.ok_or_else(|| no_project(&cwd.to_string_lossy()))?
         }
     };
-    core::contexts::context(engine, &mut *engine.store().read().await?, &id).await
+    core::contexts::context(world, &mut *world.store().read().await?, &id).await
 }
 
 /// The project whose repository or worktree has a folder, and the task whose worktree that is.
 async fn holder_of_folder(
-    engine: &Engine,
+    world: &World,
     folder: &Path,
 ) -> Result<(Option<ProjectId>, Option<(TaskRow, Workspace)>)> {
     let folder = real(folder);
     let (spaces, projects) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.workspaces().present().await?, conn.projects().list().await?)
     };
     let spaces = spaces.into_iter().filter(|space| space.status != WorkspaceStatus::Cleaned);
@@ -135,7 +135,7 @@ async fn holder_of_folder(
         .max_by_key(|(depth, _)| *depth);
     if let Some((deep, space)) = space
         && project.as_ref().is_none_or(|(other, _)| *other < deep)
-        && let Some(task) = engine.store().read().await?.tasks().get(&space.task_id).await?
+        && let Some(task) = world.store().read().await?.tasks().get(&space.task_id).await?
     {
         return Ok((Some(task.project_id.clone()), Some((task, space))));
     }
@@ -143,11 +143,11 @@ async fn holder_of_folder(
         return Ok((Some(id), None));
     }
     // A worktree that somebody else made of a project's repository.
-    let Ok(there) = Repo::open(engine.git(), &folder).await else { return Ok((None, None)) };
+    let Ok(there) = Repo::open(world.git(), &folder).await else { return Ok((None, None)) };
     for row in projects {
         let context =
-            core::contexts::context(engine, &mut *engine.store().read().await?, &row.project.id).await?;
-        match core::repository::repo(engine, &context).await {
+            core::contexts::context(world, &mut *world.store().read().await?, &row.project.id).await?;
+        match core::repository::repo(world, &context).await {
             Ok(own) if own.common_dir() == there.common_dir() => return Ok((Some(row.project.id), None)),
             Ok(_) => {}
             Err(error) => {

@@ -6,7 +6,7 @@ use forge_model::ids::ProjectId;
 use tokio_util::sync::CancellationToken;
 
 use super::{WhichProject, place};
-use crate::{ConflictCode, Engine, EngineError, core::sync::locked, error::Result, validate::call::Call};
+use crate::{ConflictCode, EngineError, World, core::sync::locked, error::Result, validate::call::Call};
 
 /// The calls of an engine.
 #[derive(Default)]
@@ -48,15 +48,15 @@ impl Drop for Known<'_> {
 
 /// Ends what runs for a module. Its callers are refused with `cancelled`, and nothing is counted.
 pub(crate) async fn cancel_validation(
-    engine: &Engine,
+    world: &World,
     project: &WhichProject,
     module: &str,
     run: Option<&str>,
 ) -> Result<()> {
     place::check_ids(Some(module), run)?;
-    let context = place::project_at(engine, project).await?;
+    let context = place::project_at(world, project).await?;
     let mut ended = 0;
-    let validations = engine.part::<Validations>();
+    let validations = world.part::<Validations>();
     for running in &*locked(&validations.0) {
         let is_meant = running.project.as_ref() == Some(&context.project.id)
             && running.module == module

@@ -8,7 +8,7 @@ use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceBackup;
 use forge_store::table::tasks::Filter;
 
-use crate::{Engine, EngineError, core, error::Result, workspace};
+use crate::{EngineError, World, core, error::Result, workspace};
 
 /// Where all backups are kept.
 pub(crate) const BACKUPS: &str = "refs/forge/backup";
@@ -16,15 +16,15 @@ pub(crate) const BACKUPS: &str = "refs/forge/backup";
 const KEPT_DAYS: u32 = 30;
 
 /// The backups of all tasks of a project, and of folders that belonged to none, newest first.
-pub(crate) async fn project_backups(engine: &Engine, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
+pub(crate) async fn project_backups(world: &World, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
     let (context, all) = {
-        let mut conn = engine.store().read().await?;
-        let context = core::contexts::context(engine, &mut conn, project).await?;
+        let mut conn = world.store().read().await?;
+        let context = core::contexts::context(world, &mut conn, project).await?;
         let filter = Filter { project: Some(project.clone()), ..Filter::default() };
         (context, conn.tasks().list(&filter, u32::MAX).await?)
     };
     let mut backups: Vec<WorkspaceBackup> = Vec::new();
-    for backup in core::repository::repo(engine, &context).await?.backups(BACKUPS).await? {
+    for backup in core::repository::repo(world, &context).await?.backups(BACKUPS).await? {
         let owner = backup.ref_name.strip_prefix(BACKUPS).and_then(|rest| rest.split('/').nth(1));
         let Some(owner) = owner else { continue };
         if owner.starts_with("orphan-") || all.iter().any(|task| task.id.as_str() == owner) {
@@ -42,20 +42,20 @@ pub(crate) async fn project_backups(engine: &Engine, project: &ProjectId) -> Res
 }
 
 /// Forgets backups that are older than their days.
-pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
-    let projects = engine.store().read().await?.projects().list().await?;
+pub(crate) async fn prune_backups(world: &World) -> Result<()> {
+    let projects = world.store().read().await?.projects().list().await?;
     // Several projects may share a repository.
     let by_repository: BTreeMap<_, _> =
         projects.into_iter().map(|row| (row.project.repo_path.clone(), row.project.id)).collect();
-    let Some(until) = core::observed_time::older_than(engine, KEPT_DAYS).await? else { return Ok(()) };
+    let Some(until) = core::observed_time::older_than(world, KEPT_DAYS).await? else { return Ok(()) };
     for id in by_repository.values() {
         let context = {
-            let mut conn = engine.store().read().await?;
-            core::contexts::context(engine, &mut conn, id).await
+            let mut conn = world.store().read().await?;
+            core::contexts::context(world, &mut conn, id).await
         };
         let pruned = async {
-            let repo = core::repository::repo(engine, &*context?).await?;
-            let asked = core::deletion::question_of(engine, &format!("backups:{id}"), until).await?;
+            let repo = core::repository::repo(world, &*context?).await?;
+            let asked = core::deletion::question_of(world, &format!("backups:{id}"), until).await?;
             let mut counts = Counts::default();
             let mut old = Vec::new();
             for made in repo.backups_made(BACKUPS, until.0).await? {
@@ -65,9 +65,8 @@ pub(crate) async fn prune_backups(engine: &Engine) -> Result<()> {
                     Some(_) => {}
                 }
             }
-            let reviewed =
-                workspace::reviewed::old_reviewed(engine, &repo, asked.bounds, &mut counts).await?;
-            if !core::deletion::may_delete(engine, &asked, counts).await? {
+            let reviewed = workspace::reviewed::old_reviewed(world, &repo, asked.bounds, &mut counts).await?;
+            if !core::deletion::may_delete(world, &asked, counts).await? {
                 return Ok(Vec::new());
             }
             workspace::reviewed::forget_reviewed(&repo, reviewed).await?;

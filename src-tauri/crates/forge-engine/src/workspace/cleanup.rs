@@ -8,8 +8,8 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine,
-    core::engine::step::{End, Stepping},
+    World,
+    core::world::step::{End, Stepping},
     error::Result,
     workspace::{
         self,
@@ -18,15 +18,15 @@ use crate::{
 };
 
 /// Removes the worktree now, or as the state's own policy says.
-pub(crate) async fn clean_up_now(engine: &Engine, s: &Stepping) -> Result<End> {
+pub(crate) async fn clean_up_now(world: &World, s: &Stepping) -> Result<End> {
     match s.context.workflow.state(&s.task.status).and_then(|state| state.cleanup.clone()) {
         Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
-        Some(CleanupPolicy::Delayed(delay)) => schedule(engine, s, i64::from(delay.seconds) * 1000).await,
+        Some(CleanupPolicy::Delayed(delay)) => schedule(world, s, i64::from(delay.seconds) * 1000).await,
         Some(CleanupPolicy::Immediate) | None => {
-            let Some(workspace) = present_workspace(engine, &s.task).await? else {
+            let Some(workspace) = present_workspace(world, &s.task).await? else {
                 return Ok(End::skipped("no workspace"));
             };
-            match remove_workspace(engine, &s.context, &s.task, workspace, Goes::ForReuse).await? {
+            match remove_workspace(world, &s.context, &s.task, workspace, Goes::ForReuse).await? {
                 Ok(()) => Ok(End::ok()),
                 Err(reason) => Ok(End::Ok(Some(format!("kept for now: {reason}")))),
             }
@@ -35,35 +35,35 @@ pub(crate) async fn clean_up_now(engine: &Engine, s: &Stepping) -> Result<End> {
 }
 
 /// Has the worktree removed later: by the state's own policy, else after the engine's delay.
-pub(crate) async fn schedule_cleanup(engine: &Engine, s: &Stepping) -> Result<End> {
+pub(crate) async fn schedule_cleanup(world: &World, s: &Stepping) -> Result<End> {
     let Some(state) = s.context.workflow.state(&s.task.status) else {
         return Ok(End::skipped("the workflow has no such state"));
     };
     match state.cleanup {
         Some(CleanupPolicy::Keep) => Ok(End::skipped("the state keeps its worktree")),
-        Some(CleanupPolicy::Immediate) => clean_up_now(engine, s).await,
-        Some(CleanupPolicy::Delayed(_)) | None => schedule(engine, s, cleanup_delay_ms(engine, state)).await,
+        Some(CleanupPolicy::Immediate) => clean_up_now(world, s).await,
+        Some(CleanupPolicy::Delayed(_)) | None => schedule(world, s, cleanup_delay_ms(world, state)).await,
     }
 }
 
-async fn schedule(engine: &Engine, s: &Stepping, delay_ms: i64) -> Result<End> {
-    let Some(mut workspace) = present_workspace(engine, &s.task).await? else {
+async fn schedule(world: &World, s: &Stepping, delay_ms: i64) -> Result<End> {
+    let Some(mut workspace) = present_workspace(world, &s.task).await? else {
         return Ok(End::skipped("no workspace"));
     };
-    let at = engine.now().plus_ms(delay_ms);
+    let at = world.now().plus_ms(delay_ms);
     workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Scheduled);
     (workspace.cleanup_at, workspace.error) = (Some(at), None);
-    let mut tx = engine.store().write().await?;
-    tx.workspaces_mut().put(&workspace, engine.now()).await?;
-    engine
+    let mut tx = world.store().write().await?;
+    tx.workspaces_mut().put(&workspace, world.now()).await?;
+    world
         .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
     tx.commit().await?;
-    workspace::removal::plan_cleanup(engine, at);
+    workspace::removal::plan_cleanup(world, at);
     Ok(End::Ok(Some(format!("at {at}"))))
 }
 
-async fn present_workspace(engine: &Engine, task: &TaskRow) -> Result<Option<Workspace>> {
-    let mut conn = engine.store().read().await?;
+async fn present_workspace(world: &World, task: &TaskRow) -> Result<Option<Workspace>> {
+    let mut conn = world.store().read().await?;
     Ok(conn.workspaces().last(&task.id).await?.filter(|w| w.status != WorkspaceStatus::Cleaned))
 }

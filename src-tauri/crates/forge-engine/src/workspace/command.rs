@@ -12,7 +12,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{self, context::ProjectContext, worktree_lock::read_lock},
     error::{Result, whole},
     workspace::{
@@ -25,9 +25,9 @@ use crate::{
 const IMPORT_BYTES: u64 = 256 * 1024;
 
 /// A task's latest workspace record, also when its worktree is gone.
-pub(crate) async fn workspace_of(engine: &Engine, id: &TaskId) -> Result<Workspace> {
-    let mut conn = engine.store().read().await?;
-    core::load::load(engine, &mut conn, id, None).await?;
+pub(crate) async fn workspace_of(world: &World, id: &TaskId) -> Result<Workspace> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
     let mut workspace =
         conn.workspaces().last(id).await?.ok_or_else(|| EngineError::not_found("workspace of task", id))?;
     workspace.lock = read_lock(&workspace);
@@ -35,8 +35,8 @@ pub(crate) async fn workspace_of(engine: &Engine, id: &TaskId) -> Result<Workspa
 }
 
 /// Worktrees that exist, with their tasks.
-pub(crate) async fn workspace_views(engine: &Engine) -> Result<Vec<WorkspaceView>> {
-    let mut views = engine.store().read().await?.workspaces().views().await?;
+pub(crate) async fn workspace_views(world: &World) -> Result<Vec<WorkspaceView>> {
+    let mut views = world.store().read().await?.workspaces().views().await?;
     for view in &mut views {
         view.workspace.lock = read_lock(&view.workspace);
     }
@@ -44,39 +44,39 @@ pub(crate) async fn workspace_views(engine: &Engine) -> Result<Vec<WorkspaceView
 }
 
 /// Removes a closed task's worktree now instead of later.
-pub(crate) async fn remove_workspace_now(engine: &Engine, id: &TaskId) -> Result<Workspace> {
-    let _hold = core::workers::hold(engine, id).await;
-    let (context, task, workspace) = closed_workspace(engine, id).await?;
+pub(crate) async fn remove_workspace_now(world: &World, id: &TaskId) -> Result<Workspace> {
+    let _hold = core::workers::hold(world, id).await;
+    let (context, task, workspace) = closed_workspace(world, id).await?;
     if let Err(reason) =
-        workspace::removal::remove_workspace(engine, &context, &task, workspace, Goes::ForReuse).await?
+        workspace::removal::remove_workspace(world, &context, &task, workspace, Goes::ForReuse).await?
     {
         let message = format!("could not remove the worktree: {reason}");
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
-    workspace_of(engine, id).await
+    workspace_of(world, id).await
 }
 
 /// Keeps a closed task's worktree until a person removes it.
-pub(crate) async fn keep_workspace_for_good(engine: &Engine, id: &TaskId) -> Result<Workspace> {
-    let _hold = core::workers::hold(engine, id).await;
-    let (_, task, workspace) = closed_workspace(engine, id).await?;
+pub(crate) async fn keep_workspace_for_good(world: &World, id: &TaskId) -> Result<Workspace> {
+    let _hold = core::workers::hold(world, id).await;
+    let (_, task, workspace) = closed_workspace(world, id).await?;
     let status = unless_unfinished(workspace.status, WorkspaceStatus::Active);
     let kept = Workspace { status, cleanup_at: None, error: None, ..workspace };
-    let mut tx = engine.store().write().await?;
-    tx.workspaces_mut().put(&kept, engine.now()).await?;
+    let mut tx = world.store().write().await?;
+    tx.workspaces_mut().put(&kept, world.now()).await?;
     let facts = json!({ "kept": true, "workspace": kept.id });
-    engine.emit(&mut tx, EventType::TaskUpdated, &task, kept.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, &task, kept.id.as_str(), &facts).await?;
     tx.commit().await?;
-    workspace_of(engine, id).await
+    workspace_of(world, id).await
 }
 
 /// Settings that other tools' files in the repository's checkout ask for.
-pub(crate) async fn imports(engine: &Engine, project: &ProjectId) -> Result<Vec<ImportOffer>> {
+pub(crate) async fn imports(world: &World, project: &ProjectId) -> Result<Vec<ImportOffer>> {
     let context = {
-        let mut conn = engine.store().read().await?;
-        core::contexts::context(engine, &mut conn, project).await?
+        let mut conn = world.store().read().await?;
+        core::contexts::context(world, &mut conn, project).await?
     };
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     let root = repo.root().to_owned();
     let offers = tokio::task::spawn_blocking(move || -> Result<Vec<ImportOffer>> {
         let root = Root::open(&root).map_err(forge_git::GitError::from)?;
@@ -87,11 +87,11 @@ pub(crate) async fn imports(engine: &Engine, project: &ProjectId) -> Result<Vec<
 
 /// The worktree that a closed task still has.
 async fn closed_workspace(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
 ) -> Result<(std::sync::Arc<ProjectContext>, TaskRow, Workspace)> {
-    let mut conn = engine.store().read().await?;
-    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+    let mut conn = world.store().read().await?;
+    let (task, context) = core::load::load(world, &mut conn, id, None).await?;
     if !context.workflow.state(&task.status).is_some_and(State::is_terminal) {
         return Err(EngineError::conflict(ConflictCode::TaskOpen, "the task is open: close it first"));
     }

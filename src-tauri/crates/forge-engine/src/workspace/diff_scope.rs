@@ -14,18 +14,18 @@ use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{self, context::ProjectContext, lineage::is_entry},
     error::Result,
 };
 
 pub(crate) async fn diff_scope(
-    engine: &Engine,
+    world: &World,
     id: &TaskId,
     request: DiffRequest,
 ) -> Result<(Repo, DiffScope)> {
-    let mut conn = engine.store().read().await?;
-    let (task, context) = core::load::load(engine, &mut conn, id, None).await?;
+    let mut conn = world.store().read().await?;
+    let (task, context) = core::load::load(world, &mut conn, id, None).await?;
     let workspace = conn.workspaces().last(id).await?;
     let workspace = workspace.ok_or_else(|| {
         EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
@@ -35,7 +35,7 @@ pub(crate) async fn diff_scope(
     let race = if is_entry(&task) { conn.races().of_entry(id).await? } else { None };
     let in_view = review_in_view(&mut conn, &context, &task).await?;
     drop(conn);
-    let repo = core::repository::repo(engine, &context).await?;
+    let repo = core::repository::repo(world, &context).await?;
     if let Some(head) = in_view.and_then(|review| review.reviewed_commit).filter(|_| race.is_none())
         && request == DiffRequest::Task
         && repo.resolve(&head).await?.is_some()
@@ -122,8 +122,8 @@ async fn diff_base(
 }
 
 /// A notification is shown outside of the window, with the title that somebody typed.
-pub(crate) fn without_secrets(engine: &Engine, told: Notification) -> Notification {
-    let title = core::redaction::redactor_of_project(engine, &told.project_id).string(told.title);
+pub(crate) fn without_secrets(world: &World, told: Notification) -> Notification {
+    let title = core::redaction::redactor_of_project(world, &told.project_id).string(told.title);
     Notification { title, ..told }
 }
 

@@ -1,7 +1,7 @@
 //! The folders of projects, tasks and slots under the workspace root.
 
 use crate::{
-    Engine,
+    World,
     core::context::{ProjectContext, slug},
 };
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ pub(crate) fn project_folder(context: &ProjectContext) -> String {
 }
 
 /// Where a project's slots lie.
-pub(crate) fn pool_folder(engine: &Engine, context: &ProjectContext) -> PathBuf {
-    engine.inner.config.workspace_root.join(project_folder(context)).join(POOL_FOLDER)
+pub(crate) fn pool_folder(world: &World, context: &ProjectContext) -> PathBuf {
+    world.inner.config.workspace_root.join(project_folder(context)).join(POOL_FOLDER)
 }
 
 pub(crate) const POOL_FOLDER: &str = ".pool";

@@ -8,19 +8,19 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine,
-    core::{self, context::ProjectContext, engine::features::Objection},
+    World,
+    core::{self, context::ProjectContext, world::features::Objection},
     error::Result,
 };
 
 /// Objects while a file is not committed.
 pub(crate) async fn uncommitted(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
-    let Some(workspace) = active_workspace(engine, task).await? else { return Ok(None) };
-    let status = core::repository::repo(engine, context).await?.status(Path::new(&workspace.path)).await?;
+    let Some(workspace) = active_workspace(world, task).await? else { return Ok(None) };
+    let status = core::repository::repo(world, context).await?.status(Path::new(&workspace.path)).await?;
     Ok((!status.is_empty()).then(|| {
         let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
         let said = counted(paths.len() as u64, "uncommitted file", "uncommitted files");
@@ -30,12 +30,12 @@ pub(crate) async fn uncommitted(
 
 /// Objects while a changed file has conflict markers.
 pub(crate) async fn markers(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
-    let Some(workspace) = active_workspace(engine, task).await? else { return Ok(None) };
-    let repo = core::repository::repo(engine, context).await?;
+    let Some(workspace) = active_workspace(world, task).await? else { return Ok(None) };
+    let repo = core::repository::repo(world, context).await?;
     let worktree = Path::new(&workspace.path);
     let changed = repo.changed_paths(worktree, &workspace.base_commit).await?;
     let marked = repo.conflict_markers(worktree, &changed).await?;
@@ -44,10 +44,10 @@ pub(crate) async fn markers(
 }
 
 async fn active_workspace(
-    engine: &Engine,
+    world: &World,
     task: &TaskRow,
 ) -> Result<Option<forge_model::workspace::Workspace>> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let last = conn.workspaces().last(&task.id).await?;
     Ok(last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()))
 }

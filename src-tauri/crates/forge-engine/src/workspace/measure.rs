@@ -6,7 +6,7 @@ use forge_git::Repo;
 use forge_model::task::DiffStat;
 use forge_model::workspace::Workspace;
 
-use crate::{core::engine::step::Stepping, error::Result};
+use crate::{core::world::step::Stepping, error::Result};
 
 /// How much the branch changes.
 pub(crate) async fn measure(

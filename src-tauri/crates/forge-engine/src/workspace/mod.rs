@@ -32,7 +32,7 @@ use forge_store::ReadConnection;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         context::{ProjectContext, backup_prefix_of, slug, task_branch},
@@ -62,20 +62,20 @@ pub(crate) enum Found {
 }
 
 /// Takes back a planned removal: the task is worked on again.
-pub(crate) async fn keep_workspace(engine: &Engine, workspace: Workspace) -> Result<()> {
+pub(crate) async fn keep_workspace(world: &World, workspace: Workspace) -> Result<()> {
     if workspace.status == WorkspaceStatus::Active {
         return Ok(());
     }
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let kept = Workspace { status: WorkspaceStatus::Active, cleanup_at: None, error: None, ..workspace };
-    tx.workspaces_mut().put(&kept, engine.now()).await?;
+    tx.workspaces_mut().put(&kept, world.now()).await?;
     tx.commit().await?;
     Ok(())
 }
 
-pub(crate) async fn look(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Found> {
+pub(crate) async fn look(world: &World, repo: &Repo, task: &TaskRow) -> Result<Found> {
     let last = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         conn.workspaces().last(&task.id).await?
     };
     let Some(workspace) = last else { return Ok(Found::Absent) };
@@ -84,7 +84,7 @@ pub(crate) async fn look(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result
         // A record that never became active is made to the end, set-up included.
         WorkspaceStatus::Creating => Ok(Found::Absent),
         _ if holds_something(Path::new(&workspace.path)) => {
-            nested::mend_dot_git(engine, repo, task, &workspace).await?;
+            nested::mend_dot_git(world, repo, task, &workspace).await?;
             Ok(Found::Ready(workspace))
         }
         WorkspaceStatus::Active | WorkspaceStatus::Scheduled | WorkspaceStatus::Error => {
@@ -98,12 +98,12 @@ pub(crate) async fn look(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result
 
 /// The record of a worktree to be made; the one of an interrupted try is used again.
 pub(crate) async fn new_record(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Workspace> {
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     let last = conn.workspaces().last(&task.id).await?;
     if let Some(interrupted) = last.filter(|w| w.status == WorkspaceStatus::Creating) {
         return Ok(interrupted);
@@ -121,15 +121,15 @@ pub(crate) async fn new_record(
             return Err(EngineError::invalid("merge_config.target_branch", format!("no branch `{target}`")));
         }
     };
-    forge_git::spread(&engine.inner.config.workspace_root.join(project_folder(context)));
+    forge_git::spread(&world.inner.config.workspace_root.join(project_folder(context)));
     // Looked up and taken in one go: nobody else gets the same ports.
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let port_base = free_port_base(&mut tx).await?;
     let workspace = Workspace {
-        id: engine.new_id(),
+        id: world.new_id(),
         task_id: task.id.clone(),
         status: WorkspaceStatus::Creating,
-        path: tree_path(engine, context, task).to_string_lossy().into_owned(),
+        path: tree_path(world, context, task).to_string_lossy().into_owned(),
         branch: task_branch(task),
         base_commit: base,
         cleanup_at: None,
@@ -137,10 +137,10 @@ pub(crate) async fn new_record(
         error: None,
         lock: None,
         port_base,
-        created_at: engine.now(),
-        updated_at: engine.now(),
+        created_at: world.now(),
+        updated_at: world.now(),
     };
-    tx.workspaces_mut().put(&workspace, engine.now()).await?;
+    tx.workspaces_mut().put(&workspace, world.now()).await?;
     tx.commit().await?;
     Ok(workspace)
 }
@@ -151,10 +151,10 @@ pub(crate) async fn free_port_base(conn: &mut ReadConnection) -> Result<u32> {
 }
 
 /// Where the worktree of a task is, or will be.
-pub(crate) fn tree_path(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> PathBuf {
+pub(crate) fn tree_path(world: &World, context: &ProjectContext, task: &TaskRow) -> PathBuf {
     let tail = task.id.as_str().rsplit('-').next().unwrap_or_default();
     let short = tail.get(tail.len().saturating_sub(6)..).unwrap_or(tail);
-    engine
+    world
         .inner
         .config
         .workspace_root
@@ -165,26 +165,26 @@ pub(crate) fn tree_path(engine: &Engine, context: &ProjectContext, task: &TaskRo
 
 /// A worktree made anew from the target branch. Its files and set-up come when work starts in it.
 pub(crate) async fn fresh_workspace(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<Workspace> {
-    let workspace = new_record(engine, repo, context, task).await?;
+    let workspace = new_record(world, repo, context, task).await?;
     let _lock = core::worktree_lock::lock_workspace_now(
-        engine,
+        world,
         &task.id,
         &workspace,
         &format!("reset-{}", workspace.id),
     )?;
-    make(engine, repo, context, &workspace).await?;
+    make(world, repo, context, &workspace).await?;
     Ok(workspace)
 }
 
 /// Makes the worktree of a record: a finished one that waits for the next task when there is one, else a
 /// new one. Safe to repeat, also after it was dropped half-way.
 pub(crate) async fn make(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     context: &ProjectContext,
     workspace: &Workspace,
@@ -200,8 +200,8 @@ pub(crate) async fn make(
     let taken = match slots_of(&context.settings) {
         Slots::None => false,
         Slots::Kept { keep, .. } => {
-            let taken = repo.take_slot(&folders::pool_folder(engine, context), &spec, keep).await?;
-            engine.point("workspace.slot");
+            let taken = repo.take_slot(&folders::pool_folder(world, context), &spec, keep).await?;
+            world.point("workspace.slot");
             taken
         }
     };

@@ -12,13 +12,13 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         block_reason::BlockReason,
         context::backup_prefix,
-        engine::step::{End, Stepping},
         moves::EntryInput,
+        world::step::{End, Stepping},
     },
     error::Result,
     trust,
@@ -29,12 +29,12 @@ const TOLD_OF_EMBEDDED: &str = "reported an embedded repository";
 
 /// Writes a worktree's `.git` again when it does not lead to the repository; says what was done.
 pub(crate) async fn mend_dot_git(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     task: &TaskRow,
     workspace: &Workspace,
 ) -> Result<Option<String>> {
-    let (worktree, aside) = (Path::new(&workspace.path), trust::accepted::kept_folder(engine, task));
+    let (worktree, aside) = (Path::new(&workspace.path), trust::accepted::kept_folder(world, task));
     let Some(done) = repo.rewrite_dot_git(worktree, &workspace.branch, &aside).await? else {
         return Ok(None);
     };
@@ -45,8 +45,8 @@ pub(crate) async fn mend_dot_git(
     };
     tracing::warn!(task = %task.id, path = %workspace.path, ?kept, "the worktree's .git was not its own");
     let facts = json!({ "path": workspace.path, "dot_git": true, "kept": kept, "message": said });
-    let mut tx = engine.store().write().await?;
-    engine.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+    let mut tx = world.store().write().await?;
+    world.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
     Ok(Some(said))
 }
@@ -54,12 +54,12 @@ pub(crate) async fn mend_dot_git(
 /// Makes a worktree usable that an agent's git, or a person's, left without its `.git` or on a branch that has no
 /// commit; says what was done.
 pub(crate) async fn mend_worktree(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     task: &TaskRow,
     workspace: &Workspace,
 ) -> Result<Option<String>> {
-    let mended = mend_dot_git(engine, repo, task, workspace).await?;
+    let mended = mend_dot_git(world, repo, task, workspace).await?;
     let (worktree, branch) = (Path::new(&workspace.path), &workspace.branch);
     if !worktree.is_dir()
         || !repo.revive_head(worktree, branch, &workspace.base_commit, &backup_prefix(task)).await?
@@ -69,8 +69,8 @@ pub(crate) async fn mend_worktree(
     let said = format!("put the worktree back on its branch {branch}; it was on a branch without commits");
     tracing::warn!(task = %task.id, path = %workspace.path, %branch, "the worktree was on a branch without a commit");
     let facts = json!({ "path": workspace.path, "branch": branch, "message": said });
-    let mut tx = engine.store().write().await?;
-    engine.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+    let mut tx = world.store().write().await?;
+    world.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
     Ok(Some(mended.into_iter().chain([said]).collect::<Vec<_>>().join(", ")))
 }
@@ -78,7 +78,7 @@ pub(crate) async fn mend_worktree(
 /// What follows from embedded repositories in a worktree: the agent is told once, then a person. Nothing when
 /// there are none.
 pub(crate) async fn refuse_embedded(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     workspace: &Workspace,
@@ -102,7 +102,7 @@ pub(crate) async fn refuse_embedded(
             cause: Some(TOLD_OF_EMBEDDED.to_owned()),
             ..EntryInput::default()
         };
-        return core::again::run_once_more(engine, s, input).await.map(Some);
+        return core::again::run_once_more(world, s, input).await.map(Some);
     }
     let message = format!("{} contains a separate git repository", named(&paths));
     let mut trouble = BlockReason::new(AnnotationType::EmbeddedRepository, message);

@@ -18,7 +18,7 @@ use forge_model::workspace::{OrphanFolder, Workspace, WorkspaceStatus};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::{ProjectContext, slug, task_branch, task_folder},
@@ -40,10 +40,10 @@ pub(crate) struct Orphan {
 }
 
 /// Folders under the workspace root that belong to no task.
-pub(crate) async fn orphans(engine: &Engine) -> Result<Vec<OrphanFolder>> {
+pub(crate) async fn orphans(world: &World) -> Result<Vec<OrphanFolder>> {
     let mut list = Vec::new();
-    for orphan in find_orphans(engine).await? {
-        let bytes = super::disk::space_of(engine, vec![orphan.folder.clone()]).await.unwrap_or_default();
+    for orphan in find_orphans(world).await? {
+        let bytes = super::disk::space_of(world, vec![orphan.folder.clone()]).await.unwrap_or_default();
         list.push(OrphanFolder {
             path: orphan.folder.to_string_lossy().into_owned(),
             project_id: orphan.context.as_ref().map(|context| context.project.id.clone()),
@@ -61,32 +61,32 @@ pub(crate) async fn orphans(engine: &Engine) -> Result<Vec<OrphanFolder>> {
 }
 
 /// Removes an orphaned folder, after a backup of what only it has.
-pub(crate) async fn reclaim_orphan(engine: &Engine, path: &str) -> Result<()> {
-    let orphan = orphan(engine, path).await?;
+pub(crate) async fn reclaim_orphan(world: &World, path: &str) -> Result<()> {
+    let orphan = orphan(world, path).await?;
     let Some(context) = orphan.context.as_ref().filter(|_| orphan.facts.registered) else {
         let why = if orphan.facts.foreign { "belongs to another repository" } else { "is not a worktree" };
         let message = format!("{path} {why}, so it cannot be backed up: remove it by hand");
         return Err(not_an_orphan(message));
     };
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     let name = orphan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = slug(&name.unwrap_or_default(), 80);
     let prefix = format!("{BACKUPS}/orphan-{name}");
     let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
     let message = format!("Backup of the folder {name}, which belonged to no task");
     workspace::removal::back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
-    engine.point("orphan.backed_up");
+    world.point("orphan.backed_up");
     let trash = repo.remove_worktree(withdrawn).await?;
     trash.delete().await?;
     clear_own_files(&orphan.folder);
-    places_changed(engine, &context.project.id, "orphan_reclaimed").await
+    places_changed(world, &context.project.id, "orphan_reclaimed").await
 }
 
 /// Says at start what there is.
-pub(crate) fn log_orphans(engine: &Engine) {
-    let engine = engine.clone();
-    core::guarded::in_background(&engine.clone(), async move {
-        match find_orphans(&engine).await {
+pub(crate) fn log_orphans(world: &World) {
+    let world = world.clone();
+    core::guarded::in_background(&world.clone(), async move {
+        match find_orphans(&world).await {
             Ok(orphans) => {
                 for Orphan { folder, facts, .. } in orphans {
                     tracing::warn!(
@@ -101,18 +101,18 @@ pub(crate) fn log_orphans(engine: &Engine) {
     });
 }
 
-async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
-    let root = real_root(engine)?;
+async fn find_orphans(world: &World) -> Result<Vec<Orphan>> {
+    let root = real_root(world)?;
     let (present, rows) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.workspaces().present().await?, conn.projects().list().await?)
     };
     let owned: HashSet<PathBuf> =
         present.iter().map(task_folder).map(|folder| folder.canonicalize().unwrap_or(folder)).collect();
     let mut contexts = Vec::new();
     for row in rows {
-        let mut conn = engine.store().read().await?;
-        contexts.push(core::contexts::context(engine, &mut conn, &row.project.id).await?);
+        let mut conn = world.store().read().await?;
+        contexts.push(core::contexts::context(world, &mut conn, &row.project.id).await?);
     }
     let mut orphans = Vec::new();
     for folder in workspace::folders::task_folders(&root) {
@@ -121,7 +121,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
             continue;
         }
         let tree = if folder.join("tree").is_dir() { folder.join("tree") } else { folder.clone() };
-        let (context, facts) = whose(engine, &tree, &folder, &contexts).await;
+        let (context, facts) = whose(world, &tree, &folder, &contexts).await;
         orphans.push(Orphan { folder, tree, context, facts });
     }
     Ok(orphans)
@@ -129,7 +129,7 @@ async fn find_orphans(engine: &Engine) -> Result<Vec<Orphan>> {
 
 /// The project that a folder is a worktree of, else the one whose name its parent has.
 async fn whose(
-    engine: &Engine,
+    world: &World,
     tree: &Path,
     folder: &Path,
     contexts: &[Arc<ProjectContext>],
@@ -141,7 +141,7 @@ async fn whose(
     let mut otherwise = (None, FolderFacts::default());
     for context in by_likelihood {
         let facts = async {
-            let repo = core::repository::repo(engine, context).await?;
+            let repo = core::repository::repo(world, context).await?;
             Ok::<_, EngineError>(repo.folder_facts(tree, &context.project.default_branch).await?)
         };
         match facts.await {
@@ -158,10 +158,10 @@ async fn whose(
 }
 
 /// The listed folder that a caller names.
-pub(crate) async fn orphan(engine: &Engine, path: &str) -> Result<Orphan> {
-    let root = real_root(engine)?;
+pub(crate) async fn orphan(world: &World, path: &str) -> Result<Orphan> {
+    let root = real_root(world)?;
     let real = real_path_inside(&root, path)?;
-    let found = find_orphans(engine).await?.into_iter().find(|orphan| orphan.folder == real);
+    let found = find_orphans(world).await?.into_iter().find(|orphan| orphan.folder == real);
     let orphan = found.ok_or_else(|| not_an_orphan(format!("{path} is not an orphaned folder")))?;
     if let Some(lock) = live_lock_in(&orphan.folder) {
         let message = format!("{} is using it (process {})", lock.execution_id, lock.pid);
@@ -172,7 +172,7 @@ pub(crate) async fn orphan(engine: &Engine, path: &str) -> Result<Orphan> {
 }
 
 pub(crate) async fn move_in(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     id: &TaskId,
     folder: &Path,
@@ -181,19 +181,19 @@ pub(crate) async fn move_in(
     head: &str,
 ) -> Result<()> {
     let row = {
-        let mut conn = engine.store().read().await?;
-        core::load::load(engine, &mut conn, id, None).await?.0
+        let mut conn = world.store().read().await?;
+        core::load::load(world, &mut conn, id, None).await?.0
     };
-    let repo = core::repository::repo(engine, context).await?;
-    let path = super::tree_path(engine, context, &row);
+    let repo = core::repository::repo(world, context).await?;
+    let path = super::tree_path(world, context, &row);
     let own = task_branch(&row);
     repo.adopt_worktree(tree, &path, &own).await?;
-    engine.point("orphan.moved");
+    world.point("orphan.moved");
     let target = format!("refs/heads/{}", context.target_branch(&row));
     let base = repo.merge_base(&target, head).await?.unwrap_or_else(|| head.to_owned());
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let workspace = Workspace {
-        id: engine.new_id(),
+        id: world.new_id(),
         task_id: id.clone(),
         status: WorkspaceStatus::Active,
         path: path.to_string_lossy().into_owned(),
@@ -204,12 +204,12 @@ pub(crate) async fn move_in(
         error: None,
         lock: None,
         port_base: super::free_port_base(&mut tx).await?,
-        created_at: engine.now(),
-        updated_at: engine.now(),
+        created_at: world.now(),
+        updated_at: world.now(),
     };
-    tx.workspaces_mut().put(&workspace, engine.now()).await?;
+    tx.workspaces_mut().put(&workspace, world.now()).await?;
     let facts = json!({ "path": workspace.path, "adopted": folder });
-    engine.emit(&mut tx, EventType::WorkspaceCreated, &row, workspace.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::WorkspaceCreated, &row, workspace.id.as_str(), &facts).await?;
     let is_left_over = match branch.strip_prefix("forge/") {
         Some(of) => tx.tasks().get(&TaskId(of.to_owned())).await?.is_none(),
         None => false,
@@ -232,15 +232,15 @@ pub(crate) async fn move_in(
     Ok(())
 }
 
-fn real_root(engine: &Engine) -> Result<PathBuf> {
-    let root = &engine.inner.config.workspace_root;
+fn real_root(world: &World) -> Result<PathBuf> {
+    let root = &world.inner.config.workspace_root;
     root.canonicalize().map_err(EngineError::io(format!("read {}", root.display())))
 }
 
-async fn places_changed(engine: &Engine, project: &ProjectId, what: &str) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn places_changed(world: &World, project: &ProjectId, what: &str) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let facts = json!({ "change": what });
-    tx.emit(EventType::ProjectChanged, engine.now(), Some(project), None, project.as_str(), &facts).await?;
+    tx.emit(EventType::ProjectChanged, world.now(), Some(project), None, project.as_str(), &facts).await?;
     tx.commit().await?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use forge_model::ids::ProjectId;
 use forge_model::settings::{ProjectSettings, WorkspaceReuse};
 
 use crate::{
-    Engine,
+    World,
     core::{self, context::ProjectContext},
     error::Result,
     workspace::folders::pool_folder,
@@ -32,21 +32,21 @@ pub(crate) fn slots_of(settings: &ProjectSettings) -> Slots {
 }
 
 /// Drops the slots that a project's settings do not want any more, and what kills left among them.
-pub(crate) async fn trim_pool(engine: &Engine, context: &ProjectContext) -> Result<()> {
+pub(crate) async fn trim_pool(world: &World, context: &ProjectContext) -> Result<()> {
     let most = match slots_of(&context.settings) {
         Slots::None => 0,
         Slots::Kept { most, .. } => most,
     };
-    drop_slots(engine, context, most).await
+    drop_slots(world, context, most).await
 }
 
 /// Drops a project's slots but for the `keep` newest ones.
-pub(crate) async fn drop_slots(engine: &Engine, context: &ProjectContext, keep: usize) -> Result<()> {
-    let pool = pool_folder(engine, context);
+pub(crate) async fn drop_slots(world: &World, context: &ProjectContext, keep: usize) -> Result<()> {
+    let pool = pool_folder(world, context);
     if !pool.exists() {
         return Ok(());
     }
-    core::repository::repo(engine, context).await?.drop_slots(&pool, keep).await?;
+    core::repository::repo(world, context).await?.drop_slots(&pool, keep).await?;
     if keep == 0
         && let Err(error) = std::fs::remove_dir(&pool)
     {
@@ -56,27 +56,27 @@ pub(crate) async fn drop_slots(engine: &Engine, context: &ProjectContext, keep: 
 }
 
 /// The same in the background: after a change of settings, and at start.
-pub(crate) fn trim_pool_later(engine: &Engine, project: &ProjectId) {
-    let (engine, project) = (engine.clone(), project.clone());
-    core::guarded::in_background(&engine.clone(), async move {
+pub(crate) fn trim_pool_later(world: &World, project: &ProjectId) {
+    let (world, project) = (world.clone(), project.clone());
+    core::guarded::in_background(&world.clone(), async move {
         let trimmed = async {
             let context = {
-                let mut conn = engine.store().read().await?;
-                core::contexts::context(&engine, &mut conn, &project).await?
+                let mut conn = world.store().read().await?;
+                core::contexts::context(&world, &mut conn, &project).await?
             };
-            trim_pool(&engine, &context).await
+            trim_pool(&world, &context).await
         };
         if let Err(error) = trimmed.await {
             tracing::warn!(%project, %error, "failed to drop finished worktrees; the next start tries again");
         }
-        super::disk::measure_slots(&engine, &project).await;
+        super::disk::measure_slots(&world, &project).await;
     });
 }
 
 /// Looks after the slots of every project once, at start.
-pub(crate) async fn trim_all_pools(engine: &Engine) -> Result<()> {
-    for row in engine.store().read().await?.projects().list().await? {
-        trim_pool_later(engine, &row.project.id);
+pub(crate) async fn trim_all_pools(world: &World) -> Result<()> {
+    for row in world.store().read().await?.projects().list().await? {
+        trim_pool_later(world, &row.project.id);
     }
     Ok(())
 }

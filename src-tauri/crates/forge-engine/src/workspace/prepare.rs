@@ -16,13 +16,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
         context::{backup_prefix, task_branch},
-        engine::step::{End, Stepping},
         worktree_lock::WorkspaceHold,
+        world::step::{End, Stepping},
     },
     error::Result,
     program::{self},
@@ -36,31 +36,31 @@ use crate::{
 
 /// Makes the worktree, or finds it, and makes it ready when it is new.
 pub(crate) async fn prepare_workspace(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     cancel: &CancellationToken,
 ) -> Result<End> {
-    if !somebody_works(engine, s).await? {
+    if !somebody_works(world, s).await? {
         return Ok(End::skipped("the role is not assigned"));
     }
-    workspace::watch::unwatch(engine, &s.task.id);
-    let repo = core::repository::repo(engine, &s.context).await?;
-    let Some(restarted) = start_from_target(engine, s, &repo, cancel).await? else {
+    workspace::watch::unwatch(world, &s.task.id);
+    let repo = core::repository::repo(world, &s.context).await?;
+    let Some(restarted) = start_from_target(world, s, &repo, cancel).await? else {
         return Ok(End::Interrupted);
     };
-    have_workspace(engine, s, &repo, restarted, cancel).await
+    have_workspace(world, s, &repo, restarted, cancel).await
 }
 
 /// The worktree that a captured commit is judged in, made again from its branch where its folder is gone: work is
 /// never passed unchecked because there is nothing to check it in. With the right to change a worktree that was made.
 pub(crate) async fn workspace_to_judge(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     cancel: &CancellationToken,
 ) -> Result<std::result::Result<(Workspace, Option<WorkspaceHold>), End>> {
     let present = async || {
-        let last = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+        let last = world.store().read().await?.workspaces().last(&s.task.id).await?;
         // As the lock of a step is taken.
         Ok::<_, EngineError>(
             last.filter(|w| w.status == WorkspaceStatus::Active && Path::new(&w.path).is_dir()),
@@ -69,7 +69,7 @@ pub(crate) async fn workspace_to_judge(
     if let Some(workspace) = present().await? {
         return Ok(Ok((workspace, None)));
     }
-    match have_workspace(engine, s, repo, None, cancel).await? {
+    match have_workspace(world, s, repo, None, cancel).await? {
         End::Ok(_) => {}
         end => return Ok(Err(end)),
     }
@@ -78,7 +78,7 @@ pub(crate) async fn workspace_to_judge(
         return Ok(Err(End::Block(BlockReason::new(AnnotationType::EnvironmentNotReady, message))));
     };
     let holder = format!("judge-{}", s.step.id);
-    Ok(match core::worktree_lock::lock_workspace(engine, &s.task.id, &workspace, &holder, cancel).await? {
+    Ok(match core::worktree_lock::lock_workspace(world, &s.task.id, &workspace, &holder, cancel).await? {
         Some(lock) => Ok((workspace, Some(lock))),
         None => Err(End::Interrupted),
     })
@@ -86,69 +86,69 @@ pub(crate) async fn workspace_to_judge(
 
 /// Makes the worktree, or finds it, whoever works in it.
 async fn have_workspace(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     restarted: Option<String>,
     cancel: &CancellationToken,
 ) -> Result<End> {
-    let found = super::look(engine, repo, &s.task).await?;
+    let found = super::look(world, repo, &s.task).await?;
     let made = match &found {
         Found::Ready(workspace) => Some(workspace),
         Found::Lost(_) | Found::Gone(_) | Found::Absent => None,
     };
-    trust::require_trust_of(engine, &s.context, &s.task, made).await?;
+    trust::require_trust_of(world, &s.context, &s.task, made).await?;
     let (workspace, recovered) = match found {
         Found::Ready(workspace) => {
-            super::keep_workspace(engine, workspace).await?;
+            super::keep_workspace(world, workspace).await?;
             return Ok(End::Ok(Some(restarted.unwrap_or_else(|| "already exists".to_owned()))));
         }
-        Found::Gone(workspace) => return gone(engine, s, repo, workspace).await,
+        Found::Gone(workspace) => return gone(world, s, repo, workspace).await,
         // From here on it is made to the end, whatever happens in between.
         Found::Lost(workspace) => {
             (Workspace { status: WorkspaceStatus::Creating, cleanup_at: None, ..workspace }, true)
         }
-        Found::Absent => (super::new_record(engine, repo, &s.context, &s.task).await?, false),
+        Found::Absent => (super::new_record(world, repo, &s.context, &s.task).await?, false),
     };
     let log_id = format!("setup-{}", workspace.id);
-    let lock = core::worktree_lock::lock_workspace(engine, &s.task.id, &workspace, &log_id, cancel).await?;
+    let lock = core::worktree_lock::lock_workspace(world, &s.task.id, &workspace, &log_id, cancel).await?;
     let Some(_lock) = lock else { return Ok(End::Interrupted) };
-    put_record(engine, &workspace).await?;
-    let log_dir = engine.log_dir(&s.task.project_id, &s.task.id);
+    put_record(world, &workspace).await?;
+    let log_dir = world.log_dir(&s.task.project_id, &s.task.id);
     let log = LogWriter::open(
         &log_dir,
         &log_id,
         &log_id,
         DEFAULT_CAP_BYTES,
-        core::redaction::redactor_in(engine, &s.context),
+        core::redaction::redactor_in(world, &s.context),
     )?;
-    let growth = program::log::follow_log(engine, &s.task.project_id, Some(&s.task.id), &log_id, &log);
+    let growth = program::log::follow_log(world, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let preparation = Preparation { s, repo, workspace: &workspace, log: &log, log_id: &log_id };
-    let unready = make_ready(engine, &preparation, cancel).await;
+    let unready = make_ready(world, &preparation, cancel).await;
     drop(growth);
-    program::log::close_log(engine, log).await?;
+    program::log::close_log(world, log).await?;
     if let Some(end) = unready? {
         return Ok(end);
     }
-    ready(engine, s, workspace, recovered, restarted).await
+    ready(world, s, workspace, recovered, restarted).await
 }
 
 /// A task that is opened again after its commits were merged as other ones begins at its target: on its old branch
 /// it would conflict with its own work. What the branch held is kept as a backup. Says so when it did; none when
 /// cancelled first.
 async fn start_from_target(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     cancel: &CancellationToken,
 ) -> Result<Option<Option<String>>> {
-    let Some(start) = later_start(engine, s, repo).await? else { return Ok(Some(None)) };
-    let workspace = engine.store().read().await?.workspaces().last(&s.task.id).await?;
+    let Some(start) = later_start(world, s, repo).await? else { return Ok(Some(None)) };
+    let workspace = world.store().read().await?.workspaces().last(&s.task.id).await?;
     let present = workspace.filter(is_present);
     let _lock = match &present {
         Some(workspace) => {
             match core::worktree_lock::lock_workspace(
-                engine,
+                world,
                 &s.task.id,
                 workspace,
                 &format!("reopen-{}", s.step.id),
@@ -162,24 +162,24 @@ async fn start_from_target(
         }
         None => None,
     };
-    start_later(engine, s, repo, present, start).await.map(|done| Some(Some(done)))
+    start_later(world, s, repo, present, start).await.map(|done| Some(Some(done)))
 }
 
 /// The same for a task that goes to a gate at once: work that was merged as other commits is none of the work that is
 /// reviewed now. Whatever came to it since stays. The step has the lock of a worktree that is active.
 pub(crate) async fn review_from_target(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     present: Option<&Workspace>,
     cancel: &CancellationToken,
 ) -> Result<Option<Option<String>>> {
-    let start = later_start(engine, s, repo).await?.filter(|start| start.merged == start.tip);
+    let start = later_start(world, s, repo).await?.filter(|start| start.merged == start.tip);
     let Some(start) = start else { return Ok(Some(None)) };
     let _lock = match present.filter(|workspace| workspace.status != WorkspaceStatus::Active) {
         Some(workspace) => {
             let holder = format!("reopen-{}", s.step.id);
-            match core::worktree_lock::lock_workspace(engine, &s.task.id, workspace, &holder, cancel).await? {
+            match core::worktree_lock::lock_workspace(world, &s.task.id, workspace, &holder, cancel).await? {
                 Some(lock) => Some(lock),
                 None => return Ok(None),
             }
@@ -195,12 +195,12 @@ pub(crate) async fn review_from_target(
             return Ok(Some(None));
         }
     }
-    start_later(engine, s, repo, present.cloned(), start).await.map(|done| Some(Some(done)))
+    start_later(world, s, repo, present.cloned(), start).await.map(|done| Some(Some(done)))
 }
 
 /// Where a task begins whose branch has commits that its target has as other ones; none when it goes on where it is.
-async fn later_start(engine: &Engine, s: &Stepping, repo: &Repo) -> Result<Option<LaterStart>> {
-    let last = engine.store().read().await?.merges().last(&s.task.id).await?;
+async fn later_start(world: &World, s: &Stepping, repo: &Repo) -> Result<Option<LaterStart>> {
+    let last = world.store().read().await?.merges().last(&s.task.id).await?;
     let Some(merged) = last.filter(|merged| merged.status == MergeStatus::Landed) else {
         return Ok(None);
     };
@@ -218,7 +218,7 @@ async fn later_start(engine: &Engine, s: &Stepping, repo: &Repo) -> Result<Optio
 
 /// Moves a task's branch to its target; says so.
 async fn start_later(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     present: Option<Workspace>,
@@ -226,33 +226,33 @@ async fn start_later(
 ) -> Result<String> {
     let LaterStart { tip, onto, .. } = start;
     if let Some(workspace) = &present {
-        super::nested::mend_worktree(engine, repo, &s.task, workspace).await?;
+        super::nested::mend_worktree(world, repo, &s.task, workspace).await?;
     }
     let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
     repo.move_branch(worktree, &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
-    engine.point("workspace.restarted");
+    world.point("workspace.restarted");
     if let Some(workspace) = present {
         let moved = Workspace { base_commit: onto, ..workspace };
-        let mut tx = engine.store().write().await?;
-        tx.workspaces_mut().put(&moved, engine.now()).await?;
+        let mut tx = world.store().write().await?;
+        tx.workspaces_mut().put(&moved, world.now()).await?;
         tx.commit().await?;
     }
-    workspace::unmerged::count_unmerged(engine, &s.task.id).await;
+    workspace::unmerged::count_unmerged(world, &s.task.id).await;
     let target = s.context.target_branch(&s.task);
     Ok(format!("started from {target}; the earlier commits are kept as a backup"))
 }
 
-async fn somebody_works(engine: &Engine, s: &Stepping) -> Result<bool> {
+async fn somebody_works(world: &World, s: &Stepping) -> Result<bool> {
     let Some(role) = s.context.workflow.state(&s.task.status).and_then(|state| state.role.as_deref()) else {
         return Ok(false);
     };
-    let mut conn = engine.store().read().await?;
+    let mut conn = world.store().read().await?;
     Ok(conn.roles().holder(&s.task.id, role).await?.is_some())
 }
 
-async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
-    let restorable = workspace::reviewed::known_commit(engine, repo, &s.task).await?;
-    let mut tx = engine.store().write().await?;
+async fn gone(world: &World, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
+    let restorable = workspace::reviewed::known_commit(world, repo, &s.task).await?;
+    let mut tx = world.store().write().await?;
     tx.workspaces_mut().delete(&workspace.id).await?;
     tx.commit().await?;
     let message = format!("the worktree {} and its branch {} are missing", workspace.path, workspace.branch);
@@ -261,55 +261,55 @@ async fn gone(engine: &Engine, s: &Stepping, repo: &Repo, workspace: Workspace) 
     Ok(End::Block(trouble))
 }
 
-async fn put_record(engine: &Engine, workspace: &Workspace) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+async fn put_record(world: &World, workspace: &Workspace) -> Result<()> {
+    let mut tx = world.store().write().await?;
     let begun = Workspace { error: None, cleanup_at: None, ..workspace.clone() };
-    tx.workspaces_mut().put(&begun, engine.now()).await?;
+    tx.workspaces_mut().put(&begun, world.now()).await?;
     tx.commit().await?;
     Ok(())
 }
 
 async fn ready(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     workspace: Workspace,
     recovered: bool,
     restarted: Option<String>,
 ) -> Result<End> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let ready = Workspace { status: WorkspaceStatus::Active, error: None, cleanup_at: None, ..workspace };
-    tx.workspaces_mut().put(&ready, engine.now()).await?;
+    tx.workspaces_mut().put(&ready, world.now()).await?;
     let event = if recovered { EventType::WorkspaceRecovered } else { EventType::WorkspaceCreated };
-    engine.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
+    world.emit(&mut tx, event, &s.task, ready.id.as_str(), &json!({ "path": ready.path })).await?;
     tx.commit().await?;
-    super::disk::measure_later(engine, &s.task.id);
+    super::disk::measure_later(world, &s.task.id);
     Ok(End::Ok(restarted.or_else(|| recovered.then(|| "recreated from its branch".to_owned()))))
 }
 
 /// The three phases. An end is given when one of them fails, waits or is stopped.
-async fn make_ready(engine: &Engine, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
-    begin_phase(engine, p, "worktree").await?;
+async fn make_ready(world: &World, p: &Preparation<'_>, cancel: &CancellationToken) -> Result<Option<End>> {
+    begin_phase(world, p, "worktree").await?;
     let made = tokio::select! {
         // What is dropped half-way is made anew by the next try.
         () = cancel.cancelled() => return Ok(Some(End::Interrupted)),
-        made = super::make(engine, p.repo, &p.s.context, p.workspace) => made,
+        made = super::make(world, p.repo, &p.s.context, p.workspace) => made,
     };
     if let Err(error) = made {
-        return Ok(Some(not_made(engine, p, error).await?));
+        return Ok(Some(not_made(world, p, error).await?));
     }
-    engine.point("workspace.made");
-    if let Some(end) = copy(engine, p, cancel).await? {
+    world.point("workspace.made");
+    if let Some(end) = copy(world, p, cancel).await? {
         return Ok(Some(end));
     }
-    engine.point("workspace.copied");
+    world.point("workspace.copied");
     let commands = &p.s.context.settings.setup;
     if !commands.is_empty() {
         // The user's own files that were copied count as well.
-        trust::require_trust_of(engine, &p.s.context, &p.s.task, Some(p.workspace)).await?;
+        trust::require_trust_of(world, &p.s.context, &p.s.task, Some(p.workspace)).await?;
     }
     for (index, command) in commands.iter().enumerate() {
-        begin_phase(engine, p, &format!("setup {} of {}: {command}", index + 1, commands.len())).await?;
-        if let Some(end) = set_up(engine, p, index, command, cancel).await? {
+        begin_phase(world, p, &format!("setup {} of {}: {command}", index + 1, commands.len())).await?;
+        if let Some(end) = set_up(world, p, index, command, cancel).await? {
             return Ok(Some(end));
         }
     }

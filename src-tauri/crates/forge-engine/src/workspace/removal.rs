@@ -11,7 +11,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    ConflictCode, Engine, EngineError,
+    ConflictCode, EngineError, World,
     core::{
         self,
         context::{ProjectContext, backup_prefix},
@@ -39,40 +39,40 @@ pub(crate) enum Goes {
 }
 
 /// How long a worktree is kept once its task is in a state, in milliseconds.
-pub(crate) fn cleanup_delay_ms(engine: &Engine, state: &State) -> i64 {
+pub(crate) fn cleanup_delay_ms(world: &World, state: &State) -> i64 {
     match &state.cleanup {
         Some(CleanupPolicy::Delayed(delay)) => i64::from(delay.seconds) * 1000,
         Some(CleanupPolicy::Immediate | CleanupPolicy::Keep) => 0,
-        None => i64::try_from(engine.inner.config.cleanup_delay.as_millis()).unwrap_or(i64::MAX),
+        None => i64::try_from(world.inner.config.cleanup_delay.as_millis()).unwrap_or(i64::MAX),
     }
 }
 
 /// Removes a worktree after keeping what is uncommitted. The inner error is a reason to keep it, which
 /// is recorded on the workspace and tried again later.
 pub(crate) async fn remove_workspace(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     workspace: Workspace,
     goes: Goes,
 ) -> Result<std::result::Result<(), String>> {
-    match back_up_and_remove(engine, context, task, &workspace, goes).await {
+    match back_up_and_remove(world, context, task, &workspace, goes).await {
         Ok(pooled) => {
-            removed(engine, context, task, workspace, pooled).await?;
+            removed(world, context, task, workspace, pooled).await?;
             Ok(Ok(()))
         }
-        Err(error) => kept_for_now(engine, task, workspace, whole(&error)).await.map(Err),
+        Err(error) => kept_for_now(world, task, workspace, whole(&error)).await.map(Err),
     }
 }
 
 async fn removed(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     mut workspace: Workspace,
     pooled: bool,
 ) -> Result<()> {
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     if pooled {
         // Its space is not gone: what is told of the whole must not dip in between.
         let mut places = tx.projects().places(&task.project_id).await?;
@@ -82,23 +82,23 @@ async fn removed(
     }
     workspace.status = WorkspaceStatus::Cleaned;
     (workspace.cleanup_at, workspace.error, workspace.disk_bytes) = (None, None, None);
-    tx.workspaces_mut().put(&workspace, engine.now()).await?;
+    tx.workspaces_mut().put(&workspace, world.now()).await?;
     let facts = json!({ "kept_for_reuse": pooled });
-    engine.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
-    super::disk::measure_slots_later(engine, &context.project.id);
+    super::disk::measure_slots_later(world, &context.project.id);
     Ok(())
 }
 
 async fn kept_for_now(
-    engine: &Engine,
+    world: &World,
     task: &TaskRow,
     mut workspace: Workspace,
     reason: String,
 ) -> Result<String> {
     tracing::warn!(task = %task.id, path = %workspace.path, %reason, "worktree is kept for now");
-    let mut tx = engine.store().write().await?;
-    let now = engine.now();
+    let mut tx = world.store().write().await?;
+    let now = world.now();
     let tries = tx.workspaces_mut().count_try(&workspace.id).await?;
     let again = now.plus_ms(retry_after_ms(tries));
     workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Error);
@@ -106,22 +106,22 @@ async fn kept_for_now(
     workspace.cleanup_at = Some(again);
     tx.workspaces_mut().put(&workspace, now).await?;
     let facts = json!({ "reason": reason, "again_at": again });
-    engine.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::WorkspaceError, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
-    plan_cleanup(engine, again);
+    plan_cleanup(world, again);
     Ok(reason)
 }
 
 /// Says whether the worktree waits for the next task now.
 async fn back_up_and_remove(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     workspace: &Workspace,
     goes: Goes,
 ) -> Result<bool> {
     let path = Path::new(&workspace.path);
-    let repo = core::repository::repo(engine, context).await?;
+    let repo = core::repository::repo(world, context).await?;
     if !path.exists() {
         // Perhaps removed by a try that did not live to say so.
         repo.keep_record_of_lost(path, &backup_prefix(task)).await?;
@@ -130,36 +130,35 @@ async fn back_up_and_remove(
         return Ok(false);
     }
     let _lock = core::worktree_lock::lock_workspace_now(
-        engine,
+        world,
         &task.id,
         workspace,
         &format!("cleanup-{}", workspace.id),
     )?;
     require_nobody_in(path).await?;
-    super::nested::mend_dot_git(engine, &repo, task, workspace).await?;
+    super::nested::mend_dot_git(world, &repo, task, workspace).await?;
     // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
     // looked into and written to.
     let mut withdrawn = repo.withdraw_worktree(path).await?;
-    engine.point("cleanup.withdrawn");
+    world.point("cleanup.withdrawn");
     let message = format!("Backup of task #{} before its worktree was removed", task.number);
     back_up_withdrawn(&repo, &withdrawn, &backup_prefix(task), &message).await?;
-    engine.point("cleanup.backed_up");
+    world.point("cleanup.backed_up");
     let pooled = match (goes, slots_of(&context.settings)) {
         (Goes::ForReuse, Slots::Kept { most, .. }) => {
-            repo.pool_worktree(&mut withdrawn, &workspace::folders::pool_folder(engine, context), most)
-                .await?
+            repo.pool_worktree(&mut withdrawn, &workspace::folders::pool_folder(world, context), most).await?
         }
         _ => false,
     };
     if !pooled {
         let trash = repo.remove_worktree(withdrawn).await?;
-        core::guarded::in_background(engine, async move {
+        core::guarded::in_background(world, async move {
             if let Err(error) = trash.delete().await {
                 tracing::warn!(%error, "failed to delete a removed worktree; the next start tries again");
             }
         });
     }
-    engine.point("cleanup.removed");
+    world.point("cleanup.removed");
     delete_merged_branch(context, task, &repo, workspace).await;
     Ok(pooled)
 }
@@ -238,15 +237,15 @@ pub(crate) fn retry_after_ms(tries: u32) -> i64 {
 const LONGEST_NAP_MS: i64 = 60 * 60 * 1000;
 
 /// Looks for worktrees whose time has come at `at`, and from then on whenever the next one is due.
-pub(crate) fn plan_cleanup(engine: &Engine, at: Timestamp) {
-    core::guarded::keep_going(engine, move |engine| async move {
-        if core::sleep::sleep_until(&engine, at).await {
-            match clean_up_due(&engine).await {
-                Ok(Some(next)) => plan_cleanup(&engine, next),
+pub(crate) fn plan_cleanup(world: &World, at: Timestamp) {
+    core::guarded::keep_going(world, move |world| async move {
+        if core::sleep::sleep_until(&world, at).await {
+            match clean_up_due(&world).await {
+                Ok(Some(next)) => plan_cleanup(&world, next),
                 Ok(None) => {}
                 Err(error) => {
                     tracing::error!(%error, "failed to look for worktrees to remove; trying again");
-                    plan_cleanup(&engine, engine.now().plus_ms(RETRY_MS));
+                    plan_cleanup(&world, world.now().plus_ms(RETRY_MS));
                 }
             }
         }
@@ -254,19 +253,19 @@ pub(crate) fn plan_cleanup(engine: &Engine, at: Timestamp) {
 }
 
 /// Removes the worktrees that are due; when the next one is. A worktree that cannot be dealt with keeps no other.
-async fn clean_up_due(engine: &Engine) -> Result<Option<Timestamp>> {
+async fn clean_up_due(world: &World) -> Result<Option<Timestamp>> {
     let (due, mut next) = {
-        let mut conn = engine.store().read().await?;
-        conn.workspaces().due(engine.now()).await?
+        let mut conn = world.store().read().await?;
+        conn.workspaces().due(world.now()).await?
     };
     for found in due {
-        let again = match clean_up_one(engine, &found).await {
+        let again = match clean_up_one(world, &found).await {
             Ok(None) => continue,
             Ok(Some(again)) => again,
             Err(error) => {
                 let task = &found.task_id;
                 tracing::error!(%task, %error, "failed to look at a worktree that is due; trying again");
-                engine.now().plus_ms(RETRY_MS)
+                world.now().plus_ms(RETRY_MS)
             }
         };
         next = Some(next.map_or(again, |next| next.min(again)));
@@ -275,19 +274,19 @@ async fn clean_up_due(engine: &Engine) -> Result<Option<Timestamp>> {
 }
 
 /// Removes a worktree that is due, if it still is; when it is to be looked at again, if nothing else plans that.
-async fn clean_up_one(engine: &Engine, found: &Workspace) -> Result<Option<Timestamp>> {
+async fn clean_up_one(world: &World, found: &Workspace) -> Result<Option<Timestamp>> {
     // The task's own steps may be at its worktree, too: one at a time, and on what is there then.
-    let _hold = core::workers::hold(engine, &found.task_id).await;
+    let _hold = core::workers::hold(world, &found.task_id).await;
     let (task, context, workspace) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         let Some(task) = conn.tasks().get(&found.task_id).await? else { return Ok(None) };
-        let context = core::contexts::context_of(engine, &mut conn, &task).await?;
+        let context = core::contexts::context_of(world, &mut conn, &task).await?;
         (task, context, conn.workspaces().last(&found.task_id).await?)
     };
     let still_due = |w: &Workspace| {
         w.id == found.id
             && w.status != WorkspaceStatus::Cleaned
-            && w.cleanup_at.is_some_and(|at| at <= engine.now())
+            && w.cleanup_at.is_some_and(|at| at <= world.now())
     };
     let Some(workspace) = workspace.filter(still_due) else { return Ok(None) };
     // A task that was opened again needs its worktree.
@@ -296,11 +295,11 @@ async fn clean_up_one(engine: &Engine, found: &Workspace) -> Result<Option<Times
     };
     // A removal that was tried before has waited already.
     if workspace.error.is_none()
-        && let Some(again) = waits_for_observed_time(engine, state, &workspace, task.status_since).await?
+        && let Some(again) = waits_for_observed_time(world, state, &workspace, task.status_since).await?
     {
         return Ok(Some(again));
     }
-    if let Err(reason) = remove_workspace(engine, &context, &task, workspace, Goes::ForReuse).await? {
+    if let Err(reason) = remove_workspace(world, &context, &task, workspace, Goes::ForReuse).await? {
         tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
     }
     Ok(None)
@@ -309,21 +308,21 @@ async fn clean_up_one(engine: &Engine, found: &Workspace) -> Result<Option<Times
 /// When a worktree is to be looked at again that is due by the wall clock, but whose delay has not passed by the time
 /// that was observed: the wall clock has jumped.
 async fn waits_for_observed_time(
-    engine: &Engine,
+    world: &World,
     state: &State,
     workspace: &Workspace,
     closed: Timestamp,
 ) -> Result<Option<Timestamp>> {
     // What was planned counts where the setting was changed since.
     let planned = workspace.cleanup_at.map(|due| due.since(closed).max(0));
-    let delay = cleanup_delay_ms(engine, state).min(planned.unwrap_or(i64::MAX));
+    let delay = cleanup_delay_ms(world, state).min(planned.unwrap_or(i64::MAX));
     // Both clocks drift apart a little.
     let drift = delay / 100 + 1000;
-    let left = match core::observed_time::observed_age(engine, closed).await? {
+    let left = match core::observed_time::observed_age(world, closed).await? {
         Some(age) => delay - drift - age,
         None => delay,
     };
-    Ok((left > 0).then(|| engine.now().plus_ms(left.clamp(1000, LONGEST_NAP_MS))))
+    Ok((left > 0).then(|| world.now().plus_ms(left.clamp(1000, LONGEST_NAP_MS))))
 }
 
 #[cfg(test)]

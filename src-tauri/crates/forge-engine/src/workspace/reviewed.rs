@@ -7,7 +7,7 @@ use forge_model::time::Timestamp;
 use forge_store::table::tasks::TaskRow;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         context::{ProjectContext, backup_prefix},
@@ -18,7 +18,7 @@ use crate::{
 
 /// The reviewed commits of tasks that this engine knows to be closed since before `until`, and how many are kept in all.
 pub(crate) async fn old_reviewed(
-    engine: &Engine,
+    world: &World,
     repo: &Repo,
     bounds: Bounds,
     counts: &mut Counts,
@@ -29,7 +29,7 @@ pub(crate) async fn old_reviewed(
         let owner = kept.ref_name.strip_prefix(REVIEWED).and_then(|rest| rest.split('/').nth(1));
         let owner = owner.map(|owner| TaskId(owner.to_owned()));
         let closed = match owner {
-            Some(owner) => closed_since(engine, &owner).await?,
+            Some(owner) => closed_since(world, &owner).await?,
             None => None,
         };
         match closed {
@@ -42,10 +42,10 @@ pub(crate) async fn old_reviewed(
 }
 
 /// Since when a task is closed; none when it is open or gone.
-async fn closed_since(engine: &Engine, id: &TaskId) -> Result<Option<Timestamp>> {
-    let mut conn = engine.store().read().await?;
+async fn closed_since(world: &World, id: &TaskId) -> Result<Option<Timestamp>> {
+    let mut conn = world.store().read().await?;
     let Some(task) = conn.tasks().get(id).await? else { return Ok(None) };
-    let context = core::contexts::context_of(engine, &mut conn, &task).await?;
+    let context = core::contexts::context_of(world, &mut conn, &task).await?;
     let is_closed = context.workflow.state(&task.status).is_some_and(|state| state.is_terminal());
     Ok(is_closed.then_some(task.status_since))
 }
@@ -61,11 +61,11 @@ pub(crate) async fn forget_reviewed(repo: &Repo, old: Vec<Backup>) -> Result<()>
 
 /// Keeps the reviewed commits of a task that is deleted as backups, which go by their age.
 pub(crate) async fn turn_reviewed_into_backups(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
 ) -> Result<()> {
-    let Some(repo) = present_repo(engine, context).await? else { return Ok(()) };
+    let Some(repo) = present_repo(world, context).await? else { return Ok(()) };
     for kept in repo.backups(&reviewed_prefix(&task.id)).await? {
         repo.next_number(&backup_prefix(task), &kept.commit).await?;
         repo.delete_ref(&kept.ref_name, &kept.commit).await?;
@@ -85,9 +85,9 @@ pub(crate) fn reviewed_prefix(task: &TaskId) -> String {
 }
 
 /// The newest commit of a task that is still there: of its reviews, else of its runs.
-pub(crate) async fn known_commit(engine: &Engine, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
+pub(crate) async fn known_commit(world: &World, repo: &Repo, task: &TaskRow) -> Result<Option<String>> {
     let (all, worked) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.reviews().list(&task.id).await?, conn.executions().list(&task.id).await?)
     };
     let reviewed = all.into_iter().rev().filter_map(|review| review.reviewed_commit);

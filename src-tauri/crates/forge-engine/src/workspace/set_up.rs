@@ -19,11 +19,11 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         block_reason::BlockReason,
-        engine::step::{End, Stepping},
+        world::step::{End, Stepping},
     },
     error::{Result, whole},
     program::{self, output::CheckOutput},
@@ -35,7 +35,7 @@ const TAIL_BYTES: usize = 8192;
 
 /// Brings the files that git does not keep.
 pub(crate) async fn copy(
-    engine: &Engine,
+    world: &World,
     p: &Preparation<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
@@ -43,7 +43,7 @@ pub(crate) async fn copy(
     if rules.is_empty() {
         return Ok(None);
     }
-    begin_phase(engine, p, "copy files").await?;
+    begin_phase(world, p, "copy files").await?;
     let progress = |now: forge_git::CopyProgress| {
         let text = format!("{}, now {}", copied_words(now.files, now.bytes), now.path);
         p.log.append(EntryKind::Notice, "copy", json!({ "text": text, "code": "copy" }));
@@ -51,7 +51,7 @@ pub(crate) async fn copy(
     let copied = p.repo.copy_files(Path::new(&p.workspace.path), &rules, &progress, cancel).await;
     match copied {
         Ok(report) => {
-            trust::accepted::keep_own_changes(engine, &p.s.context, p.repo).await?;
+            trust::accepted::keep_own_changes(world, &p.s.context, p.repo).await?;
             let text = copied_words(report.files, report.bytes);
             let body = json!({ "text": text, "code": "copy", "report": report });
             p.log.append(EntryKind::Notice, "copy", body);
@@ -61,26 +61,26 @@ pub(crate) async fn copy(
         Err(error) => {
             let escapes = matches!(error, GitError::PathEscape(_));
             let error = EngineError::Git(error);
-            if core::disk::passes_with_storage(engine, &error).await {
+            if core::disk::passes_with_storage(world, &error).await {
                 return Err(error);
             }
             let reason = whole(&error);
             let reason = if escapes { format!("path_escape: {reason}") } else { reason };
-            unusable(engine, p, reason, None).await.map(Some)
+            unusable(world, p, reason, None).await.map(Some)
         }
     }
 }
 
 /// Runs one set-up command. An end is given when it fails or is stopped.
 pub(crate) async fn set_up(
-    engine: &Engine,
+    world: &World,
     p: &Preparation<'_>,
     index: usize,
     script: &str,
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
     let s = p.s;
-    let environment = core::environment::command_environment(engine, &s.context).await?;
+    let environment = core::environment::command_environment(world, &s.context).await?;
     let command = Command::shell(
         environment.shell(),
         script,
@@ -88,7 +88,7 @@ pub(crate) async fn set_up(
         Marker(format!("{}-{index}", p.log_id)),
     )
     .base(environment.base())
-    .envs(program::given::task_env(engine, &s.context, &s.task, Some(p.workspace)))
+    .envs(program::given::task_env(world, &s.context, &s.task, Some(p.workspace)))
     .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
     let entry = |status, exit_code: Option<i32>| NewEntry {
         status: Some(status),
@@ -102,7 +102,7 @@ pub(crate) async fn set_up(
     p.log.append_entry(entry(EntryStatus::Running, None));
     let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
     let finished = program::recorded::run_recorded(
-        engine,
+        world,
         &s.task,
         command,
         cancel,
@@ -132,7 +132,7 @@ pub(crate) async fn set_up(
     let kept = output.kept.into_strings();
     let text = [kept.stdout.trim_end(), kept.stderr.trim_end()].join("\n").trim().to_owned();
     let evidence = p.evidence(Some(script.to_owned()), exit_code, text);
-    unusable(engine, p, message, Some(evidence)).await.map(Some)
+    unusable(world, p, message, Some(evidence)).await.map(Some)
 }
 
 fn rule(file: &settings::CopyFile) -> CopyRule {
@@ -149,46 +149,46 @@ fn copied_words(files: u64, bytes: u64) -> String {
 }
 
 /// Says what is done now, in the log and on the step.
-pub(crate) async fn begin_phase(engine: &Engine, p: &Preparation<'_>, phase: &str) -> Result<()> {
+pub(crate) async fn begin_phase(world: &World, p: &Preparation<'_>, phase: &str) -> Result<()> {
     p.log.append(EntryKind::Notice, "", json!({ "text": phase, "code": "phase" }));
-    let mut tx = engine.store().write().await?;
+    let mut tx = world.store().write().await?;
     let current = tx.steps().next(&p.s.task.id).await?.filter(|step| step.id == p.s.step.id);
     if let Some(mut step) = current {
         step.log_id = Some(p.log_id.to_owned());
         step.reason = Some(phase.to_owned());
         tx.steps_mut().update(&step).await?;
         let facts = json!({ "step": "prepare_workspace", "phase": phase, "log_id": p.log_id });
-        engine.emit(&mut tx, EventType::TaskUpdated, &p.s.task, p.s.task.id.as_str(), &facts).await?;
+        world.emit(&mut tx, EventType::TaskUpdated, &p.s.task, p.s.task.id.as_str(), &facts).await?;
     }
     tx.commit().await?;
     Ok(())
 }
 
-pub(crate) async fn not_made(engine: &Engine, p: &Preparation<'_>, error: EngineError) -> Result<End> {
+pub(crate) async fn not_made(world: &World, p: &Preparation<'_>, error: EngineError) -> Result<End> {
     if let EngineError::Git(GitError::IndexLocked { path, .. }) = &error {
-        workspace::watch::watch_lock_file(engine, &p.s.task.id, path);
+        workspace::watch::watch_lock_file(world, &p.s.task.id, path);
         return Ok(End::wait(WaitReason::GitLocked, whole(&error)));
     }
     let changed = matches!(error, EngineError::Git(GitError::RepositoryChanged { .. }));
-    if changed || core::disk::passes_with_storage(engine, &error).await {
+    if changed || core::disk::passes_with_storage(world, &error).await {
         return Err(error);
     }
-    unusable(engine, p, whole(&error), None).await
+    unusable(world, p, whole(&error), None).await
 }
 
 /// Records why a worktree cannot be made ready. It stays one that is being made: the next try goes on.
 pub(crate) async fn unusable(
-    engine: &Engine,
+    world: &World,
     p: &Preparation<'_>,
     reason: String,
     evidence: Option<Evidence>,
 ) -> Result<End> {
     p.log.append(EntryKind::Notice, "", json!({ "text": reason, "code": "failed" }));
     let failed = Workspace { error: Some(reason.clone()), ..p.workspace.clone() };
-    let mut tx = engine.store().write().await?;
-    tx.workspaces_mut().put(&failed, engine.now()).await?;
+    let mut tx = world.store().write().await?;
+    tx.workspaces_mut().put(&failed, world.now()).await?;
     let facts = json!({ "reason": reason });
-    engine.emit(&mut tx, EventType::WorkspaceError, &p.s.task, failed.id.as_str(), &facts).await?;
+    world.emit(&mut tx, EventType::WorkspaceError, &p.s.task, failed.id.as_str(), &facts).await?;
     tx.commit().await?;
     let mut trouble = BlockReason::new(AnnotationType::EnvironmentNotReady, reason);
     trouble.evidence = evidence.or_else(|| Some(p.evidence(None, None, String::new())));

@@ -9,7 +9,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         context::{ProjectContext, backup_prefix},
@@ -26,25 +26,25 @@ pub(crate) const fn leaves_no_trace(role: ExecutionRole) -> bool {
 /// Undoes what such runs did in a worktree: tracked files, index and branch go back to the commit that they found,
 /// untracked files that were not there go. A person may have worked there meanwhile: all of it is kept as backups.
 pub(crate) async fn remove_traces(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     workspace: &Workspace,
 ) -> Result<()> {
-    let left = engine.store().read().await?.executions().with_traces(&task.id).await?;
+    let left = world.store().read().await?.executions().with_traces(&task.id).await?;
     for (execution, untracked) in left {
         let worktree = Path::new(&workspace.path);
         let mut kept = Vec::new();
         if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
-            let repo = core::repository::repo(engine, context).await?;
-            workspace::nested::mend_worktree(engine, &repo, task, workspace).await?;
+            let repo = core::repository::repo(world, context).await?;
+            workspace::nested::mend_worktree(world, &repo, task, workspace).await?;
             let prefix = backup_prefix(task);
             let undone =
                 repo.discard_changes(worktree, &workspace.branch, before, &untracked, &prefix).await?;
             kept = undone.kept;
         }
-        engine.point("traces.discarded");
-        let mut tx = engine.store().write().await?;
+        world.point("traces.discarded");
+        let mut tx = world.store().write().await?;
         tx.executions_mut().set_traces(&execution.id, None).await?;
         if !kept.is_empty() {
             let message = format!(
@@ -54,7 +54,7 @@ pub(crate) async fn remove_traces(
             );
             tracing::info!(task = %task.id, %message, "a worktree is as it was before a run");
             let facts = json!({ "path": workspace.path, "kept": kept, "message": message });
-            engine.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
+            world.emit(&mut tx, EventType::WorkspaceRecovered, task, workspace.id.as_str(), &facts).await?;
         }
         tx.commit().await?;
     }

@@ -11,12 +11,12 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine,
+    World,
     core::{
         self,
         block_reason::BlockReason,
         context::{ProjectContext, backup_prefix},
-        engine::step::{End, Stepping},
+        world::step::{End, Stepping},
     },
     error::Result,
 };
@@ -34,17 +34,17 @@ pub(crate) enum Settled {
 
 /// Brings a worktree back to its branch. Nothing is judged, committed or merged from elsewhere.
 pub(crate) async fn finish_git_operation(
-    engine: &Engine,
+    world: &World,
     s: &Stepping,
     repo: &Repo,
     workspace: &Workspace,
 ) -> Result<Settled> {
-    finish_git_operation_of(engine, &s.context, &s.task, repo, workspace).await
+    finish_git_operation_of(world, &s.context, &s.task, repo, workspace).await
 }
 
 /// The same outside of a step.
 pub(crate) async fn finish_git_operation_of(
-    engine: &Engine,
+    world: &World,
     context: &ProjectContext,
     task: &TaskRow,
     repo: &Repo,
@@ -52,7 +52,7 @@ pub(crate) async fn finish_git_operation_of(
 ) -> Result<Settled> {
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
-    let mended = super::nested::mend_worktree(engine, repo, task, workspace).await?;
+    let mended = super::nested::mend_worktree(world, repo, task, workspace).await?;
     Ok(match repo.finish_operation(tree, branch, &backup_prefix(task), author).await? {
         Standing::Ready { finished, taken } => {
             let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
@@ -72,9 +72,9 @@ pub(crate) async fn finish_git_operation_of(
 }
 
 /// Another turn for the agent, which finds everything as it left it.
-pub(crate) async fn back_to_unfinished(engine: &Engine, s: &Stepping, trouble: BlockReason) -> Result<End> {
+pub(crate) async fn back_to_unfinished(world: &World, s: &Stepping, trouble: BlockReason) -> Result<End> {
     let correction = Correction::GuardRefused { reason: trouble.message.clone() };
-    core::again::send_back_in_place(engine, s, correction, CAUSE, trouble).await
+    core::again::send_back_in_place(world, s, correction, CAUSE, trouble).await
 }
 
 const fn name_of(operation: Operation) -> &'static str {

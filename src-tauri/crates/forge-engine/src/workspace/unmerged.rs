@@ -8,7 +8,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
 use crate::{
-    Engine, EngineError,
+    EngineError, World,
     core::{
         self,
         context::{ProjectContext, task_branch},
@@ -20,15 +20,15 @@ use crate::{
 
 /// How many commits of a task's branch its target lacks; what was merged from it counts as merged, whatever became
 /// of the commits. The stored count where git cannot be asked.
-async fn unmerged_commits(engine: &Engine, context: &ProjectContext, task: &TaskRow) -> Result<u32> {
+async fn unmerged_commits(world: &World, context: &ProjectContext, task: &TaskRow) -> Result<u32> {
     if is_ordered(task) || is_entry(task) {
         return Ok(0);
     }
     let (merged, reviewed) = {
-        let mut conn = engine.store().read().await?;
+        let mut conn = world.store().read().await?;
         (conn.merges().list(&task.id).await?, conn.reviews().list(&task.id).await?)
     };
-    let Some(repo) = present_repo(engine, context).await? else { return Ok(task.unmerged_commits) };
+    let Some(repo) = present_repo(world, context).await? else { return Ok(task.unmerged_commits) };
     let Some(tip) = repo.resolve(&format!("refs/heads/{}", task_branch(task))).await? else {
         return Ok(0);
     };
@@ -49,17 +49,17 @@ async fn unmerged_commits(engine: &Engine, context: &ProjectContext, task: &Task
 
 /// Counts anew how many commits of a task are not merged. Called whenever Forge changed the branch, its target or
 /// the task's state; a failure leaves the count as it was, with a line in the log.
-pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
+pub(crate) async fn count_unmerged(world: &World, id: &TaskId) {
     let counted = async {
-        let (task, context) = core::load::load(engine, &mut *engine.store().read().await?, id, None).await?;
-        let commits = unmerged_commits(engine, &context, &task).await?;
+        let (task, context) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
+        let commits = unmerged_commits(world, &context, &task).await?;
         if commits == task.unmerged_commits {
             return Ok(());
         }
-        let mut tx = engine.store().write().await?;
+        let mut tx = world.store().write().await?;
         tx.tasks_mut().set_unmerged(id, commits).await?;
         let facts = json!({ "unmerged_commits": commits });
-        engine.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
+        world.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
         tx.commit().await?;
         Ok::<_, EngineError>(())
     };
@@ -70,17 +70,17 @@ pub(crate) async fn count_unmerged(engine: &Engine, id: &TaskId) {
 
 /// Counts the commits of every task that has a worktree or still has some, in the background: people may have made or
 /// merged commits while no engine ran.
-pub(crate) fn count_all_unmerged(engine: &Engine) {
-    let engine = engine.clone();
-    core::guarded::in_background(&engine.clone(), async move {
-        let listed = async { engine.store().read().await?.tasks().with_commits().await };
+pub(crate) fn count_all_unmerged(world: &World) {
+    let world = world.clone();
+    core::guarded::in_background(&world.clone(), async move {
+        let listed = async { world.store().read().await?.tasks().with_commits().await };
         match listed.await {
             Ok(all) => {
                 for id in all {
-                    if engine.inner.shutdown.is_cancelled() {
+                    if world.inner.shutdown.is_cancelled() {
                         return;
                     }
-                    count_unmerged(&engine, &id).await;
+                    count_unmerged(&world, &id).await;
                 }
             }
             Err(error) => tracing::warn!(%error, "failed to list the tasks with commits"),

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    Engine,
+    World,
     core::{self, sync::locked},
 };
 
@@ -28,18 +28,18 @@ pub(crate) struct Watches {
 }
 
 /// Kicks the task when one of `files` (below `root`) or anything directly in `git_dir` changes.
-pub(crate) fn watch_checkout(engine: &Engine, task: &TaskId, root: &Path, git_dir: &Path, files: &[String]) {
-    watch(engine, task, root, git_dir, files, None);
+pub(crate) fn watch_checkout(world: &World, task: &TaskId, root: &Path, git_dir: &Path, files: &[String]) {
+    watch(world, task, root, git_dir, files, None);
 }
 
 /// Kicks the task when a lock file of git's that is in its way is gone.
-pub(crate) fn watch_lock_file(engine: &Engine, task: &TaskId, path: &Path) {
+pub(crate) fn watch_lock_file(world: &World, task: &TaskId, path: &Path) {
     let folder = path.parent().unwrap_or(path);
-    watch(engine, task, folder, folder, &[], Some(path.to_owned()));
+    watch(world, task, folder, folder, &[], Some(path.to_owned()));
 }
 
 fn watch(
-    engine: &Engine,
+    world: &World,
     task: &TaskId,
     root: &Path,
     git_dir: &Path,
@@ -55,9 +55,9 @@ fn watch(
     }
     let cancel = CancellationToken::new();
     let ended = cancel.clone();
-    locked(&engine.part::<Watches>().tasks).insert(task.clone(), cancel.drop_guard());
-    let (engine, task) = (engine.clone(), task.clone());
-    core::guarded::in_background(&engine.clone(), async move {
+    locked(&world.part::<Watches>().tasks).insert(task.clone(), cancel.drop_guard());
+    let (world, task) = (world.clone(), task.clone());
+    core::guarded::in_background(&world.clone(), async move {
         let changed = std::sync::Arc::new(Notify::new());
         let signal = std::sync::Arc::clone(&changed);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -76,9 +76,9 @@ fn watch(
         }
         if until_gone.is_some_and(|path| !path.exists()) {
             // Gone before there was a watch: no event tells of that.
-            core::workers::kick(&engine, &task);
+            core::workers::kick(&world, &task);
         }
-        let stop = engine.inner.shutdown.clone();
+        let stop = world.inner.shutdown.clone();
         loop {
             tokio::select! {
                 () = ended.cancelled() => return,
@@ -86,12 +86,12 @@ fn watch(
                 () = changed.notified() => tokio::time::sleep(AT_MOST_EVERY).await,
                 () = tokio::time::sleep(FALLBACK) => {}
             }
-            core::workers::kick(&engine, &task);
+            core::workers::kick(&world, &task);
         }
     });
 }
 
 /// Ends a task's watch.
-pub(crate) fn unwatch(engine: &Engine, task: &TaskId) {
-    locked(&engine.part::<Watches>().tasks).remove(task);
+pub(crate) fn unwatch(world: &World, task: &TaskId) {
+    locked(&world.part::<Watches>().tasks).remove(task);
 }

@@ -1,4 +1,4 @@
-//! The engine handle, [`Engine`], and what all its clones share: configuration, store, git, the features, and the
+//! What an engine works with, [`World`], and what all its clones share: configuration, store, git, the features, and the
 //! state that these keep in this process. What a feature is, and a step, is in the parts of this module.
 
 pub(crate) mod cx;
@@ -26,9 +26,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use self::features::Features;
 use crate::{config::EngineConfig, core::sync::locked, error::Result, instance::Instance};
 
-/// The engine of one data folder. Cheap to clone; all clones are the same engine.
+/// What is done with and to: database, git, logins, clock, observer, and what features keep in this process. Cheap to
+/// clone; all clones are the same.
 #[derive(Clone)]
-pub struct Engine {
+pub(crate) struct World {
     pub(crate) inner: Arc<Inner>,
 }
 
@@ -68,7 +69,7 @@ impl Parts {
 }
 
 impl Inner {
-    /// The state that all clones of an engine share, before anything is done.
+    /// What all clones share, before anything is done.
     pub(crate) fn new(
         config: EngineConfig,
         store: Store,
@@ -95,21 +96,19 @@ impl Inner {
     }
 }
 
-impl Engine {
+impl World {
     /// The database.
     pub(crate) fn store(&self) -> &Store {
         &self.inner.store
     }
 
     /// Where everything that lasts lives.
-    #[must_use]
-    pub fn data_dir(&self) -> &Path {
+    pub(crate) fn data_dir(&self) -> &Path {
         &self.inner.config.data_dir
     }
 
-    /// The engine's clock.
-    #[must_use]
-    pub fn now(&self) -> Timestamp {
+    /// The time now.
+    pub(crate) fn now(&self) -> Timestamp {
         self.inner.config.clock.now()
     }
 

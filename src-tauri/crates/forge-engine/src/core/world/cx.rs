@@ -7,7 +7,7 @@ use forge_store::Tx;
 use forge_store::table::tasks::TaskRow;
 use serde_json::Value;
 
-use crate::{Engine, config::IdSource, error::Result};
+use crate::{World, config::IdSource, error::Result};
 
 /// What a decision is made with.
 pub(crate) struct Cx<'a> {
@@ -19,8 +19,8 @@ pub(crate) struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     /// A decision in a transaction of an engine, made now.
-    pub(crate) fn of(engine: &'a Engine, tx: &'a mut Tx) -> Self {
-        Self { tx, now: engine.now(), ids: engine.inner.config.ids.as_ref() }
+    pub(crate) fn of(world: &'a World, tx: &'a mut Tx) -> Self {
+        Self { tx, now: world.now(), ids: world.inner.config.ids.as_ref() }
     }
 
     pub(crate) fn new_id<T: From<String>>(&self) -> T {

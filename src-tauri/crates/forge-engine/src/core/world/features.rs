@@ -28,28 +28,28 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Engine,
+    World,
     core::{
         context::ProjectContext,
-        engine::{
+        moves::Move,
+        world::{
             cx::Cx,
             step::{Effect, End, Stepping},
         },
-        moves::Move,
     },
     error::Result,
 };
 
 /// Reads and writes the database alone, in the transaction of its task's instant steps.
 pub(crate) type Instant =
-    for<'a> fn(&'a Engine, &'a mut Tx, &'a mut Stepping, &'a mut Vec<Effect>) -> BoxFuture<'a, Result<End>>;
+    for<'a> fn(&'a World, &'a mut Tx, &'a mut Stepping, &'a mut Vec<Effect>) -> BoxFuture<'a, Result<End>>;
 
 /// Acts on processes and git. It may be run again after a kill, and looks first at what is there.
 pub(crate) type Acting =
-    for<'a> fn(&'a Engine, &'a Stepping, &'a CancellationToken) -> BoxFuture<'a, Result<End>>;
+    for<'a> fn(&'a World, &'a Stepping, &'a CancellationToken) -> BoxFuture<'a, Result<End>>;
 
 /// Completes the row of a step that is about to act.
-pub(crate) type Begin = for<'a> fn(&'a Engine, &'a mut Tx, &'a mut StepRow) -> BoxFuture<'a, Result<()>>;
+pub(crate) type Begin = for<'a> fn(&'a World, &'a mut Tx, &'a mut StepRow) -> BoxFuture<'a, Result<()>>;
 
 /// How a step is run.
 #[derive(Clone, Copy)]
@@ -103,7 +103,7 @@ pub(crate) type Objection = (String, Value);
 
 /// Asks whether a task may leave its state.
 pub(crate) type Guard =
-    for<'a> fn(&'a Engine, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<Option<Objection>>>;
+    for<'a> fn(&'a World, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<Option<Objection>>>;
 
 /// An entry into a state, while its steps are collected: a task that moves still has its old state.
 #[derive(Clone, Copy)]
@@ -143,7 +143,7 @@ pub(crate) struct Moments {
     pub before_move:
         Vec<for<'a> fn(&'a mut Tx, &'a ProjectContext, &'a TaskRow, Move) -> BoxFuture<'a, Result<Move>>>,
     /// When a task is about to leave its state.
-    pub on_leave: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_leave: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// When open steps of a task are about to be skipped.
     pub on_skip: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// The steps of an entry instead of those by which the state's agent works. The first answer counts.
@@ -152,35 +152,35 @@ pub(crate) struct Moments {
     pub adds_steps:
         Vec<for<'a> fn(&'a mut Tx, Entering<'a>, &'a mut Vec<StepRow>) -> BoxFuture<'a, Result<()>>>,
     /// After a move is written, in its transaction.
-    pub on_moved: Vec<for<'a> fn(&'a Engine, &'a mut Tx, Moved<'a>) -> BoxFuture<'a, Result<()>>>,
+    pub on_moved: Vec<for<'a> fn(&'a World, &'a mut Tx, Moved<'a>) -> BoxFuture<'a, Result<()>>>,
     /// When no step of a task is left.
-    pub on_idle: Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskId) -> BoxFuture<'a, Result<Option<Effect>>>>,
+    pub on_idle: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskId) -> BoxFuture<'a, Result<Option<Effect>>>>,
     /// What keeps an agent from starting on a task.
     pub obstacle: Vec<
         for<'a> fn(
-            &'a Engine,
+            &'a World,
             &'a mut ReadConnection,
             &'a ProjectContext,
             &'a TaskRow,
         ) -> BoxFuture<'a, Result<Option<Waiting>>>,
     >,
     /// Whether something of the feature is at work for a task in this process.
-    pub attends: Vec<fn(&Engine, &TaskId) -> bool>,
+    pub attends: Vec<fn(&World, &TaskId) -> bool>,
     /// Ends what is recorded as begun for a task whose worker panicked before it began.
     pub on_panic:
-        Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a ExecutionError) -> BoxFuture<'a, Result<()>>>,
+        Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow, &'a ExecutionError) -> BoxFuture<'a, Result<()>>>,
     /// When a project's repository is opened.
-    pub on_repository: Vec<for<'a> fn(&'a Engine, &'a ProjectContext, &'a Repo) -> BoxFuture<'a, Result<()>>>,
+    pub on_repository: Vec<for<'a> fn(&'a World, &'a ProjectContext, &'a Repo) -> BoxFuture<'a, Result<()>>>,
     /// Before programs are started for a project: learns the secrets that they must not print.
-    pub learn_secrets: Vec<for<'a> fn(&'a Engine, &'a ProjectContext) -> BoxFuture<'a, ()>>,
+    pub learn_secrets: Vec<for<'a> fn(&'a World, &'a ProjectContext) -> BoxFuture<'a, ()>>,
     /// Ends what is at work for a task in this process, and waits until nothing of it is left. Whether there was something.
-    pub stop: Vec<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, bool>>,
+    pub stop: Vec<for<'a> fn(&'a World, &'a TaskId) -> BoxFuture<'a, bool>>,
     /// After the work of a task changed.
-    pub on_work_changed: Vec<for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, ()>>,
+    pub on_work_changed: Vec<for<'a> fn(&'a World, &'a TaskId) -> BoxFuture<'a, ()>>,
     /// When a run is about to begin.
     pub on_run: Vec<
         for<'a> fn(
-            &'a Engine,
+            &'a World,
             &'a mut Tx,
             &'a ProjectContext,
             &'a TaskRow,
@@ -189,11 +189,11 @@ pub(crate) struct Moments {
     >,
     /// When a review failed.
     pub on_review_failed:
-        Vec<for<'a> fn(&'a Engine, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
+        Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
     /// When nothing more is tried by itself for a task, for this cause and after this review.
     pub on_given_up: Vec<
         for<'a> fn(
-            &'a Engine,
+            &'a World,
             &'a mut Tx,
             &'a TaskRow,
             PostmortemCause,
@@ -202,10 +202,10 @@ pub(crate) struct Moments {
     >,
     /// Takes up a fix that a person wants applied; none when it is not the feature's to apply.
     pub takes_fix: Vec<
-        for<'a> fn(&'a Engine, &'a Actor, &'a TaskId, &'a str) -> BoxFuture<'a, Result<Option<FixProposal>>>,
+        for<'a> fn(&'a World, &'a Actor, &'a TaskId, &'a str) -> BoxFuture<'a, Result<Option<FixProposal>>>,
     >,
     /// Exports what was recorded and is not exported yet.
-    pub export: Vec<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    pub export: Vec<for<'a> fn(&'a World) -> BoxFuture<'a, Result<()>>>,
     /// What an action that a person took means for the feature, before the task goes on.
     pub on_action: Vec<for<'a> fn(&'a mut Cx<'a>, &'a mut TaskRow, Asked<'a>) -> BoxFuture<'a, Result<()>>>,
     /// After an action that a person took, in its transaction.
@@ -213,24 +213,24 @@ pub(crate) struct Moments {
     /// When the work of a task is set aside, to be begun anew.
     pub on_work_set_aside: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Before a task is deleted.
-    pub on_delete: Vec<for<'a> fn(&'a Engine, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_delete: Vec<for<'a> fn(&'a World, &'a ProjectContext, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Whether a process with this marker is the feature's own, which no later engine goes on with.
     pub owns_process: Vec<fn(&str) -> bool>,
     /// At start: settles what an earlier process left, before anything goes on.
-    pub recover: Vec<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    pub recover: Vec<for<'a> fn(&'a World) -> BoxFuture<'a, Result<()>>>,
     /// At start: goes on with what is pending, and watches what is to come.
-    pub resume: Vec<for<'a> fn(&'a Engine) -> BoxFuture<'a, Result<()>>>,
+    pub resume: Vec<for<'a> fn(&'a World) -> BoxFuture<'a, Result<()>>>,
     /// When places became free: asks those again that stand in the feature's own lines.
-    pub wake: Vec<fn(&Engine)>,
+    pub wake: Vec<fn(&World)>,
 }
 
 /// How checks that failed are mended by drafts.
 pub(crate) struct Mending {
     /// The fix that stands applied for a review.
-    pub applied_for: for<'a> fn(&'a Engine, &'a Review) -> BoxFuture<'a, Result<Option<FixProposal>>>,
+    pub applied_for: for<'a> fn(&'a World, &'a Review) -> BoxFuture<'a, Result<Option<FixProposal>>>,
     /// Drafts and applies a fix for a failed check, where that takes the place of the retry.
     pub in_place: for<'a> fn(
-        &'a Engine,
+        &'a World,
         &'a Stepping,
         &'a mut Review,
         &'a Workspace,
@@ -239,7 +239,7 @@ pub(crate) struct Mending {
     ) -> BoxFuture<'a, Result<Option<FixProposal>>>,
     /// Writes what the check said with an applied fix, and takes it back when it did not help.
     pub settle: for<'a> fn(
-        &'a Engine,
+        &'a World,
         &'a Stepping,
         &'a Workspace,
         FixProposal,
@@ -247,17 +247,17 @@ pub(crate) struct Mending {
     ) -> BoxFuture<'a, Result<FixProposal>>,
     /// What is to be drafted for a failed check.
     pub plan: for<'a> fn(
-        &'a Engine,
+        &'a World,
         &'a Stepping,
         &'a Review,
         &'a Workspace,
         &'a ReviewStep,
     ) -> BoxFuture<'a, Option<FixDraft>>,
     /// Drafts what was planned and written down.
-    pub start: fn(&Engine, FixDraft),
+    pub start: fn(&World, FixDraft),
     /// Applies what an auditor's run asked for, where the work is sent back. False when cancelled first.
     pub apply_requested_fix: for<'a> fn(
-        &'a Engine,
+        &'a World,
         &'a Stepping,
         (&'a Workspace, &'a Execution),
         bool,
@@ -267,7 +267,7 @@ pub(crate) struct Mending {
 
 /// Makes the checks of a review's `validate` gate, as the step at an index; none when they were stopped.
 pub(crate) type ValidateRun = for<'a> fn(
-    &'a Engine,
+    &'a World,
     &'a Stepping,
     &'a Review,
     &'a Workspace,
@@ -282,11 +282,11 @@ pub(crate) struct Features {
     /// What an action asks as a guard; none for one that is no guard.
     pub guard: fn(Action) -> Option<Guard>,
     /// Runs the pending steps of a task.
-    pub work: for<'a> fn(&'a Engine, &'a TaskId, &'a CancellationToken) -> BoxFuture<'a, ()>,
+    pub work: for<'a> fn(&'a World, &'a TaskId, &'a CancellationToken) -> BoxFuture<'a, ()>,
     /// Looks after a task whose worker ended.
-    pub after_work: for<'a> fn(&'a Engine, &'a TaskId) -> BoxFuture<'a, ()>,
+    pub after_work: for<'a> fn(&'a World, &'a TaskId) -> BoxFuture<'a, ()>,
     /// Starts the process of a recorded run.
-    pub launch: fn(&Engine, &TaskId, ExecutionId),
+    pub launch: fn(&World, &TaskId, ExecutionId),
     /// How failed checks are mended, where they are.
     pub mending: Option<Mending>,
     /// How the `validate` gate is asked, where there is one.
@@ -295,31 +295,31 @@ pub(crate) struct Features {
 }
 
 /// Tells features that the work of a task changed.
-pub(crate) async fn work_changed(engine: &Engine, task: &TaskId) {
-    for tell in &engine.features().moments.on_work_changed {
-        tell(engine, task).await;
+pub(crate) async fn work_changed(world: &World, task: &TaskId) {
+    for tell in &world.features().moments.on_work_changed {
+        tell(world, task).await;
     }
 }
 
 /// Ends what is at work for a task in this process, and waits until nothing of it is left. Whether there was something.
-pub(crate) async fn stop_at_work(engine: &Engine, task: &TaskId) -> bool {
+pub(crate) async fn stop_at_work(world: &World, task: &TaskId) -> bool {
     let mut stopped = false;
-    for stop in &engine.features().moments.stop {
-        stopped |= stop(engine, task).await;
+    for stop in &world.features().moments.stop {
+        stopped |= stop(world, task).await;
     }
     stopped
 }
 
 /// Tells features that nothing more is tried by itself for a task.
 pub(crate) async fn given_up(
-    engine: &Engine,
+    world: &World,
     tx: &mut Tx,
     task: &TaskRow,
     cause: PostmortemCause,
     review: Option<&ReviewId>,
 ) -> Result<()> {
-    for tell in &engine.features().moments.on_given_up {
-        tell(engine, tx, task, cause, review).await?;
+    for tell in &world.features().moments.on_given_up {
+        tell(world, tx, task, cause, review).await?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use forge_store::table::transitions::TransitionRow;
 use serde_json::Value;
 
 use crate::{
-    Engine,
+    World,
     core::{block_reason::BlockReason, context::ProjectContext, moves::Move},
     error::Result,
 };
@@ -50,7 +50,7 @@ pub(crate) trait Finding: Send + Sync {
     /// Writes what was found and says how the step ends.
     async fn decide(
         &self,
-        engine: &Engine,
+        world: &World,
         tx: &mut Tx,
         s: &mut Stepping,
         effects: &mut Vec<Effect>,
@@ -71,7 +71,7 @@ pub(crate) trait Finding: Send + Sync {
 #[async_trait]
 pub(crate) trait AtGate: Finding {
     /// The end of its step when the gate's guards do not let the task go.
-    async fn held_back(self: Arc<Self>, engine: &Engine, s: &Stepping, by: HeldBack) -> Result<End>;
+    async fn held_back(self: Arc<Self>, world: &World, s: &Stepping, by: HeldBack) -> Result<End>;
 }
 
 /// What the guards of a gate say to a task that was about to pass.
