@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use forge_testkit::{
-    Board, LocalEngine,
+    Board,
     board::{is, text, with},
     program,
 };
@@ -201,8 +201,7 @@ async fn engine_restart_spends_no_retry() -> Result<()> {
         task["live"].is_object() && task["live"]["execution_id"] != first["execution_id"]
             || task["status"] != "in_progress"
     };
-    board.engine.stop().await;
-    board.engine = LocalEngine::start(board.folder.dir.path(), |_| {}).await?;
+    board.restart().await?;
     let again = board.engine.until(&task, other).await?;
     assert_eq!(again["budgets"]["execution"], json!({ "used": 0, "limit": 0 }));
     let causes: Vec<String> = board.runs(&task).await?.iter().map(|run| text(run, "cause")).collect();

@@ -1,4 +1,4 @@
-//! Costs over HTTP: the ledger with retries, reviewers and losers of races, anomalies, and estimates of races.
+//! Costs: the ledger with retries, reviewers and losers of races, anomalies, and estimates of races.
 
 use anyhow::{Context as _, Result, ensure};
 use forge_testkit::{

@@ -1,4 +1,4 @@
-//! Drafted fixes over HTTP: which failures draft one, which answers are refused, and what happens to applied fixes.
+//! Drafted fixes: which failures draft one, which answers are refused, and what happens to applied fixes.
 
 use std::path::{Path, PathBuf};
 

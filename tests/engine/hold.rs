@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use forge_testkit::{
-    Board, LocalEngine,
+    Board,
     board::{is, text, until_exists},
 };
 use serde_json::{Value, json};
@@ -44,8 +44,7 @@ async fn task_claimed_on_hold_starts_after_release() -> Result<()> {
     board.engine.until(&task, is_held("in_progress")).await?;
     slot_is_free(&board).await?;
     // It is remembered.
-    board.engine.stop().await;
-    board.engine = LocalEngine::start(board.folder.dir.path(), |_| {}).await?;
+    board.restart().await?;
     let now = board.engine.until(&task, is_held("in_progress")).await?;
     assert!(now["workspace"].is_null() && board.runs(&task).await?.is_empty(), "{now:#}");
     release(&board, &task).await?;

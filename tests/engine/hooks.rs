@@ -1,4 +1,4 @@
-//! Lifecycle hooks over HTTP: a running engine, real git, and scripts that record their runs.
+//! Lifecycle hooks: a running engine, real git, and scripts that record their runs.
 
 mod endings;
 mod gate;

@@ -1,4 +1,4 @@
-//! Lessons over HTTP: a command prints them, the finished task proposes them, a person accepts them into the
+//! Lessons: a command prints them, the finished task proposes them, a person accepts them into the
 //! repository, and the next agent reads them.
 
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The parts of the inner loop that learn from runs, over HTTP: each off and on, its results, and its last effect.
+//! The parts of the inner loop that learn from runs: each off and on, its results, and its last effect.
 
 use std::path::PathBuf;
 

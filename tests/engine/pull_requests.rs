@@ -1,4 +1,4 @@
-//! Pull requests over HTTP: a running engine, real git, and a fake code host on the loopback interface.
+//! Pull requests: a running engine, real git, and a fake code host on the loopback interface.
 
 mod failures;
 mod feedback;

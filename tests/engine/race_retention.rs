@@ -1,28 +1,11 @@
 //! Retention of a race's losers, with a clock that is set forward.
 
-use std::sync::Arc;
-
 use anyhow::{Context as _, Result};
-use forge_engine::Clock;
-use forge_model::time::Timestamp;
 use forge_testkit::Sandbox;
 use forge_tests::patience::until;
 use serde_json::{Value, json};
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-
-/// The system's clock, shifted by a number of days.
-struct ShiftedClock(i64);
-
-impl Clock for ShiftedClock {
-    fn now(&self) -> Timestamp {
-        forge_engine::SystemClock.now().plus_ms(self.0 * DAY_MS)
-    }
-}
-
-async fn restart_days_later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
-    sandbox.restart_with(|config| config.clock = Arc::new(ShiftedClock(days))).await
-}
+use crate::retention::restart_days_later;
 
 async fn entries(sandbox: &Sandbox, task: &Value) -> Result<[Value; 2]> {
     let races = sandbox.call("task_races", json!({ "task_id": task["id"] })).await?;

@@ -1,4 +1,4 @@
-//! Races over HTTP: entries, the election and its reason, promotion of the winner, and cleanup.
+//! Races: entries, the election and its reason, promotion of the winner, and cleanup.
 
 mod choice;
 mod endings;

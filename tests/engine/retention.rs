@@ -32,7 +32,7 @@ impl Clock for ShiftedClock {
     }
 }
 
-async fn restart_days_later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
+pub async fn restart_days_later(sandbox: &mut Sandbox, days: i64) -> Result<()> {
     sandbox.restart_with(|config| config.clock = Arc::new(ShiftedClock(days))).await
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use forge_testkit::{
-    Board, LocalEngine,
+    Board,
     board::{is, text, with},
     caller::good,
     script,
@@ -334,8 +334,7 @@ async fn rate_limited_run_is_resumed_after_the_limit() -> Result<()> {
     let before = board.engine.until(&task, waits_for("rate_limited")).await?;
     board.claim(&queued).await?;
     board.engine.until(&queued, waits_for("rate_limited")).await?;
-    board.engine.stop().await;
-    board.engine = LocalEngine::start(board.folder.dir.path(), |_| {}).await?;
+    board.restart().await?;
     let after = board.engine.until(&task, waits_for("rate_limited")).await?;
     assert_eq!(after["waiting"]["until"], before["waiting"]["until"]);
     let verbs: Vec<String> =

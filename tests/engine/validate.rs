@@ -1,4 +1,4 @@
-//! `validate` over HTTP, on the command line and in reviews: its checks, its attempts and their files.
+//! `validate` as an operation and in reviews: its checks, its attempts and their files.
 
 mod attempts;
 mod checks;

@@ -1,4 +1,4 @@
-//! Workflow definitions over HTTP: validation, changes while tasks exist, definitions in the repository; and plans
+//! Workflow definitions: validation, changes while tasks exist, definitions in the repository; and plans
 //! that an agent writes and a person approves.
 
 use anyhow::{Context as _, Result};

@@ -1,4 +1,4 @@
-//! Worktrees over HTTP, on a running engine with real git: creation, locks, reuse, backups, cleanup, loss and
+//! Worktrees on a running engine with real git: creation, locks, reuse, backups, cleanup, loss and
 //! orphans, a file per subject.
 
 mod cleanup;

@@ -1,4 +1,4 @@
-//! Fixture of the worktree tests: a served project, its tasks, and waits for their states.
+//! Fixture of the worktree tests: a project, its tasks, and waits for their states.
 
 use std::{
     path::{Path, PathBuf},

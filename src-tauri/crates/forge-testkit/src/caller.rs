@@ -105,8 +105,10 @@ impl Caller {
             }
         };
         let (operation, mut input) = routed(&method, path)?;
-        if let Some(Value::Object(body)) = body {
-            input.extend(body);
+        match body {
+            Some(Value::Object(body)) => input.extend(body),
+            Some(other) => bail!("{path}: the body is no object: {other}"),
+            None => {}
         }
         if operation.paged {
             input.entry("limit").or_insert(DEFAULT_LIMIT.into());

@@ -148,7 +148,7 @@ pub(crate) async fn dismiss_lesson(world: &World, project: &ProjectId, id: &Less
     let (_, context) = lesson(world, project, id).await?;
     let (repo, target) = (core::repository::repo(world, &context).await?, context.usual_target());
     let _turn = turn_at(&repo, &target).await;
-    let mut row = settled_lesson(world, &repo, project, id).await?;
+    let mut row = resolved_lesson(world, &repo, project, id).await?;
     match row.status {
         LessonStatus::Dismissed => {}
         LessonStatus::Proposed => {
@@ -217,7 +217,7 @@ async fn accept_to_the_end(
     })?;
     let (repo, target) = (core::repository::repo(world, &context).await?, context.usual_target());
     let _turn = turn_at(&repo, &target).await;
-    let mut row = settled_lesson(world, &repo, project, id).await?;
+    let mut row = resolved_lesson(world, &repo, project, id).await?;
     if row.status == LessonStatus::Accepted {
         return as_kept(&repo, &row).await;
     }
@@ -337,7 +337,7 @@ pub(crate) fn recover_lessons(world: &World) {
                         .await?;
                 let repo = core::repository::repo(&world, &context).await?;
                 let _turn = turn_at(&repo, &context.usual_target()).await;
-                settled_lesson(&world, &repo, &row.project_id, &row.id).await?;
+                resolved_lesson(&world, &repo, &row.project_id, &row.id).await?;
             }
             Ok::<_, EngineError>(())
         };
@@ -360,7 +360,12 @@ async fn lesson(
 }
 
 /// A lesson without an open intent: the branch says whether it has landed.
-async fn settled_lesson(world: &World, repo: &Repo, project: &ProjectId, id: &LessonId) -> Result<LessonRow> {
+async fn resolved_lesson(
+    world: &World,
+    repo: &Repo,
+    project: &ProjectId,
+    id: &LessonId,
+) -> Result<LessonRow> {
     let (mut row, context) = lesson(world, project, id).await?;
     if row.status != LessonStatus::Proposed {
         return Ok(row);
