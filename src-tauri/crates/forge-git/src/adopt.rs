@@ -7,7 +7,7 @@ use crate::error::{ForeignReason, GitError};
 use crate::lock::{Purpose, turn};
 use crate::places::real_path;
 use crate::repo::{Repo, operation_in};
-use crate::worktree::is_free;
+use crate::worktrees::is_free;
 
 impl Repo {
     /// Moves a worktree of this repository to `to`, on the new branch `branch` at the commit it stands on. Files,

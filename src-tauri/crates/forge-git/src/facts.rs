@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use crate::error::GitError;
 use crate::places::{dot_git_target, is_same, real_path};
 use crate::repo::Repo;
-use crate::worktree::rebasing_branch;
+use crate::worktrees::rebasing_branch;
 
 /// Size of the blocks that the system counts a file's space in, whatever the file system's own are.
 const BLOCK: u64 = 512;

@@ -80,7 +80,7 @@ mod trash;
 mod unfinished;
 mod walk;
 mod withdraw;
-mod worktree;
+mod worktrees;
 mod worktree_entry;
 
 pub use accepted::{Fingerprint, FingerprintFile};
@@ -113,5 +113,5 @@ pub use status::{StatusEntry, Uncommitted};
 pub use trash::Trash;
 pub use unfinished::{Standing, UnfinishedOperation};
 pub use withdraw::{Withdrawn, return_withdrawn};
-pub use worktree::NewWorktree;
+pub use worktrees::NewWorktree;
 pub use worktree_entry::WorktreeEntry;

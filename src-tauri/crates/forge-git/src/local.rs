@@ -13,7 +13,7 @@ use git2::Oid;
 
 use crate::object::{Commit, Objects};
 use crate::repo::Repo;
-use crate::worktree::rebasing_branch;
+use crate::worktrees::rebasing_branch;
 
 /// Beyond this git, which reads larger lists in place, is faster.
 const PACKED_REFS_CAP: u64 = 4 << 20;

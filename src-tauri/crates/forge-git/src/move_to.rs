@@ -75,7 +75,7 @@ impl Repo {
 mod tests {
     use super::*;
     use crate::testing::Sandbox;
-    use crate::worktree::NewWorktree;
+    use crate::worktrees::NewWorktree;
 
     const KEPT: &str = "refs/forge/backup/t";
 

@@ -11,7 +11,7 @@ use crate::push::{Push, PushError, RemoteWork};
 use crate::repo::Repo;
 use crate::testing::{Sandbox, pool_away, program_at, remove_away};
 use crate::unfinished::Standing;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 /// A worktree on the branch `work`, in which somebody works, of a repository that a person accepted.
 struct Given {

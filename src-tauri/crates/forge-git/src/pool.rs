@@ -26,7 +26,7 @@ use crate::repo::{Repo, operation_in};
 use crate::sweep::{self, Tracked};
 use crate::trash::Trash;
 use crate::withdraw::{Withdrawn, lead_back};
-use crate::worktree::{NewWorktree, Prepared, move_in};
+use crate::worktrees::{NewWorktree, Prepared, move_in};
 use crate::worktree_entry::WorktreeEntry;
 
 const SLOT: &str = "slot-";

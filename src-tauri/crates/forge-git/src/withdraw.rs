@@ -159,7 +159,7 @@ pub(crate) fn lead_back(admin: &Path, worktree: &Path) -> Result<(), GitError> {
 mod tests {
     use super::*;
     use crate::testing::Sandbox;
-    use crate::worktree::NewWorktree;
+    use crate::worktrees::NewWorktree;
 
     async fn worktree(sandbox: &Sandbox) -> (Repo, PathBuf) {
         let (repo, path) = (sandbox.repo().await, sandbox.dir().join("task/tree"));

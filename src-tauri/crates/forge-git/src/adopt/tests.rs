@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::testing::Sandbox;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 async fn made(sandbox: &Sandbox, repo: &Repo, name: &str) -> PathBuf {
     let path = sandbox.dir().join("work").join(name).join("tree");

@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::testing::Sandbox;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 /// A worktree whose files, as git sees it, could have been changed right after the checkout.
 async fn young(sandbox: &Sandbox) -> (Repo, PathBuf) {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::guard::GuardError;
 use crate::testing::Sandbox;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 struct Place {
     sandbox: Sandbox,

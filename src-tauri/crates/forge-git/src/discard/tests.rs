@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use crate::repo::Repo;
 use crate::testing::Sandbox;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 const PREFIX: &str = "refs/forge/backup/task";
 

@@ -3,7 +3,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::testing::Sandbox;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 #[test]
 fn space_counts_each_file_once_and_follows_no_link() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::testing::{Sandbox, remove_away};
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 const PREFIX: &str = "refs/forge/backup/t";
 

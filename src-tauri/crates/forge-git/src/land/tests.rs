@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::testing::Sandbox;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 /// `main` at the base, `side` one commit ahead: changes `a`, adds `new` and `dir/file`, deletes `old`.
 async fn ahead() -> (Sandbox, Repo, String, String) {

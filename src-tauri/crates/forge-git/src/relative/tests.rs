@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::testing::{Sandbox, program_at};
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 #[test]
 fn relative_paths_of_a_line_lead_into_the_users_checkout_and_nothing_else_changes() {

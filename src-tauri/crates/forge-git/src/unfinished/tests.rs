@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::testing::Sandbox;
-use crate::worktree::NewWorktree;
+use crate::worktrees::NewWorktree;
 
 const KEPT: &str = "refs/forge/backup/t";
 
