@@ -34,7 +34,7 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<[Row; 3]> {
     }
     // As an agent's own git leaves it.
     git(&tree, &["status", "--short"])?;
-    let scope = DiffScope::Worktree { worktree: tree.clone(), base: base.clone() };
+    let scope = DiffScope::Worktree { worktree: repo.worktree_at(&tree), base: base.clone() };
     let (mut lists, mut opened, mut again) = (Vec::new(), Vec::new(), Vec::new());
     let (mut numstats, mut diffs) = (Vec::new(), Vec::new());
     for round in 0..=rounds {

@@ -47,9 +47,9 @@ pub async fn measure(folder: &Path, files: u32, rounds: usize) -> Result<[Row; 2
 /// Has a task end in the worktree, pools it, and takes the slot for the next one; how long the taking took.
 async fn slot(repo: &Repo, folder: &Path, ended: &NewWorktree, base: &str) -> Result<f64> {
     let pool = folder.join("pool");
-    repo.trust_checkout_times(&ended.path).await?;
+    repo.worktree_at(&ended.path).trust_checkout_times().await?;
     std::fs::write(ended.path.join("TASK.txt"), "done\n")?;
-    repo.commit_all(&ended.path, "task", None).await?;
+    repo.worktree_at(&ended.path).commit_all("task", None).await?;
     std::fs::create_dir(ended.path.join("build"))?;
     std::fs::write(ended.path.join("build/left"), "left\n")?;
     let mut withdrawn = repo.withdraw_worktree(&ended.path).await?;

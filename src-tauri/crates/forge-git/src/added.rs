@@ -30,7 +30,7 @@ impl Repo {
                 return Err(GitError::NotAFolder { path: name.into() });
             }
         }
-        let hash = self.at(self.root(), Kind::User).args(["hash-object", "-w", "--stdin"]);
+        let hash = self.main_worktree().command(Kind::User).args(["hash-object", "-w", "--stdin"]);
         let (oid, maker) = tokio::try_join!(
             hash.arg(format!("--path={path}")).input(content.as_bytes()).text(),
             self.commit_maker(author)

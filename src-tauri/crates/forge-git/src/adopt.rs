@@ -7,6 +7,7 @@ use crate::error::{ForeignReason, GitError};
 use crate::lock::{Purpose, turn};
 use crate::places::real_path;
 use crate::repo::{Repo, operation_in};
+use crate::worktree::Worktree;
 use crate::worktrees::is_free;
 
 impl Repo {
@@ -35,20 +36,22 @@ impl Repo {
         if self.resolve(&name).await?.as_deref() != Some(&head) {
             self.update_ref(&name, &head, "", "forge: adopted").await?;
         }
-        self.stand_on(&from, &name).await?;
+        let worktree = self.worktree_at(&from);
+        worktree.stand_on(&name).await?;
         let move_there = self.write().during(&tree).during(&list).args(["worktree", "move", "--"]);
         if let Err(error) = move_there.arg(&from).arg(&to).ok().await {
-            self.stand_on(&from, &format!("refs/heads/{old}")).await?;
+            worktree.stand_on(&format!("refs/heads/{old}")).await?;
             self.delete_ref(&name, &head).await?;
             return Err(error);
         }
         Ok(())
     }
+}
 
+impl Worktree {
     /// Points `HEAD` at a branch whose commit it is on already.
-    async fn stand_on(&self, worktree: &Path, name: &str) -> Result<(), GitError> {
-        let point =
-            self.at(worktree, Kind::Write).args(["symbolic-ref", "-m", "forge: adopted", "HEAD", name]);
+    async fn stand_on(&self, name: &str) -> Result<(), GitError> {
+        let point = self.command(Kind::Write).args(["symbolic-ref", "-m", "forge: adopted", "HEAD", name]);
         point.ok().await.map(drop)
     }
 }

@@ -18,6 +18,7 @@ use crate::keep::Head;
 use crate::nested::NestedContent;
 use crate::repo::Repo;
 use crate::status::RawEntry;
+use crate::worktree::Worktree;
 
 /// Tries to find a free number while others take them.
 const NUMBER_TRIES: u32 = 20;
@@ -38,70 +39,6 @@ pub struct Backup {
 }
 
 impl Repo {
-    /// Saves what is not committed, and what only the worktree's `HEAD` and its log hold, to the next free numbers under
-    /// `ref_prefix`; `None` when all is committed and a branch holds it.
-    pub async fn backup_worktree(
-        &self,
-        worktree: &Path,
-        ref_prefix: &str,
-        message: &str,
-    ) -> Result<Option<Backup>, GitError> {
-        self.reveal_hidden(worktree).await?;
-        let checked_out = self.checked_out_links(worktree).await?;
-        let mut changes = self.status_beside(worktree, true, &checked_out).await?;
-        let mut walk = self.walk(worktree, &changes, &checked_out).await?;
-        if walk.opened {
-            changes = self.status_beside(worktree, true, &checked_out).await?;
-            walk = self.walk(worktree, &changes, &checked_out).await?;
-        }
-        let nested = self.nested_content(worktree, &walk.with_dot_git, &checked_out).await?;
-        self.keep_put_away(worktree, ref_prefix).await?;
-        // Under a ref of its own, so that a person finds and restores it apart from what is uncommitted.
-        let kept = self.keep_head(worktree, ref_prefix).await?;
-        self.keep_left_behind(worktree, ref_prefix).await?;
-        if changes.is_empty() && nested.is_empty() && walk.unread.is_empty() {
-            return self.head_alone(kept).await;
-        }
-        let head = self.head_or_last(worktree).await?;
-        let start = match &head {
-            Head::Commit(commit) => Some(commit.clone()),
-            Head::Unborn(_) => {
-                // All that is staged counts as new; of that the index has the content.
-                changes.retain(|raw| raw.entry.untracked || raw.entry.worktree != '.');
-                self.staged_tree(worktree, None).await?
-            }
-        };
-        let oid_len = match head.commit() {
-            Some(commit) => commit.len(),
-            None => self.name_len().await?,
-        };
-        let mut saved = self.store_contents(worktree, oid_len, &changes, &nested).await?;
-        saved.skipped.extend(walk.unread.iter().map(|folder| folder.to_string_lossy().into_owned()));
-        let tree = self.tree_from(start.as_deref(), &saved.index_lines).await?;
-        let staged = match changes.iter().any(|raw| raw.entry.is_staged_and_changed()) {
-            true => self.staged_commit(worktree, head.commit(), &tree).await?,
-            false => None,
-        };
-        if let (Head::Unborn(Some(last)), None, []) = (&head, &staged, walk.unread.as_slice())
-            && self.tree_of(last).await? == tree
-        {
-            return self.head_alone(kept).await;
-        }
-        let mut commit = self.write().args(["commit-tree", "--no-gpg-sign"]);
-        for parent in head.commit().into_iter().chain(&staged) {
-            commit = commit.args(["-p", parent]);
-        }
-        let commit = commit
-            .arg(&tree)
-            .envs(self.identity(worktree, None).await?)
-            .input(message.as_bytes())
-            .text()
-            .await?;
-        let ref_name = self.next_number(ref_prefix, &commit).await?;
-        let at_ms = self.commit_time(&commit).await?;
-        Ok(Some(Backup { ref_name, commit, files: saved.files, at_ms, skipped: saved.skipped }))
-    }
-
     /// The backup of a worktree that holds nothing but the commit it stands on.
     async fn head_alone(&self, kept: Option<String>) -> Result<Option<Backup>, GitError> {
         let Some(ref_name) = kept else { return Ok(None) };
@@ -206,75 +143,6 @@ impl Repo {
             .collect()
     }
 
-    /// Writes the changed files' contents as blobs; answers with lines for `update-index --index-info`.
-    async fn store_contents(
-        &self,
-        worktree: &Path,
-        oid_len: usize,
-        changes: &[RawEntry],
-        nested: &NestedContent,
-    ) -> Result<Saved, GitError> {
-        let mut saved = Saved { oid_len, ..Saved::default() };
-        // Where a file is, where the backup has it, and whether it may be executed.
-        let mut regular: Vec<(PathBuf, PathBuf, bool)> = Vec::new();
-        let own = changes
-            .iter()
-            // The content of these is in `nested`, and a submodule's commit is no content of this repository.
-            .filter(|change| !change.is_nested_repository() && !change.entry.submodule)
-            .map(|change| (&change.path, &change.path));
-        for (path, to) in own.chain(nested.files.iter().map(|(path, to)| (path, to))) {
-            let full = worktree.join(path);
-            let found = full.symlink_metadata();
-            match found {
-                Ok(found) if found.is_symlink() => {
-                    let target = full.read_link().map_err(GitError::io("read link", &full))?;
-                    let oid = self.hash(worktree).args(["--stdin"]).input(bytes::of(&target)).text().await?;
-                    saved.set("120000", &oid, to);
-                }
-                Ok(found) if found.is_file() => {
-                    regular.push((path.clone(), to.clone(), found.permissions().mode() & 0o100 != 0));
-                }
-                // A directory in the place of a tracked file: what is in it has entries of its own.
-                Ok(found) if found.is_dir() => saved.unset(to),
-                Ok(_) => saved.skipped.push(path.to_string_lossy().into_owned()),
-                Err(e)
-                    if matches!(
-                        e.kind(),
-                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                    ) =>
-                {
-                    saved.unset(to);
-                }
-                Err(source) => return Err(GitError::Io { doing: "look at", path: full, source }),
-            }
-        }
-        for (bundle, to) in &nested.bundles {
-            regular.push((bundle.clone(), to.clone(), false));
-        }
-        if regular.is_empty() {
-            return Ok(saved);
-        }
-        let mut names = Vec::new();
-        for (path, ..) in &regular {
-            names.extend(quoted(bytes::of(path)));
-            names.push(b'\n');
-        }
-        let oids = self.hash(worktree).args(["--no-filters", "--stdin-paths"]).input(names).text().await?;
-        let mut oids = oids.lines();
-        for (_, to, executable) in regular {
-            let oid = oids.next().ok_or_else(|| GitError::Unexpected {
-                args: "hash-object --stdin-paths".to_owned(),
-                what: "fewer names than files".to_owned(),
-            })?;
-            saved.set(if executable { "100755" } else { "100644" }, oid, &to);
-        }
-        Ok(saved)
-    }
-
-    fn hash(&self, worktree: &Path) -> GitCommand {
-        self.at(worktree, Kind::User).args(["hash-object", "-w"])
-    }
-
     /// The tree of a commit with some entries replaced.
     pub(crate) async fn tree_with(&self, commit: &str, index_lines: &[u8]) -> Result<String, GitError> {
         self.tree_from(Some(commit), index_lines).await
@@ -291,78 +159,6 @@ impl Repo {
             .ok()
             .await?;
         with(self.bare(Kind::Write)).arg("write-tree").text().await
-    }
-
-    /// Keeps what is staged, and neither committed nor in the files, at the next free number below a prefix. The folder
-    /// of the worktree need not be there.
-    pub(crate) async fn keep_staged(
-        &self,
-        worktree: &Path,
-        ref_prefix: &str,
-    ) -> Result<Option<String>, GitError> {
-        let head = self.head_or_last(worktree).await?;
-        let tree = match head.commit() {
-            Some(commit) => self.tree_of(commit).await?,
-            None => self.tree_from(None, b"").await?,
-        };
-        match self.staged_commit(worktree, head.commit(), &tree).await? {
-            Some(staged) => self.next_number(ref_prefix, &staged).await.map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// A commit of what is staged, when that is neither committed nor what the files hold.
-    async fn staged_commit(
-        &self,
-        worktree: &Path,
-        head: Option<&String>,
-        saved_tree: &str,
-    ) -> Result<Option<String>, GitError> {
-        let Some(tree) = self.staged_tree(worktree, Some(saved_tree)).await? else { return Ok(None) };
-        let committed = match head {
-            Some(head) => Some(self.tree_of(head).await?),
-            None => None,
-        };
-        if tree == saved_tree || Some(&tree) == committed.as_ref() {
-            return Ok(None);
-        }
-        let mut commit = self.write().args(["commit-tree", "--no-gpg-sign"]);
-        if let Some(head) = head {
-            commit = commit.args(["-p", head]);
-        }
-        let place = if worktree.is_dir() { worktree } else { self.root() };
-        let identity = self.identity(place, None).await?;
-        commit.arg(&tree).envs(identity).input("staged\n").text().await.map(Some)
-    }
-
-    /// The tree of what is staged; `None` without an index. Paths of an unresolved merge are as `otherwise` has them: the
-    /// index has versions of commits for them, and the file has what somebody made of these.
-    async fn staged_tree(
-        &self,
-        worktree: &Path,
-        otherwise: Option<&str>,
-    ) -> Result<Option<String>, GitError> {
-        let Some(copy) = PrivateIndex::copy_of(self, worktree).await? else { return Ok(None) };
-        let git_dir = self.git_dir(worktree).await?;
-        let with = |kind| copy.with(self.in_record(&git_dir, kind));
-        let written = with(Kind::Write).arg("write-tree").run().await?;
-        if written.exit == Some(0) {
-            return Ok(Some(bytes::line(&written.stdout)));
-        }
-        let unmerged = with(Kind::Read).args(["ls-files", "--unmerged", "-z"]).ok().await?;
-        let paths: HashSet<&[u8]> = bytes::records(&unmerged).filter_map(path_of_record).collect();
-        let zeros = "0".repeat(self.name_len().await?);
-        let mut lines = Vec::new();
-        for path in &paths {
-            lines.extend([format!("0 {zeros}\t").as_bytes(), path, b"\0"].concat());
-        }
-        if let Some(tree) = otherwise {
-            let listed = self.read().args(["ls-tree", "-r", "-z", "--full-tree", tree]).ok().await?;
-            let has = |record: &&[u8]| path_of_record(record).is_some_and(|path| paths.contains(path));
-            lines.extend(bytes::records(&listed).filter(has).flat_map(|record| [record, b"\0"].concat()));
-        }
-        with(Kind::Write).args(["update-index", "-z", "--index-info"]).input(lines).ok().await?;
-        with(Kind::Write).arg("write-tree").text().await.map(Some)
     }
 
     /// Has the next free number under a prefix keep a commit.
@@ -394,6 +190,194 @@ impl Repo {
         let said = command.text().await?;
         let seconds = said.parse::<i64>().map_err(|_| GitError::Unexpected { args, what: said })?;
         Ok(seconds.saturating_mul(1000))
+    }
+}
+
+impl Worktree {
+    /// Saves what is not committed, and what only the worktree's `HEAD` and its log hold, to the next free numbers under
+    /// `ref_prefix`; `None` when all is committed and a branch holds it.
+    pub async fn back_up(&self, ref_prefix: &str, message: &str) -> Result<Option<Backup>, GitError> {
+        self.reveal_hidden().await?;
+        let checked_out = self.checked_out_links().await?;
+        let mut changes = self.status_beside(true, &checked_out).await?;
+        let mut walk = self.walk(&changes, &checked_out).await?;
+        if walk.opened {
+            changes = self.status_beside(true, &checked_out).await?;
+            walk = self.walk(&changes, &checked_out).await?;
+        }
+        let nested = self.nested_content(&walk.with_dot_git, &checked_out).await?;
+        self.keep_put_away(ref_prefix).await?;
+        // Under a ref of its own, so that a person finds and restores it apart from what is uncommitted.
+        let kept = self.keep_head(ref_prefix).await?;
+        self.keep_left_behind(ref_prefix).await?;
+        if changes.is_empty() && nested.is_empty() && walk.unread.is_empty() {
+            return self.repo().head_alone(kept).await;
+        }
+        let head = self.head_or_last().await?;
+        let start = match &head {
+            Head::Commit(commit) => Some(commit.clone()),
+            Head::Unborn(_) => {
+                // All that is staged counts as new; of that the index has the content.
+                changes.retain(|raw| raw.entry.untracked || raw.entry.worktree != '.');
+                self.staged_tree(None).await?
+            }
+        };
+        let oid_len = match head.commit() {
+            Some(commit) => commit.len(),
+            None => self.repo().name_len().await?,
+        };
+        let mut saved = self.store_contents(oid_len, &changes, &nested).await?;
+        saved.skipped.extend(walk.unread.iter().map(|folder| folder.to_string_lossy().into_owned()));
+        let tree = self.repo().tree_from(start.as_deref(), &saved.index_lines).await?;
+        let staged = match changes.iter().any(|raw| raw.entry.is_staged_and_changed()) {
+            true => self.staged_commit(head.commit(), &tree).await?,
+            false => None,
+        };
+        if let (Head::Unborn(Some(last)), None, []) = (&head, &staged, walk.unread.as_slice())
+            && self.repo().tree_of(last).await? == tree
+        {
+            return self.repo().head_alone(kept).await;
+        }
+        let mut commit = self.repo().write().args(["commit-tree", "--no-gpg-sign"]);
+        for parent in head.commit().into_iter().chain(&staged) {
+            commit = commit.args(["-p", parent]);
+        }
+        let commit =
+            commit.arg(&tree).envs(self.identity(None).await?).input(message.as_bytes()).text().await?;
+        let ref_name = self.repo().next_number(ref_prefix, &commit).await?;
+        let at_ms = self.repo().commit_time(&commit).await?;
+        Ok(Some(Backup { ref_name, commit, files: saved.files, at_ms, skipped: saved.skipped }))
+    }
+
+    /// Writes the changed files' contents as blobs; answers with lines for `update-index --index-info`.
+    async fn store_contents(
+        &self,
+        oid_len: usize,
+        changes: &[RawEntry],
+        nested: &NestedContent,
+    ) -> Result<Saved, GitError> {
+        let mut saved = Saved { oid_len, ..Saved::default() };
+        // Where a file is, where the backup has it, and whether it may be executed.
+        let mut regular: Vec<(PathBuf, PathBuf, bool)> = Vec::new();
+        let own = changes
+            .iter()
+            // The content of these is in `nested`, and a submodule's commit is no content of this repository.
+            .filter(|change| !change.is_nested_repository() && !change.entry.submodule)
+            .map(|change| (&change.path, &change.path));
+        for (path, to) in own.chain(nested.files.iter().map(|(path, to)| (path, to))) {
+            let full = self.path().join(path);
+            let found = full.symlink_metadata();
+            match found {
+                Ok(found) if found.is_symlink() => {
+                    let target = full.read_link().map_err(GitError::io("read link", &full))?;
+                    let oid = self.hash().args(["--stdin"]).input(bytes::of(&target)).text().await?;
+                    saved.set("120000", &oid, to);
+                }
+                Ok(found) if found.is_file() => {
+                    regular.push((path.clone(), to.clone(), found.permissions().mode() & 0o100 != 0));
+                }
+                // A directory in the place of a tracked file: what is in it has entries of its own.
+                Ok(found) if found.is_dir() => saved.unset(to),
+                Ok(_) => saved.skipped.push(path.to_string_lossy().into_owned()),
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) =>
+                {
+                    saved.unset(to);
+                }
+                Err(source) => return Err(GitError::Io { doing: "look at", path: full, source }),
+            }
+        }
+        for (bundle, to) in &nested.bundles {
+            regular.push((bundle.clone(), to.clone(), false));
+        }
+        if regular.is_empty() {
+            return Ok(saved);
+        }
+        let mut names = Vec::new();
+        for (path, ..) in &regular {
+            names.extend(quoted(bytes::of(path)));
+            names.push(b'\n');
+        }
+        let oids = self.hash().args(["--no-filters", "--stdin-paths"]).input(names).text().await?;
+        let mut oids = oids.lines();
+        for (_, to, executable) in regular {
+            let oid = oids.next().ok_or_else(|| GitError::Unexpected {
+                args: "hash-object --stdin-paths".to_owned(),
+                what: "fewer names than files".to_owned(),
+            })?;
+            saved.set(if executable { "100755" } else { "100644" }, oid, &to);
+        }
+        Ok(saved)
+    }
+
+    fn hash(&self) -> GitCommand {
+        self.command(Kind::User).args(["hash-object", "-w"])
+    }
+
+    /// Keeps what is staged, and neither committed nor in the files, at the next free number below a prefix. The folder
+    /// of the worktree need not be there.
+    pub(crate) async fn keep_staged(&self, ref_prefix: &str) -> Result<Option<String>, GitError> {
+        let head = self.head_or_last().await?;
+        let tree = match head.commit() {
+            Some(commit) => self.repo().tree_of(commit).await?,
+            None => self.repo().tree_from(None, b"").await?,
+        };
+        match self.staged_commit(head.commit(), &tree).await? {
+            Some(staged) => self.repo().next_number(ref_prefix, &staged).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A commit of what is staged, when that is neither committed nor what the files hold.
+    async fn staged_commit(
+        &self,
+        head: Option<&String>,
+        saved_tree: &str,
+    ) -> Result<Option<String>, GitError> {
+        let Some(tree) = self.staged_tree(Some(saved_tree)).await? else { return Ok(None) };
+        let committed = match head {
+            Some(head) => Some(self.repo().tree_of(head).await?),
+            None => None,
+        };
+        if tree == saved_tree || Some(&tree) == committed.as_ref() {
+            return Ok(None);
+        }
+        let mut commit = self.repo().write().args(["commit-tree", "--no-gpg-sign"]);
+        if let Some(head) = head {
+            commit = commit.args(["-p", head]);
+        }
+        let place = if self.path().is_dir() { self.path() } else { self.repo().root() };
+        let identity = self.repo().worktree_at(place).identity(None).await?;
+        commit.arg(&tree).envs(identity).input("staged\n").text().await.map(Some)
+    }
+
+    /// The tree of what is staged; `None` without an index. Paths of an unresolved merge are as `otherwise` has them: the
+    /// index has versions of commits for them, and the file has what somebody made of these.
+    async fn staged_tree(&self, otherwise: Option<&str>) -> Result<Option<String>, GitError> {
+        let Some(copy) = PrivateIndex::copy_of(self).await? else { return Ok(None) };
+        let git_dir = self.git_dir().await?;
+        let with = |kind| copy.with(self.repo().in_record(&git_dir, kind));
+        let written = with(Kind::Write).arg("write-tree").run().await?;
+        if written.exit == Some(0) {
+            return Ok(Some(bytes::line(&written.stdout)));
+        }
+        let unmerged = with(Kind::Read).args(["ls-files", "--unmerged", "-z"]).ok().await?;
+        let paths: HashSet<&[u8]> = bytes::records(&unmerged).filter_map(path_of_record).collect();
+        let zeros = "0".repeat(self.repo().name_len().await?);
+        let mut lines = Vec::new();
+        for path in &paths {
+            lines.extend([format!("0 {zeros}\t").as_bytes(), path, b"\0"].concat());
+        }
+        if let Some(tree) = otherwise {
+            let listed = self.repo().read().args(["ls-tree", "-r", "-z", "--full-tree", tree]).ok().await?;
+            let has = |record: &&[u8]| path_of_record(record).is_some_and(|path| paths.contains(path));
+            lines.extend(bytes::records(&listed).filter(has).flat_map(|record| [record, b"\0"].concat()));
+        }
+        with(Kind::Write).args(["update-index", "-z", "--index-info"]).input(lines).ok().await?;
+        with(Kind::Write).arg("write-tree").text().await.map(Some)
     }
 }
 

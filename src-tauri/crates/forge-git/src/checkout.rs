@@ -65,7 +65,7 @@ impl Repo {
         tree: &Turn,
     ) -> Result<(), GitError> {
         self.reset_to(None, path, admin, tree).await?;
-        if let Head::Unborn(_) = self.head_or_last(path).await? {
+        if let Head::Unborn(_) = self.worktree_at(path).head_or_last().await? {
             self.reset_to(Some(start), path, admin, tree).await?;
         }
         Ok(())
@@ -78,13 +78,14 @@ impl Repo {
         admin: &Path,
         tree: &Turn,
     ) -> Result<(), GitError> {
-        let reset = self
-            .at(path, Kind::User)
+        let worktree = self.worktree_at(path);
+        let reset = worktree
+            .command(Kind::User)
             .config(format!("checkout.workers={}", checkout_workers()))
             .during(tree)
             .args(["reset", "--quiet", "--hard", "--no-recurse-submodules"])
             .args(commit);
-        self.run_in_index(admin, reset).await.map(drop)
+        worktree.run_in_index(admin, reset).await.map(drop)
     }
 
     /// Ends the time of being added, then tells the user's hook, as `git worktree add` does. What the hook
@@ -100,10 +101,11 @@ impl Repo {
         if !rules.hook {
             return Ok(());
         }
-        let head = self.head(path).await?;
+        let worktree = self.worktree_at(path);
+        let head = worktree.head().await?;
         let nothing = "0".repeat(head.len());
-        let hook = self
-            .at(path, Kind::User)
+        let hook = worktree
+            .command(Kind::User)
             .args(["hook", "run", "--ignore-missing", HOOK, "--", &nothing, &head, "1"])
             .run()
             .await?;

@@ -23,7 +23,7 @@ use nix::sys::time::TimeSpec;
 use sha1::{Digest as _, Sha1};
 
 use crate::error::GitError;
-use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 const CHECKSUM: usize = 20;
 const HEADER: usize = 12;
@@ -32,14 +32,14 @@ const FIXED: usize = 62;
 /// Below this many files a second thread is not worth its start.
 const A_THREADS_WORTH: usize = 500;
 
-impl Repo {
+impl Worktree {
     /// Has git trust that the files of a fresh worktree are as checked out, without reading them.
     ///
     /// To be called before anybody else learns of the worktree. Where this cannot be done (an index of another
     /// kind, somebody has it locked) nothing changes, and git reads the files itself when it has to.
-    pub async fn trust_checkout_times(&self, worktree: &Path) -> Result<(), GitError> {
-        let git_dir = self.git_dir(worktree).await?;
-        let worktree = worktree.to_owned();
+    pub async fn trust_checkout_times(&self) -> Result<(), GitError> {
+        let git_dir = self.git_dir().await?;
+        let worktree = self.path().to_owned();
         tokio::task::spawn_blocking(move || {
             if let Err(error) = date_back(&worktree, &git_dir) {
                 // Nothing is lost but time: an entry whose file changed its times is read by git again.

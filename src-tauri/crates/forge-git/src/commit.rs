@@ -9,9 +9,10 @@ use crate::error::GitError;
 use crate::guard::{Entry, Root};
 use crate::index::{self, PrivateIndex};
 use crate::lock;
-use crate::repo::{Operation, Repo};
+use crate::repo::Operation;
 use crate::signing;
 use crate::status::{RawEntry, Uncommitted};
+use crate::worktree::Worktree;
 
 /// Hooks that can refuse a commit.
 const REFUSING_HOOKS: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -20,43 +21,40 @@ const MARKER_CAP: u64 = 32 << 20;
 /// Up to so many changes are staged by their paths.
 const FEW: usize = 256;
 
-impl Repo {
+impl Worktree {
     /// Commits everything that is not ignored; `None` when there is nothing to commit.
     ///
     /// `author` is (name, email). What the user's configuration does not say about the identity is filled in
     /// with "Forge <forge@localhost>". [`GitError::CommitRefused`] carries the hooks' output.
     pub async fn commit_all(
         &self,
-        worktree: &Path,
         message: &str,
         author: Option<(&str, &str)>,
     ) -> Result<Option<String>, GitError> {
-        let seen = self.uncommitted(worktree).await?;
-        self.commit_everything(worktree, &seen, message, author, None).await
+        let seen = self.uncommitted().await?;
+        self.commit_everything(&seen, message, author, None).await
     }
 
     /// The same for a caller that looked just now; what is staged and was changed since is kept at the next free number
     /// below `ref_prefix` first, because the commit replaces it in the index.
     pub async fn commit_all_keeping_staged(
         &self,
-        worktree: &Path,
         seen: &Uncommitted,
         message: &str,
         author: Option<(&str, &str)>,
         ref_prefix: &str,
     ) -> Result<Option<String>, GitError> {
-        self.commit_everything(worktree, seen, message, author, Some(ref_prefix)).await
+        self.commit_everything(seen, message, author, Some(ref_prefix)).await
     }
 
     async fn commit_everything(
         &self,
-        worktree: &Path,
         seen: &Uncommitted,
         message: &str,
         author: Option<(&str, &str)>,
         keep_staged_below: Option<&str>,
     ) -> Result<Option<String>, GitError> {
-        let git_dir = self.git_dir(worktree).await?;
+        let git_dir = self.git_dir().await?;
         // A resolved merge is committed even when its result equals our side: it records the other parent.
         let merging = crate::repo::operation_in(&git_dir) == Some(Operation::Merge);
         let Uncommitted { changes, checked_out } = seen;
@@ -66,26 +64,24 @@ impl Repo {
         if let Some(prefix) = keep_staged_below
             && changes.iter().any(|raw| raw.entry.is_staged_and_changed())
         {
-            self.keep_staged(worktree, prefix).await?;
+            self.keep_staged(prefix).await?;
         }
         // Who commits does not depend on what: both are asked at once.
-        let (added, identity) = tokio::join!(
-            self.stage_all(worktree, &git_dir, None, changes, checked_out),
-            self.identity(worktree, author)
-        );
+        let (added, identity) =
+            tokio::join!(self.stage_all(&git_dir, None, changes, checked_out), self.identity(author));
         let everything_staged = added?;
         if !everything_staged && !merging {
             let staged = ["diff", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none"];
-            if self.at(worktree, Kind::Read).args(staged).yes().await? {
+            if self.command(Kind::Read).args(staged).yes().await? {
                 return Ok(None);
             }
         }
-        let signs = self.signs(worktree).await?;
+        let signs = self.signs().await?;
         if signs {
-            self.require_signing(worktree).await?;
+            self.require_signing().await?;
         }
         let commit = self
-            .at(worktree, Kind::User)
+            .command(Kind::User)
             .envs(identity?)
             .blind(signs)
             // The configured clean-up could drop lines that start with `#`.
@@ -95,7 +91,7 @@ impl Repo {
         let output = match commit.run().await {
             Err(GitError::Timeout { after, .. }) => {
                 if signs {
-                    self.try_signing(worktree, signing::LIMIT).await?;
+                    self.try_signing(signing::LIMIT).await?;
                 }
                 return Err(GitError::HooksTimedOut { after });
             }
@@ -108,42 +104,42 @@ impl Repo {
             }
             if signs {
                 // git ends alike when a hook refuses and when the signing program does.
-                self.try_signing(worktree, signing::LIMIT).await?;
+                self.try_signing(signing::LIMIT).await?;
             }
-            if self.has_refusing_hook(worktree).await? {
+            if self.has_refusing_hook().await? {
                 let said = [bytes::text(&output.stdout), bytes::text(&output.stderr)].concat();
                 return Err(GitError::CommitRefused { output: said.trim().to_owned() });
             }
             return Err(output.failed(args));
         }
-        self.head(worktree).await.map(Some)
+        self.head().await.map(Some)
     }
 
-    /// A commit of everything that is not ignored, on top of a worktree's `HEAD`, as [`Repo::commit_all`] would make it but
+    /// A commit of everything that is not ignored, on top of its `HEAD`, as [`Self::commit_all`] would make it but
     /// for the hooks; `None` when there is nothing to commit. No ref names it, and the worktree's files and what is staged stay.
     pub async fn snapshot(
         &self,
-        worktree: &Path,
         message: &str,
         author: Option<(&str, &str)>,
     ) -> Result<Option<String>, GitError> {
-        self.reveal_hidden(worktree).await?;
-        let head = self.head(worktree).await?;
-        let git_dir = self.git_dir(worktree).await?;
-        let index = match PrivateIndex::copy_of(self, worktree).await? {
+        self.reveal_hidden().await?;
+        let head = self.head().await?;
+        let git_dir = self.git_dir().await?;
+        let index = match PrivateIndex::copy_of(self).await? {
             Some(copy) => copy,
-            None => PrivateIndex::empty(self.common_dir()),
+            None => PrivateIndex::empty(self.repo().common_dir()),
         };
-        let checked_out = self.checked_out_links(worktree).await?;
-        let changes = self.status_beside(worktree, true, &checked_out).await?;
-        self.stage_all(worktree, &git_dir, Some(&index), &changes, &checked_out).await?;
-        let tree = index.with(self.at(worktree, Kind::Write)).arg("write-tree").text().await?;
-        if tree == self.tree_of(&head).await? {
+        let checked_out = self.checked_out_links().await?;
+        let changes = self.status_beside(true, &checked_out).await?;
+        self.stage_all(&git_dir, Some(&index), &changes, &checked_out).await?;
+        let tree = index.with(self.command(Kind::Write)).arg("write-tree").text().await?;
+        if tree == self.repo().tree_of(&head).await? {
             return Ok(None);
         }
-        self.write()
+        self.repo()
+            .write()
             .args(["commit-tree", "--no-gpg-sign", "-p", &head, &tree])
-            .envs(self.identity(worktree, author).await?)
+            .envs(self.identity(author).await?)
             .input(message.as_bytes())
             .text()
             .await
@@ -155,7 +151,6 @@ impl Repo {
     /// staged. Whether that was all of `changes`.
     pub(crate) async fn stage_all(
         &self,
-        worktree: &Path,
         git_dir: &Path,
         index: Option<&PrivateIndex>,
         changes: &[RawEntry],
@@ -167,12 +162,12 @@ impl Repo {
         };
         let nested = changes.iter().filter(|raw| raw.is_nested_repository()).map(|raw| raw.path.as_path());
         let left_out: Vec<&Path> = nested.chain(checked_out.iter().map(PathBuf::as_path)).collect();
-        if !self.stage_few(git_dir, with(self.at(worktree, Kind::User)), changes, &left_out).await? {
-            self.stage_whole(git_dir, with(self.at(worktree, Kind::User)), &left_out).await?;
+        if !self.stage_few(git_dir, with(self.command(Kind::User)), changes, &left_out).await? {
+            self.stage_whole(git_dir, with(self.command(Kind::User)), &left_out).await?;
         }
-        let moved = self.moved_submodules(worktree, changes, checked_out).await?;
+        let moved = self.moved_submodules(changes, checked_out).await?;
         if !moved.is_empty() {
-            let update = with(self.at(worktree, Kind::Write)).args(["update-index", "-z", "--index-info"]);
+            let update = with(self.command(Kind::Write)).args(["update-index", "-z", "--index-info"]);
             self.run_in_index(git_dir, update.input(moved)).await?;
         }
         Ok(left_out.is_empty())
@@ -228,8 +223,8 @@ impl Repo {
     }
 
     /// Of the given paths, those with a complete set of conflict markers left in them, in order.
-    pub async fn conflict_markers(&self, worktree: &Path, paths: &[String]) -> Result<Vec<String>, GitError> {
-        let (root, paths) = (worktree.to_owned(), paths.to_owned());
+    pub async fn conflict_markers(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let (root, paths) = (self.path().to_owned(), paths.to_owned());
         tokio::task::spawn_blocking(move || {
             let root = Root::open(&root)?;
             let mut marked = Vec::new();
@@ -244,7 +239,7 @@ impl Repo {
         .await?
     }
 
-    /// Runs a command that locks a worktree's index, and says so when somebody else has it.
+    /// Runs a command that locks the worktree's index, and says so when somebody else has it.
     pub(crate) async fn run_in_index(
         &self,
         git_dir: &Path,
@@ -264,9 +259,9 @@ impl Repo {
         Err(output.failed(args))
     }
 
-    async fn has_refusing_hook(&self, worktree: &Path) -> Result<bool, GitError> {
+    async fn has_refusing_hook(&self) -> Result<bool, GitError> {
         let hooks = self
-            .at(worktree, Kind::Read)
+            .command(Kind::Read)
             .args(["rev-parse", "--path-format=absolute", "--git-path", "hooks"])
             .text()
             .await?;

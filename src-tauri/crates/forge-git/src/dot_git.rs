@@ -14,6 +14,7 @@ use crate::error::GitError;
 use crate::lock::{Purpose, turn};
 use crate::places::{dot_git_target, is_same, real_path};
 use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 /// What was done about a worktree's `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,54 +25,46 @@ pub struct Rewritten {
     pub registered_anew: bool,
 }
 
-impl Repo {
-    /// Makes a worktree's `.git` lead to this repository; `None` when it does. `branch` is the worktree's own, for the
+impl Worktree {
+    /// Makes its `.git` lead to this repository; `None` when it does. `branch` is the worktree's own, for the
     /// case that the repository forgot it; what lay there is moved into the folder `aside`.
     ///
     /// Repeating it, also after being cut short, leads to the same end.
-    pub async fn rewrite_dot_git(
-        &self,
-        worktree: &Path,
-        branch: &str,
-        aside: &Path,
-    ) -> Result<Option<Rewritten>, GitError> {
-        let (repo, dir) = (self.clone(), worktree.to_owned());
+    pub async fn rewrite_dot_git(&self, branch: &str, aside: &Path) -> Result<Option<Rewritten>, GitError> {
+        let worktree = self.clone();
         let leads_here = tokio::task::spawn_blocking(move || {
-            !dir.is_dir() || is_same(&dir, repo.root()) || repo.leads_to_its_record(&dir)
+            let dir = worktree.path();
+            !dir.is_dir() || is_same(dir, worktree.repo().root()) || worktree.leads_to_its_record()
         });
         if leads_here.await? {
             return Ok(None);
         }
-        let _turn = turn(self.common_dir(), Purpose::Worktrees).await;
-        let (repo, aside, head) = (self.clone(), aside.to_owned(), format!("ref: refs/heads/{branch}\n"));
-        let dir = real_path(worktree)?;
-        let done = tokio::task::spawn_blocking(move || repo.write_dot_git(&dir, &head, &aside)).await??;
+        let _turn = turn(self.repo().common_dir(), Purpose::Worktrees).await;
+        let (aside, head) = (aside.to_owned(), format!("ref: refs/heads/{branch}\n"));
+        let real = self.repo().worktree_at(real_path(self.path())?);
+        let done = tokio::task::spawn_blocking(move || real.write_dot_git(&head, &aside)).await??;
         let (rewritten, admin) = done;
-        let knows_branch = self.resolve(&format!("refs/heads/{branch}")).await?.is_some();
+        let knows_branch = self.repo().resolve(&format!("refs/heads/{branch}")).await?.is_some();
         if knows_branch && !admin.join("index").exists() {
             // Of what is staged nothing is known any more; the files stay.
-            self.at(worktree, Kind::Write).args(["reset", "--quiet", "--mixed"]).ok().await?;
+            self.command(Kind::Write).args(["reset", "--quiet", "--mixed"]).ok().await?;
         }
         Ok(Some(rewritten))
     }
 
-    fn leads_to_its_record(&self, worktree: &Path) -> bool {
-        self.admin_dir(worktree)
+    fn leads_to_its_record(&self) -> bool {
+        self.repo()
+            .admin_dir(self.path())
             .is_some_and(|admin| admin.join("HEAD").exists() && admin.join("commondir").exists())
     }
 
-    fn write_dot_git(
-        &self,
-        worktree: &Path,
-        head: &str,
-        aside: &Path,
-    ) -> Result<(Rewritten, PathBuf), GitError> {
-        let dot_git = worktree.join(".git");
-        let recorded = self.admin_that_leads_to(worktree).or_else(|| self.named_by(worktree));
+    fn write_dot_git(&self, head: &str, aside: &Path) -> Result<(Rewritten, PathBuf), GitError> {
+        let dot_git = self.path().join(".git");
+        let recorded = self.repo().admin_that_leads_to(self.path()).or_else(|| self.named_by());
         let registered_anew = recorded.is_none();
         let admin = match recorded {
             Some(admin) => admin,
-            None => self.new_admin()?,
+            None => self.repo().new_admin()?,
         };
         let write = |name: &str, content: &[u8]| {
             let path = admin.join(name);
@@ -95,14 +88,16 @@ impl Repo {
     }
 
     /// The record that the file still names, when that one leads to no other worktree.
-    fn named_by(&self, worktree: &Path) -> Option<PathBuf> {
-        let admin = dot_git_target(worktree)?.canonicalize().ok()?;
-        let ours = self.common_dir().join("worktrees").canonicalize().ok()?;
+    fn named_by(&self) -> Option<PathBuf> {
+        let admin = dot_git_target(self.path())?.canonicalize().ok()?;
+        let ours = self.repo().common_dir().join("worktrees").canonicalize().ok()?;
         let back = fs::read(admin.join("gitdir")).unwrap_or_default();
         let back = admin.join(bytes::path(back.strip_suffix(b"\n").unwrap_or(&back)));
         (admin.parent() == Some(&ours) && !back.is_file()).then_some(admin)
     }
+}
 
+impl Repo {
     fn new_admin(&self) -> Result<PathBuf, GitError> {
         let folder = self.common_dir().join("worktrees");
         let admin = folder.join(format!("forge-{}", uuid::Uuid::new_v4().simple()));

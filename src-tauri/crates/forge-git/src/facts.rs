@@ -51,7 +51,7 @@ impl Repo {
         };
         let mut facts = FolderFacts { registered: true, ..FolderFacts::default() };
         facts.branch = entry.branch.or_else(|| admin.as_deref().and_then(rebasing_branch));
-        let changes = self.raw_status(&path, true).await?;
+        let changes = self.worktree_at(&path).raw_status(true).await?;
         facts.uncommitted = u32::try_from(changes.len()).unwrap_or(u32::MAX);
         facts.last_change_ms = changes.iter().filter_map(|raw| changed_at(&path.join(&raw.path))).max();
         if let Some(head) = entry.head {

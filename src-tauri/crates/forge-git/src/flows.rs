@@ -31,7 +31,7 @@ impl Flow {
     async fn create(&self, name: &str) -> PathBuf {
         let spec = self.spec(name);
         self.repo.create_worktree(&spec).await.unwrap();
-        assert_eq!(self.repo.status(&spec.path).await.unwrap(), [], "a new worktree");
+        assert_eq!(self.repo.worktree_at(&spec.path).status().await.unwrap(), [], "a new worktree");
         spec.path
     }
 
@@ -42,12 +42,12 @@ impl Flow {
         let tree = self.create("1").await;
         fs::write(tree.join(file), "changed\n").unwrap();
         fs::write(tree.join("new"), "new\n").unwrap();
-        let base = repo.head(&tree).await.unwrap();
-        repo.commit_all(&tree, "work", None).await.unwrap().unwrap();
+        let base = repo.worktree_at(&tree).head().await.unwrap();
+        repo.worktree_at(&tree).commit_all("work", None).await.unwrap().unwrap();
         fs::write(tree.join(file), "changed again\n").unwrap();
-        let backup = repo.backup_worktree(&tree, PREFIX, "before it goes").await.unwrap().unwrap();
+        let backup = repo.worktree_at(&tree).back_up(PREFIX, "before it goes").await.unwrap().unwrap();
         assert_eq!((backup.files, backup.skipped), (1, vec![]));
-        let scope = DiffScope::Worktree { worktree: tree.clone(), base };
+        let scope = DiffScope::Worktree { worktree: repo.worktree_at(&tree), base };
         let diff = repo.diff_files(&scope).await.unwrap();
         let mut paths: Vec<&str> = diff.files.iter().map(|f| f.path.as_str()).collect();
         paths.sort_unstable();
@@ -156,7 +156,7 @@ async fn submodules_are_as_in_any_worktree() {
         assert!(pool_away(&flow.repo, &from, &pool, 1).await.unwrap());
         let next = NewWorktree { branch: format!("forge/{keep:?}"), ..flow.spec("next") };
         assert!(flow.repo.take_slot(&pool, &next, keep).await.unwrap());
-        assert_eq!(flow.repo.status(&next.path).await.unwrap(), []);
+        assert_eq!(flow.repo.worktree_at(&next.path).status().await.unwrap(), []);
         assert_eq!(fs::read_dir(next.path.join("lib")).unwrap().count(), 0, "{keep:?}");
         // And it can be filled anew.
         flow.sandbox.git_at(&next.path, &update);
@@ -218,10 +218,10 @@ async fn hooks_that_fail_are_heard_and_stop_only_what_they_may() {
     assert_eq!(fs::read_to_string(&seen).unwrap(), called(&flow.spec("1").path) + &called(&next));
     flow.sandbox.hook("pre-commit", "echo 'lint failed' >&2; exit 1");
     fs::write(next.join("a"), "bad\n").unwrap();
-    let refused = flow.repo.commit_all(&next, "work", None).await;
+    let refused = flow.repo.worktree_at(&next).commit_all("work", None).await;
     assert!(matches!(refused, Err(GitError::CommitRefused { output }) if output == "lint failed"));
     // What was refused is not lost.
-    let backup = flow.repo.backup_worktree(&next, PREFIX, "refused").await.unwrap().unwrap();
+    let backup = flow.repo.worktree_at(&next).back_up(PREFIX, "refused").await.unwrap().unwrap();
     assert_eq!(flow.sandbox.git_out(&["show", &format!("{}:a", backup.ref_name)]), "bad");
     flow.remove(&next).await;
 }
@@ -230,12 +230,12 @@ async fn hooks_that_fail_are_heard_and_stop_only_what_they_may() {
 async fn a_lock_that_was_left_is_named_whichever_it_is() {
     let flow = Flow::new(Sandbox::new().await).await;
     let tree = flow.create("0").await;
-    let admin = flow.repo.git_dir(&tree).await.unwrap();
+    let admin = flow.repo.worktree_at(&tree).git_dir().await.unwrap();
     let common = flow.repo.common_dir();
     let discard = async || {
         let head = flow.sandbox.head();
         fs::write(tree.join("a"), "to be discarded\n").unwrap();
-        flow.repo.discard_changes(&tree, "forge/0", &head, &[], PREFIX).await.map(drop)
+        flow.repo.worktree_at(&tree).discard_changes("forge/0", &head, &[], PREFIX).await.map(drop)
     };
     // git itself waits a while for refs: each of those is tried once.
     let us = Some(std::process::id());

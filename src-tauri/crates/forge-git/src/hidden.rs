@@ -6,17 +6,17 @@ use std::path::Path;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::index_paths::{Listed, Marks, Paths};
-use crate::repo::Repo;
 use crate::sweep::Tracked;
+use crate::worktree::Worktree;
 
-impl Repo {
-    /// Takes marks off a worktree's index that make git overlook changes of files; whether there were any. Files stay as
+impl Worktree {
+    /// Takes marks off its index that make git overlook changes of files; whether there were any. Files stay as
     /// they are. In a sparse checkout files are skipped rightly, and git itself takes the mark off those that are there.
     ///
     /// # Errors
     /// [`GitError::IndexLocked`], git's errors.
-    pub async fn reveal_hidden(&self, worktree: &Path) -> Result<bool, GitError> {
-        let git_dir = self.git_dir(worktree).await?;
+    pub async fn reveal_hidden(&self) -> Result<bool, GitError> {
+        let git_dir = self.git_dir().await?;
         let index = git_dir.join("index");
         let read = tokio::task::spawn_blocking(move || {
             let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
@@ -28,42 +28,39 @@ impl Repo {
             Some(marked) => marked,
             None => {
                 // An index of a kind that is not read here.
-                let command = self.at(worktree, Kind::Read).args(["ls-files", "-z", "-v", "--stage"]);
+                let command = self.command(Kind::Read).args(["ls-files", "-z", "-v", "--stage"]);
                 let args = command.shown();
                 let tracked = Tracked::parse(&command.ok().await?)
                     .map_err(|what| GitError::Unexpected { args, what })?;
                 (tracked.assumed(), tracked.skipped())
             }
         };
-        self.clear_marks(worktree, &git_dir, assumed, skipped).await
+        self.clear_marks(&git_dir, assumed, skipped).await
     }
 
     /// Takes the marks off these paths, each with a NUL after it; whether there were any to take off.
     pub(crate) async fn clear_marks(
         &self,
-        worktree: &Path,
         git_dir: &Path,
         assumed: Vec<u8>,
         skipped: Vec<u8>,
     ) -> Result<bool, GitError> {
         let mut found = false;
         for (paths, option) in [(assumed, "--no-assume-unchanged"), (skipped, "--no-skip-worktree")] {
-            if paths.is_empty()
-                || (option == "--no-skip-worktree" && self.is_sparse(worktree, git_dir).await?)
-            {
+            if paths.is_empty() || (option == "--no-skip-worktree" && self.is_sparse(git_dir).await?) {
                 continue;
             }
             found = true;
             let update =
-                self.at(worktree, Kind::Write).args(["update-index", "-z", option, "--stdin"]).input(paths);
+                self.command(Kind::Write).args(["update-index", "-z", option, "--stdin"]).input(paths);
             self.run_in_index(git_dir, update).await?;
         }
         Ok(found)
     }
 
-    async fn is_sparse(&self, worktree: &Path, git_dir: &Path) -> Result<bool, GitError> {
+    async fn is_sparse(&self, git_dir: &Path) -> Result<bool, GitError> {
         let has_patterns = git_dir.join("info/sparse-checkout").exists();
-        Ok(has_patterns && self.settings(worktree).await?.is_on("core.sparsecheckout"))
+        Ok(has_patterns && self.settings().await?.is_on("core.sparsecheckout"))
     }
 }
 
@@ -95,14 +92,14 @@ mod tests {
             }
             sandbox.git(&["update-index", mark, "a"]);
             sandbox.write("a", "hidden\n");
-            assert_eq!(repo.status(repo.root()).await.unwrap(), [], "git overlooks it");
-            let made = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+            assert_eq!(repo.main_worktree().status().await.unwrap(), [], "git overlooks it");
+            let made = repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap();
             assert_eq!(sandbox.git_out(&["show", &format!("{}:a", made.commit)]), "hidden");
             sandbox.git(&["update-index", mark, "a"]);
-            let seen = repo.uncommitted(repo.root()).await.unwrap();
-            repo.commit_all_keeping_staged(repo.root(), &seen, "m", None, PREFIX).await.unwrap().unwrap();
+            let seen = repo.main_worktree().uncommitted().await.unwrap();
+            repo.main_worktree().commit_all_keeping_staged(&seen, "m", None, PREFIX).await.unwrap().unwrap();
             assert_eq!(sandbox.git_out(&["show", "HEAD:a"]), "hidden", "{mark}");
-            assert!(!repo.reveal_hidden(repo.root()).await.unwrap());
+            assert!(!repo.main_worktree().reveal_hidden().await.unwrap());
         }
     }
 
@@ -113,11 +110,11 @@ mod tests {
         sandbox.commit("more", &[("in/b", "b\n"), ("out/c", "c\n")]);
         sandbox.git(&["sparse-checkout", "set", "in"]);
         assert!(!sandbox.path("out/c").exists());
-        assert!(!repo.reveal_hidden(repo.root()).await.unwrap());
-        assert_eq!(repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap(), None);
+        assert!(!repo.main_worktree().reveal_hidden().await.unwrap());
+        assert_eq!(repo.main_worktree().back_up(PREFIX, "m").await.unwrap(), None);
         sandbox.git(&["sparse-checkout", "disable"]);
         sandbox.write(".git/info/sparse-checkout", "/*\n");
         sandbox.git(&["update-index", "--skip-worktree", "a"]);
-        assert!(repo.reveal_hidden(repo.root()).await.unwrap());
+        assert!(repo.main_worktree().reveal_hidden().await.unwrap());
     }
 }

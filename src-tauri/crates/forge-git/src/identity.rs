@@ -4,22 +4,20 @@
 //! "Forge <forge@localhost>", so that a fresh machine can work; git would refuse or guess from the host name.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use crate::error::GitError;
-use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 const FALLBACK: [(&str, &str); 2] = [("name", "Forge"), ("email", "forge@localhost")];
 
-impl Repo {
-    /// Variables for a program that commits in `dir` on its own: what the user's configuration does not say about
+impl Worktree {
+    /// Variables for a program that commits in it on its own: what the user's configuration does not say about
     /// the identity, as Forge's own commits have it. Empty where the user's is whole.
     pub async fn missing_identity(
         &self,
-        dir: &Path,
         author: Option<(&str, &str)>,
     ) -> Result<Vec<(String, String)>, GitError> {
-        let missing = self.identity(dir, None).await?;
+        let missing = self.identity(None).await?;
         let text = |text: OsString| text.to_string_lossy().into_owned();
         Ok(missing
             .into_iter()
@@ -34,13 +32,12 @@ impl Repo {
             .collect())
     }
 
-    /// Environment that completes the identity for commits made in `dir`.
+    /// Environment that completes the identity for commits made in it.
     pub(crate) async fn identity(
         &self,
-        dir: &Path,
         author: Option<(&str, &str)>,
     ) -> Result<Vec<(OsString, OsString)>, GitError> {
-        let settings = self.settings(dir).await?;
+        let settings = self.settings().await?;
         let has = |role: &str, part: &str| settings.get(&format!("{role}.{part}")).is_some();
         let mut env = Vec::new();
         for role in ["author", "committer"] {
@@ -54,8 +51,8 @@ impl Repo {
                 }
                 let known = has(role, part)
                     || has("user", part)
-                    || self.git().env_var(&variable).is_some()
-                    || (part == "email" && self.git().env_var("EMAIL").is_some());
+                    || self.repo().git().env_var(&variable).is_some()
+                    || (part == "email" && self.repo().git().env_var("EMAIL").is_some());
                 if !known {
                     env.push((variable.into(), fallback.into()));
                 }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::command::GitCommand;
 use crate::error::GitError;
-use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 /// An index file that is gone with its value.
 #[derive(Debug)]
@@ -22,9 +22,9 @@ impl PrivateIndex {
     }
 
     /// A copy of a worktree's index, `None` when it has none.
-    pub(crate) async fn copy_of(repo: &Repo, worktree: &Path) -> Result<Option<Self>, GitError> {
-        let own = repo.git_dir(worktree).await?.join("index");
-        let copy = Self::empty(repo.common_dir());
+    pub(crate) async fn copy_of(worktree: &Worktree) -> Result<Option<Self>, GitError> {
+        let own = worktree.git_dir().await?.join("index");
+        let copy = Self::empty(worktree.repo().common_dir());
         let copied = fs::copy(&own, &copy.path).and_then(|_| {
             // git trusts a file's recorded time only when it is older than the index: a younger copy would
             // take a file changed right after the original was written for unchanged.

@@ -13,6 +13,7 @@ use crate::error::{GitError, LockHolder};
 use crate::lock::{self, Purpose, turn};
 use crate::repo::{Repo, operation_in};
 use crate::scratch::ScratchDir;
+use crate::worktree::Worktree;
 use crate::worktree_entry::WorktreeEntry;
 
 /// What became of a landing.
@@ -93,14 +94,15 @@ impl Repo {
         if now.as_deref() != Some(expected_before) {
             return Ok(landed_or_moved(commit, now));
         }
-        let git_dir = self.git_dir(&user.path).await?;
+        let checkout = self.worktree_at(&user.path);
+        let git_dir = checkout.git_dir().await?;
         if operation_in(&git_dir).is_some() {
-            let files = self.tracked_changes(&user.path).await?;
+            let files = checkout.tracked_changes().await?;
             return Ok(Landing::CheckoutInTheWay { worktree: user.path.clone(), files });
         }
         let staged_before = std::fs::read(git_dir.join("index")).unwrap_or_default();
-        let merge = self
-            .at(&user.path, Kind::User)
+        let merge = checkout
+            .command(Kind::User)
             .env("GIT_REFLOG_ACTION", reason)
             .args(["merge", "--ff-only", "--quiet", "--no-stat"])
             // Configuration may ask for a stash around merges, or let ignored files be overwritten. The commit
@@ -120,8 +122,8 @@ impl Repo {
         if now.as_deref() != Some(expected_before) {
             return Ok(Landing::Moved { now });
         }
-        self.take_back(&user.path, &git_dir, expected_before, commit, &staged_before).await?;
-        let files = self.in_the_way(&user.path, expected_before, commit).await?;
+        checkout.take_back(&git_dir, expected_before, commit, &staged_before).await?;
+        let files = checkout.in_the_way(expected_before, commit).await?;
         if files.is_empty() {
             Err(output.failed(args))
         } else {
@@ -129,13 +131,20 @@ impl Repo {
         }
     }
 
+    async fn changed_between(&self, from: &str, to: &str) -> Result<HashSet<PathBuf>, GitError> {
+        let differing =
+            self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]).ok().await?;
+        Ok(bytes::records(&differing).map(|path| bytes::path(path).to_owned()).collect())
+    }
+}
+
+impl Worktree {
     /// Puts a checkout back after git moved its files and index, but not the branch, as when a hook refused that.
     ///
     /// What was staged before, at the very paths that the commit changes, is the user's own: then nothing is
     /// touched. Else git's own two-way merge goes back; it refuses where anything was changed since.
     async fn take_back(
         &self,
-        worktree: &Path,
         git_dir: &Path,
         before: &str,
         commit: &str,
@@ -144,35 +153,32 @@ impl Repo {
         if std::fs::read(git_dir.join("index")).unwrap_or_default() == index_before {
             return Ok(());
         }
-        let changed = self.changed_between(before, commit).await?;
-        let staged = self.at(worktree, Kind::Read).args(["diff-index", "--cached", "-z", "--name-only"]);
+        let changed = self.repo().changed_between(before, commit).await?;
+        let staged = self.command(Kind::Read).args(["diff-index", "--cached", "-z", "--name-only"]);
         let unlike_commit = staged.arg(commit).ok().await?;
         if bytes::records(&unlike_commit).any(|path| changed.contains(bytes::path(path))) {
             return Ok(());
         }
-        let scratch = ScratchDir::new(self.common_dir())?;
+        let scratch = ScratchDir::new(self.repo().common_dir())?;
         let copy = scratch.path.join("index");
         std::fs::write(&copy, index_before).map_err(GitError::io("write", &copy))?;
-        let staged = self.at(worktree, Kind::Read).env("GIT_INDEX_FILE", &copy);
+        let staged = self.command(Kind::Read).env("GIT_INDEX_FILE", &copy);
         let staged = staged.args(["diff-index", "--cached", "-z", "--name-only", before]).ok().await?;
         if bytes::records(&staged).any(|path| changed.contains(bytes::path(path))) {
             return Ok(());
         }
-        let back = self.at(worktree, Kind::User).args(["read-tree", "-m", "-u", commit, before]);
+        let back = self.command(Kind::User).args(["read-tree", "-m", "-u", commit, before]);
         self.run_in_index(git_dir, back).await.map(drop)
     }
 
-    async fn changed_between(&self, from: &str, to: &str) -> Result<HashSet<PathBuf>, GitError> {
-        let differing =
-            self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to]).ok().await?;
-        Ok(bytes::records(&differing).map(|path| bytes::path(path).to_owned()).collect())
-    }
-
     /// Local changes, untracked and ignored files at the paths that differ between two commits.
-    async fn in_the_way(&self, worktree: &Path, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+    async fn in_the_way(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         let (differing, local) = tokio::try_join!(
-            self.read().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to]).ok(),
-            self.raw_status(worktree, true)
+            self.repo()
+                .read()
+                .args(["diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to])
+                .ok(),
+            self.raw_status(true)
         )?;
         let mut records = bytes::records(&differing);
         let mut wanted: HashMap<&Path, &[u8]> = HashMap::new();
@@ -191,7 +197,7 @@ impl Repo {
         for (path, status) in wanted {
             let shown = path.to_string_lossy();
             if status == b"A"
-                && worktree.join(path).symlink_metadata().is_ok()
+                && self.path().join(path).symlink_metadata().is_ok()
                 && !files.iter().any(|file| *file == shown || file.starts_with(&format!("{shown}/")))
             {
                 files.push(shown.into_owned());

@@ -80,8 +80,9 @@ mod trash;
 mod unfinished;
 mod walk;
 mod withdraw;
-mod worktrees;
+mod worktree;
 mod worktree_entry;
+mod worktrees;
 
 pub use accepted::{Fingerprint, FingerprintFile};
 pub use apply::Way;
@@ -113,5 +114,6 @@ pub use status::{StatusEntry, Uncommitted};
 pub use trash::Trash;
 pub use unfinished::{Standing, UnfinishedOperation};
 pub use withdraw::{Withdrawn, return_withdrawn};
-pub use worktrees::NewWorktree;
+pub use worktree::Worktree;
 pub use worktree_entry::WorktreeEntry;
+pub use worktrees::NewWorktree;

@@ -362,9 +362,9 @@ impl Repo {
 
     /// Settles who commits and whether commits are signed, once for any number of them.
     pub(crate) async fn commit_maker(&self, author: Option<(&str, &str)>) -> Result<CommitMaker, GitError> {
-        let identity = self.identity(self.root(), author).await?;
+        let identity = self.main_worktree().identity(author).await?;
         // `commit-tree` does not look at this setting, `git merge` does.
-        let signed = self.settings(self.root()).await?.is_on("commit.gpgsign");
+        let signed = self.main_worktree().settings().await?.is_on("commit.gpgsign");
         Ok(CommitMaker { identity, signed })
     }
 }
@@ -397,7 +397,7 @@ impl CommitMaker {
         message: &str,
         author: Vec<(OsString, OsString)>,
     ) -> Result<String, GitError> {
-        let mut command = repo.at(repo.root(), Kind::User).arg("commit-tree");
+        let mut command = repo.main_worktree().command(Kind::User).arg("commit-tree");
         command = command.arg(if self.signed { "--gpg-sign" } else { "--no-gpg-sign" });
         for parent in parents {
             command = command.args(["-p", parent]);

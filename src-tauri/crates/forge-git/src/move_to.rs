@@ -4,12 +4,11 @@
 //! the worktree holds that is not committed; nobody reaches the worktree in between. A move that was cut short is finished
 //! by asking for it again.
 
-use std::path::Path;
-
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 impl Repo {
     /// Moves `branch` from `old` to `new` and puts `worktree` there; what they held is kept under `ref_prefix`.
@@ -18,7 +17,7 @@ impl Repo {
     /// [`GitError::RefMoved`] when the branch is neither at `old` nor at `new`; nothing is changed then.
     pub async fn move_branch(
         &self,
-        worktree: Option<&Path>,
+        worktree: Option<&Worktree>,
         branch: &str,
         old: &str,
         new: &str,
@@ -26,7 +25,7 @@ impl Repo {
     ) -> Result<(), GitError> {
         let name = format!("refs/heads/{branch}");
         let withdrawn = match worktree {
-            Some(worktree) => Some(self.withdraw_worktree(worktree).await?),
+            Some(worktree) => Some(self.withdraw_worktree(worktree.path()).await?),
             None => None,
         };
         let found = self.ref_value(&name).await?;
@@ -36,23 +35,23 @@ impl Repo {
         }
         if let Some(withdrawn) = &withdrawn {
             // Beside the branch, which moves last: a kill in between leaves no files of `old` on a branch at `new`.
-            let tree = withdrawn.path();
-            self.backup_worktree(tree, ref_prefix, "forge: before its branch moved").await?;
-            self.end_rebase(tree).await?;
-            let head = self.head(tree).await?;
+            let tree = self.worktree_at(withdrawn.path());
+            tree.back_up(ref_prefix, "forge: before its branch moved").await?;
+            tree.end_rebase().await?;
+            let head = tree.head().await?;
             if head != old && !self.is_ancestor(&head, new).await? {
                 self.keep(&head, ref_prefix).await?;
             }
             let detach = ["update-ref", "--no-deref", "-m", "forge: its branch moves", "HEAD", &head];
-            self.at(tree, Kind::Write).args(detach).ok().await?;
-            self.reset_files(tree, new).await?;
+            tree.command(Kind::Write).args(detach).ok().await?;
+            tree.reset_files(new).await?;
         }
         if !is_there {
             self.keep(old, ref_prefix).await?;
             self.update_ref(&name, new, old, "forge: moved onto the target").await?;
         }
         if let Some(withdrawn) = withdrawn {
-            self.attach(withdrawn.path(), &name).await?;
+            self.worktree_at(withdrawn.path()).attach(&name).await?;
             withdrawn.put_back()?;
         }
         Ok(())
@@ -87,17 +86,18 @@ mod tests {
         let path = sandbox.dir().join("task");
         let spec = NewWorktree { path: path.clone(), branch: "task".to_owned(), base: base.clone() };
         repo.create_worktree(&spec).await.unwrap();
+        let tree = repo.worktree_at(&path);
         std::fs::write(path.join("work"), "old\n").unwrap();
-        let old = repo.commit_all(&path, "work", None).await.unwrap().unwrap();
+        let old = tree.commit_all("work", None).await.unwrap().unwrap();
         let new = sandbox.commit("elsewhere", &[("work", "new\n"), ("more", "more\n")]);
         std::fs::write(path.join("a"), "not committed\n").unwrap();
         std::fs::write(path.join("more"), "in the way\n").unwrap();
         std::fs::write(path.join("beside"), "untracked\n").unwrap();
-        let elsewhere = repo.move_branch(Some(&path), "task", &base, &new, KEPT).await;
+        let elsewhere = repo.move_branch(Some(&tree), "task", &base, &new, KEPT).await;
         assert!(matches!(elsewhere, Err(GitError::RefMoved { .. })), "{elsewhere:?}");
         assert!(repo.backups(KEPT).await.unwrap().is_empty(), "nothing is changed then");
         assert_eq!(std::fs::read_to_string(path.join("a")).unwrap(), "not committed\n");
-        repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
+        repo.move_branch(Some(&tree), "task", &old, &new, KEPT).await.unwrap();
         assert_eq!(repo.resolve("refs/heads/task").await.unwrap(), Some(new.clone()));
         let read = |name: &str| std::fs::read_to_string(path.join(name)).unwrap();
         assert_eq!((read("work"), read("more"), read("a")), ("new\n".into(), "more\n".into(), "a\n".into()));
@@ -112,7 +112,7 @@ mod tests {
             })
         };
         assert!(saved("a", "not committed\n") && saved("more", "in the way\n"), "{kept:?}");
-        repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
+        repo.move_branch(Some(&tree), "task", &old, &new, KEPT).await.unwrap();
         assert_eq!(repo.backups(KEPT).await.unwrap().len(), kept.len() + 1, "the untracked file, once more");
     }
 
@@ -124,8 +124,9 @@ mod tests {
         let base = sandbox.head();
         let spec = NewWorktree { path: path.clone(), branch: "task".to_owned(), base };
         repo.create_worktree(&spec).await.unwrap();
+        let tree = repo.worktree_at(&path);
         std::fs::write(path.join("work"), "old\n").unwrap();
-        let old = repo.commit_all(&path, "work", None).await.unwrap().unwrap();
+        let old = tree.commit_all("work", None).await.unwrap().unwrap();
         let new = sandbox.commit("elsewhere", &[("work", "new\n")]);
         for has_moved in [false, true] {
             // The files are there, the branch is not yet, or has just come.
@@ -133,11 +134,11 @@ mod tests {
             sandbox.git(&["update-ref", "refs/heads/task", if has_moved { &new } else { &old }]);
             let text = format!("written since, has moved: {has_moved}");
             std::fs::write(path.join("work"), &text).unwrap();
-            repo.move_branch(Some(&path), "task", &old, &new, KEPT).await.unwrap();
+            repo.move_branch(Some(&tree), "task", &old, &new, KEPT).await.unwrap();
             assert_eq!(std::fs::read_to_string(path.join("work")).unwrap(), "new\n");
             assert_eq!(sandbox.git_at(&path, &["symbolic-ref", "HEAD"]), "refs/heads/task");
             assert_eq!(repo.resolve("refs/heads/task").await.unwrap(), Some(new.clone()));
-            assert_eq!(repo.status(&path).await.unwrap(), []);
+            assert_eq!(tree.status().await.unwrap(), []);
             let kept = repo.backups(KEPT).await.unwrap();
             let held = |commit: &str| sandbox.try_git_at(repo.root(), &["show", &format!("{commit}:work")]).1;
             assert!(kept.iter().any(|kept| held(&kept.commit) == text), "{text}: {kept:?}");

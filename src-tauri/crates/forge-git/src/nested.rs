@@ -20,6 +20,7 @@ use crate::index_paths::Paths;
 use crate::repo::Repo;
 use crate::scratch::ScratchDir;
 use crate::status::{RawEntry, Uncommitted, parse_all};
+use crate::worktree::Worktree;
 pub(crate) use content::NestedContent;
 
 mod content;
@@ -57,46 +58,6 @@ pub struct NestedRepository {
 }
 
 impl Repo {
-    /// The folders of this worktree that the index has as links to other repositories and that hold one.
-    pub(crate) async fn checked_out_links(&self, worktree: &Path) -> Result<Vec<PathBuf>, GitError> {
-        let mut links = self.link_paths(worktree).await?;
-        links.retain(|path| worktree.join(path).join(".git").symlink_metadata().is_ok());
-        Ok(links)
-    }
-
-    async fn link_paths(&self, worktree: &Path) -> Result<Vec<PathBuf>, GitError> {
-        let index = self.git_dir(worktree).await?.join("index");
-        let read = tokio::task::spawn_blocking(move || {
-            let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
-            let links = |paths: Paths| {
-                let links = paths.iter().filter(|listed| listed.marks.submodule);
-                links.map(|listed| bytes::path(listed.path).to_owned()).collect()
-            };
-            Ok::<Option<Vec<PathBuf>>, GitError>(paths.map(links))
-        });
-        match read.await?? {
-            Some(links) => Ok(links),
-            // An index of a kind that is not read here.
-            None => Ok(self.links(worktree, &[]).await?.into_iter().map(|(path, _)| path).collect()),
-        }
-    }
-
-    /// Links of the index with their commits; of some paths, or all.
-    async fn links(&self, worktree: &Path, paths: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, GitError> {
-        let listed = self
-            .at(worktree, Kind::Read)
-            .env("GIT_LITERAL_PATHSPECS", "1")
-            .args(["ls-files", "-z", "--stage", "--"])
-            .args(paths)
-            .ok()
-            .await?;
-        let parse = |record| {
-            let (mode, commit, path) = staged(record)?;
-            (mode == LINK).then(|| (path.to_owned(), commit))
-        };
-        Ok(bytes::records(&listed).filter_map(parse).collect())
-    }
-
     /// The links of a commit among these paths.
     async fn links_in(&self, commit: &str, paths: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, GitError> {
         if paths.is_empty() {
@@ -120,67 +81,6 @@ impl Repo {
         Ok(bytes::records(&listed).filter_map(parse).collect())
     }
 
-    /// Repositories inside a worktree that nothing says belong there: folders with a `.git` of their own that are not
-    /// ignored, also beside tracked files, and links that `.gitmodules` does not list. Links that the commit `base` has already are left out.
-    pub async fn embedded_repositories(
-        &self,
-        worktree: &Path,
-        seen: &Uncommitted,
-        base: &str,
-    ) -> Result<Vec<NestedRepository>, GitError> {
-        let paths = self.link_paths(worktree).await?;
-        let listed = submodule_paths(worktree);
-        let unlisted: Vec<PathBuf> = paths.into_iter().filter(|path| !listed.contains(path)).collect();
-        let mut found = Vec::new();
-        if !unlisted.is_empty() {
-            let before: HashSet<PathBuf> =
-                self.links_in(base, &unlisted).await?.into_iter().map(|(path, _)| path).collect();
-            for (path, commit) in self.links(worktree, &unlisted).await? {
-                if !before.contains(&path) && worktree.join(&path).is_dir() {
-                    found.push(embedded(&path, Some(commit)));
-                }
-            }
-        }
-        let overlooked: HashSet<PathBuf> = self.excluded_folders()?.into_iter().collect();
-        let walk = self.walk(worktree, &seen.changes, &seen.checked_out).await?;
-        for path in walk.with_dot_git {
-            // What is left of a repository is none: git takes its files for those of this one.
-            if git_dir_of(&worktree.join(&path)).is_some() && !overlooked.contains(&path) {
-                found.push(embedded(&path, None));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Submodules whose commit in the index is another than in `base`, and on no branch that was pushed or fetched.
-    pub async fn unpushed_submodules(
-        &self,
-        worktree: &Path,
-        base: &str,
-    ) -> Result<Vec<NestedRepository>, GitError> {
-        let listed = submodule_paths(worktree);
-        let paths: Vec<PathBuf> =
-            self.link_paths(worktree).await?.into_iter().filter(|path| listed.contains(path)).collect();
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        let before = self.links_in(base, &paths).await?;
-        let mut unpushed = Vec::new();
-        for link in self.links(worktree, &paths).await? {
-            if before.contains(&link) {
-                continue;
-            }
-            // A worktree that was just made has no submodules: the checkout of the user may know.
-            let is_pushed = self.is_pushed(&worktree.join(&link.0), &link.1).await?
-                || self.is_pushed(&self.root().join(&link.0), &link.1).await?;
-            if !is_pushed {
-                let path = link.0.to_string_lossy().into_owned();
-                unpushed.push(NestedRepository { path, kind: NestedKind::Submodule, commit: Some(link.1) });
-            }
-        }
-        Ok(unpushed)
-    }
-
     /// Whether a commit has links to other repositories that differ from those where it left `target`.
     pub async fn has_new_links(&self, target: &str, commit: &str) -> Result<bool, GitError> {
         let base = self.merge_base(target, commit).await?;
@@ -202,31 +102,6 @@ impl Repo {
             .run()
             .await?;
         Ok(asked.exit == Some(0) && !asked.stdout.is_empty())
-    }
-
-    /// Lines for `update-index --index-info` that stage the commits which submodules moved to.
-    pub(crate) async fn moved_submodules(
-        &self,
-        worktree: &Path,
-        changes: &[RawEntry],
-        checked_out: &[PathBuf],
-    ) -> Result<Vec<u8>, GitError> {
-        let mut lines = Vec::new();
-        if checked_out.is_empty() {
-            return Ok(lines);
-        }
-        let listed = submodule_paths(worktree);
-        for change in changes.iter().filter(|raw| raw.entry.submodule && raw.entry.worktree != '.') {
-            if !checked_out.contains(&change.path) || !listed.contains(&change.path) {
-                continue;
-            }
-            if let Some(head) = self.head_inside(&worktree.join(&change.path)).await? {
-                lines.extend_from_slice(format!("{LINK} {head}\t").as_bytes());
-                lines.extend_from_slice(bytes::of(&change.path));
-                lines.push(0);
-            }
-        }
-        Ok(lines)
     }
 
     /// The commit that the repository in a folder stands on.
@@ -320,28 +195,144 @@ impl Repo {
         paths.dedup();
         Ok(paths)
     }
+}
+
+impl Worktree {
+    /// The folders of this worktree that the index has as links to other repositories and that hold one.
+    pub(crate) async fn checked_out_links(&self) -> Result<Vec<PathBuf>, GitError> {
+        let mut links = self.link_paths().await?;
+        links.retain(|path| self.path().join(path).join(".git").symlink_metadata().is_ok());
+        Ok(links)
+    }
+
+    async fn link_paths(&self) -> Result<Vec<PathBuf>, GitError> {
+        let index = self.git_dir().await?.join("index");
+        let read = tokio::task::spawn_blocking(move || {
+            let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
+            let links = |paths: Paths| {
+                let links = paths.iter().filter(|listed| listed.marks.submodule);
+                links.map(|listed| bytes::path(listed.path).to_owned()).collect()
+            };
+            Ok::<Option<Vec<PathBuf>>, GitError>(paths.map(links))
+        });
+        match read.await?? {
+            Some(links) => Ok(links),
+            // An index of a kind that is not read here.
+            None => Ok(self.links(&[]).await?.into_iter().map(|(path, _)| path).collect()),
+        }
+    }
+
+    /// Links of the index with their commits; of some paths, or all.
+    async fn links(&self, paths: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, GitError> {
+        let listed = self
+            .command(Kind::Read)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .args(["ls-files", "-z", "--stage", "--"])
+            .args(paths)
+            .ok()
+            .await?;
+        let parse = |record| {
+            let (mode, commit, path) = staged(record)?;
+            (mode == LINK).then(|| (path.to_owned(), commit))
+        };
+        Ok(bytes::records(&listed).filter_map(parse).collect())
+    }
+
+    /// Repositories inside the worktree that nothing says belong there: folders with a `.git` of their own that are not
+    /// ignored, also beside tracked files, and links that `.gitmodules` does not list. Links that the commit `base` has already are left out.
+    pub async fn embedded_repositories(
+        &self,
+        seen: &Uncommitted,
+        base: &str,
+    ) -> Result<Vec<NestedRepository>, GitError> {
+        let paths = self.link_paths().await?;
+        let listed = submodule_paths(self.path());
+        let unlisted: Vec<PathBuf> = paths.into_iter().filter(|path| !listed.contains(path)).collect();
+        let mut found = Vec::new();
+        if !unlisted.is_empty() {
+            let before: HashSet<PathBuf> =
+                self.repo().links_in(base, &unlisted).await?.into_iter().map(|(path, _)| path).collect();
+            for (path, commit) in self.links(&unlisted).await? {
+                if !before.contains(&path) && self.path().join(&path).is_dir() {
+                    found.push(embedded(&path, Some(commit)));
+                }
+            }
+        }
+        let overlooked: HashSet<PathBuf> = self.repo().excluded_folders()?.into_iter().collect();
+        let walk = self.walk(&seen.changes, &seen.checked_out).await?;
+        for path in walk.with_dot_git {
+            // What is left of a repository is none: git takes its files for those of this one.
+            if git_dir_of(&self.path().join(&path)).is_some() && !overlooked.contains(&path) {
+                found.push(embedded(&path, None));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Submodules whose commit in the index is another than in `base`, and on no branch that was pushed or fetched.
+    pub async fn unpushed_submodules(&self, base: &str) -> Result<Vec<NestedRepository>, GitError> {
+        let listed = submodule_paths(self.path());
+        let paths: Vec<PathBuf> =
+            self.link_paths().await?.into_iter().filter(|path| listed.contains(path)).collect();
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let before = self.repo().links_in(base, &paths).await?;
+        let mut unpushed = Vec::new();
+        for link in self.links(&paths).await? {
+            if before.contains(&link) {
+                continue;
+            }
+            // A worktree that was just made has no submodules: the checkout of the user may know.
+            let is_pushed = self.repo().is_pushed(&self.path().join(&link.0), &link.1).await?
+                || self.repo().is_pushed(&self.repo().root().join(&link.0), &link.1).await?;
+            if !is_pushed {
+                let path = link.0.to_string_lossy().into_owned();
+                unpushed.push(NestedRepository { path, kind: NestedKind::Submodule, commit: Some(link.1) });
+            }
+        }
+        Ok(unpushed)
+    }
+
+    /// Lines for `update-index --index-info` that stage the commits which submodules moved to.
+    pub(crate) async fn moved_submodules(
+        &self,
+        changes: &[RawEntry],
+        checked_out: &[PathBuf],
+    ) -> Result<Vec<u8>, GitError> {
+        let mut lines = Vec::new();
+        if checked_out.is_empty() {
+            return Ok(lines);
+        }
+        let listed = submodule_paths(self.path());
+        for change in changes.iter().filter(|raw| raw.entry.submodule && raw.entry.worktree != '.') {
+            if !checked_out.contains(&change.path) || !listed.contains(&change.path) {
+                continue;
+            }
+            if let Some(head) = self.repo().head_inside(&self.path().join(&change.path)).await? {
+                lines.extend_from_slice(format!("{LINK} {head}\t").as_bytes());
+                lines.extend_from_slice(bytes::of(&change.path));
+                lines.push(0);
+            }
+        }
+        Ok(lines)
+    }
 
     /// Makes the files of an embedded repository files of this one: its history is kept as a bundle in a backup under
     /// `ref_prefix`, its `.git` is moved into the folder `aside`. Repositories inside it are treated likewise.
-    pub async fn absorb_embedded(
-        &self,
-        worktree: &Path,
-        path: &str,
-        ref_prefix: &str,
-        aside: &Path,
-    ) -> Result<(), GitError> {
+    pub async fn absorb_embedded(&self, path: &str, ref_prefix: &str, aside: &Path) -> Result<(), GitError> {
         let mut ahead = vec![(PathBuf::from(path), 0)];
         while let Some((path, depth)) = ahead.pop() {
-            let folder = worktree.join(&path);
-            let inner = self.files_inside(&folder).await?.into_iter().filter(|file| {
+            let folder = self.path().join(&path);
+            let inner = self.repo().files_inside(&folder).await?.into_iter().filter(|file| {
                 let inner = folder.join(file).join(".git");
                 inner.symlink_metadata().is_ok()
             });
             if depth < DEPTH {
                 ahead.extend(inner.map(|file| (path.join(file), depth + 1)));
             }
-            self.keep_history(worktree, &path, ref_prefix).await?;
-            self.unstage_link(worktree, &path).await?;
+            self.keep_history(&path, ref_prefix).await?;
+            self.unstage_link(&path).await?;
             let aside = aside.to_owned();
             tokio::task::spawn_blocking(move || set_aside(&folder.join(".git"), &aside)).await??;
         }
@@ -350,46 +341,48 @@ impl Repo {
 
     /// Has git overlook an embedded repository in all worktrees, by `info/exclude`. Beside tracked files it is its `.git`
     /// alone: what comes to the folder belongs to the task.
-    pub async fn ignore_embedded(&self, worktree: &Path, path: &str) -> Result<(), GitError> {
-        self.unstage_link(worktree, Path::new(path)).await?;
+    pub async fn ignore_embedded(&self, path: &str) -> Result<(), GitError> {
+        self.unstage_link(Path::new(path)).await?;
         let folder = path.trim_end_matches('/');
         let tracked = self
-            .at(worktree, Kind::Read)
+            .command(Kind::Read)
             .env("GIT_LITERAL_PATHSPECS", "1")
             .args(["ls-files", "-z", "--", folder])
             .ok()
             .await?;
         let named = if tracked.is_empty() { folder.to_owned() } else { format!("{folder}/.git") };
-        self.exclude_lines(&[&exclude_line(&named)]).await
+        self.repo().exclude_lines(&[&exclude_line(&named)]).await
     }
 
     /// Keeps the history of an embedded repository under the next number of a prefix.
-    async fn keep_history(&self, worktree: &Path, path: &Path, ref_prefix: &str) -> Result<(), GitError> {
+    async fn keep_history(&self, path: &Path, ref_prefix: &str) -> Result<(), GitError> {
         let mut content = NestedContent::default();
-        self.add_bundle(worktree, path, &WHOLE_HISTORY, &mut content).await?;
+        self.add_bundle(path, &WHOLE_HISTORY, &mut content).await?;
         let Some((bundle, to)) = content.bundles.first() else { return Ok(()) };
-        let head = self.head(worktree).await?;
-        let blob = self.write().args(["hash-object", "-w", "--no-filters", "--"]).arg(bundle).text().await?;
+        let head = self.head().await?;
+        let blob =
+            self.repo().write().args(["hash-object", "-w", "--no-filters", "--"]).arg(bundle).text().await?;
         let line = [format!("100644 {blob}\t").as_bytes(), bytes::of(to), b"\0"].concat();
-        let tree = self.tree_with(&head, &line).await?;
+        let tree = self.repo().tree_with(&head, &line).await?;
         let commit = self
+            .repo()
             .write()
             .args(["commit-tree", "--no-gpg-sign", "-p", &head, &tree])
-            .envs(self.identity(worktree, None).await?)
+            .envs(self.identity(None).await?)
             .input(format!("History of the repository in {}\n", path.display()))
             .text()
             .await?;
-        self.next_number(ref_prefix, &commit).await.map(drop)
+        self.repo().next_number(ref_prefix, &commit).await.map(drop)
     }
 
-    async fn unstage_link(&self, worktree: &Path, path: &Path) -> Result<(), GitError> {
+    async fn unstage_link(&self, path: &Path) -> Result<(), GitError> {
         let paths = [path.to_owned()];
-        if self.links(worktree, &paths).await?.is_empty() {
+        if self.links(&paths).await?.is_empty() {
             return Ok(());
         }
-        let git_dir = self.git_dir(worktree).await?;
+        let git_dir = self.git_dir().await?;
         let input = [bytes::of(path), b"\0"].concat();
-        let update = self.at(worktree, Kind::Write).args(["update-index", "-z", "--force-remove", "--stdin"]);
+        let update = self.command(Kind::Write).args(["update-index", "-z", "--force-remove", "--stdin"]);
         self.run_in_index(&git_dir, update.input(input)).await.map(drop)
     }
 }

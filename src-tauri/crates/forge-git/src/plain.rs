@@ -99,9 +99,13 @@ impl Repo {
         admin: &Path,
         turn: &Turn,
     ) -> Result<(), NotPlain> {
-        let head = self.head(path).await?;
-        let listed =
-            self.at(path, Kind::Read).args(["ls-tree", "-r", "-t", "-z", "--full-tree"]).arg(&head).ok();
+        let head = self.worktree_at(path).head().await?;
+        let listed = self
+            .worktree_at(path)
+            .command(Kind::Read)
+            .args(["ls-tree", "-r", "-t", "-z", "--full-tree"])
+            .arg(&head)
+            .ok();
         let (tree, listed) = tokio::try_join!(self.tree_of(&head), listed)?;
         let plan = Plan::parse(&tree, &listed)?;
         let shares = plan.shares();
@@ -121,7 +125,11 @@ impl Repo {
         let (mut readers, mut writers) = (JoinSet::new(), Vec::new());
         for (share, (from, to)) in shares.into_iter().zip(pipes) {
             let names = plan.names(share.clone());
-            let read = self.at(path, Kind::Read).args(["cat-file", "--batch", "--buffer"]).input(names);
+            let read = self
+                .worktree_at(path)
+                .command(Kind::Read)
+                .args(["cat-file", "--batch", "--buffer"])
+                .input(names);
             readers.spawn(read.output_to(to).during(turn).ok());
             let (plan, top, kept) = (plan.clone(), top.clone(), turn.clone());
             writers.push(spawn_blocking(move || {

@@ -134,29 +134,32 @@ impl Given {
         let mut ends = Vec::new();
         let mut note = |name, end: Result<(), GitError>| ends.push((name, end.err()));
         self.work();
-        note("status", repo.status(tree).await.map(drop));
-        note("tracked", repo.tracked_changes(tree).await.map(drop));
-        match repo.uncommitted(tree).await {
-            Ok(seen) => note("embedded", repo.embedded_repositories(tree, &seen, &self.base).await.map(drop)),
+        note("status", repo.worktree_at(tree).status().await.map(drop));
+        note("tracked", repo.worktree_at(tree).tracked_changes().await.map(drop));
+        match repo.worktree_at(tree).uncommitted().await {
+            Ok(seen) => note(
+                "embedded",
+                repo.worktree_at(tree).embedded_repositories(&seen, &self.base).await.map(drop),
+            ),
             Err(error) => note("embedded", Err(error)),
         }
-        note("unpushed", repo.unpushed_submodules(tree, &self.base).await.map(drop));
-        let scope = DiffScope::Worktree { base: self.base.clone(), worktree: tree.to_owned() };
+        note("unpushed", repo.worktree_at(tree).unpushed_submodules(&self.base).await.map(drop));
+        let scope = DiffScope::Worktree { base: self.base.clone(), worktree: repo.worktree_at(tree) };
         note("diff", repo.diff_files(&scope).await.map(drop));
         let page = DiffPage { start_line: 0, limit: 100, context: 3, force: true };
         note("file diff", repo.diff_file(&scope, "b", page).await.map(drop));
-        note("changed", repo.changed_paths(tree, &self.base).await.map(drop));
-        note("backup", repo.backup_worktree(tree, prefix, "m").await.map(drop));
+        note("changed", repo.worktree_at(tree).changed_paths(&self.base).await.map(drop));
+        note("backup", repo.worktree_at(tree).back_up(prefix, "m").await.map(drop));
         if let Some(backup) = repo.backups(prefix).await.unwrap_or_default().first() {
-            note("restore", repo.restore_backup(tree, &backup.commit).await);
+            note("restore", repo.worktree_at(tree).restore_backup(&backup.commit).await);
         }
-        note("snapshot", repo.snapshot(tree, "m", None).await.map(drop));
-        let standing = repo.finish_operation(tree, "work", prefix, None).await;
+        note("snapshot", repo.worktree_at(tree).snapshot("m", None).await.map(drop));
+        let standing = repo.worktree_at(tree).finish_operation("work", prefix, None).await;
         let ready = |standing| assert!(self.unfinished || matches!(standing, Standing::Ready { .. }));
         note("settle", standing.map(ready));
-        note("commit", repo.commit_all(tree, "work", None).await.map(drop));
+        note("commit", repo.worktree_at(tree).commit_all("work", None).await.map(drop));
         self.work_again();
-        note("commit again", repo.commit_all(tree, "more", None).await.map(drop));
+        note("commit again", repo.worktree_at(tree).commit_all("more", None).await.map(drop));
         for strategy in [MergeStrategy::Merge, MergeStrategy::Squash, MergeStrategy::Rebase] {
             let request = MergeRequest {
                 target_branch: "main".into(),
@@ -167,15 +170,19 @@ impl Given {
             };
             note("merge", repo.compute_merge(&request).await.map(drop));
         }
-        note("begin merge", repo.begin_merge(tree, "main", None).await.map(drop));
+        note("begin merge", repo.worktree_at(tree).begin_merge("main", None).await.map(drop));
         fs::write(tree.join("b"), "to be discarded\n").unwrap();
-        note("discard", repo.discard_changes(tree, "work", "refs/heads/work", &[], prefix).await.map(drop));
+        note(
+            "discard",
+            repo.worktree_at(tree).discard_changes("work", "refs/heads/work", &[], prefix).await.map(drop),
+        );
         note("patch", repo.patch(&self.base, "refs/heads/work", 1 << 20).await.map(drop));
-        if let Ok(head) = repo.head(tree).await {
+        if let Ok(head) = repo.worktree_at(tree).head().await {
             note("land", repo.land("main", &head, &self.base, "forge").await.map(drop));
         }
         if let Ok(Some(head)) = repo.resolve("refs/heads/work").await {
-            let end = repo.move_branch(Some(tree), "work", &head, &self.base, prefix).await;
+            let end =
+                repo.move_branch(Some(&repo.worktree_at(tree)), "work", &head, &self.base, prefix).await;
             note("move", end);
             let push = Push { remote: "origin", branch: "work", commit: &head, left_at: &[] };
             note("push", git_error(repo.push(&push).await));
@@ -183,7 +190,8 @@ impl Given {
             let end = repo.is_contained_at(&work, &head).await;
             note("fetch", git_error(end.map(drop)));
         }
-        let listed = repo.at(tree, Kind::Read).args(["log", "-p", "--max-count=2"]).run().await;
+        let listed =
+            repo.worktree_at(tree).command(Kind::Read).args(["log", "-p", "--max-count=2"]).run().await;
         note("log", listed.map(drop));
         let pool = self.sandbox.dir().join("pool");
         note("pool", pool_away(repo, tree, &pool, 1).await.map(drop));
@@ -244,7 +252,7 @@ async fn programs_of_a_repository_in_place_of_dot_git_do_not_run() {
         let renames = ["discard", "move", "pool", "slot", "remove"].contains(&name);
         assert!(renames || end.is_none(), "{name}: {end:?}");
     }
-    given.repo.rewrite_dot_git(&given.tree, "work", &aside).await.unwrap();
+    given.repo.worktree_at(&given.tree).rewrite_dot_git("work", &aside).await.unwrap();
     remove_away(&given.repo, &given.tree).await.unwrap().delete().await.unwrap();
     assert_eq!(given.ran(), "");
 }
@@ -287,8 +295,8 @@ async fn programs_of_an_embedded_repository_do_not_run_when_its_files_are_added(
     given.plant(&folder.join(".git"));
     let _none = fs::remove_file(given.marker());
     let aside = given.sandbox.dir().join("aside");
-    given.repo.absorb_embedded(&given.tree, "one", "refs/forge/backup/t", &aside).await.unwrap();
-    given.repo.commit_all(&given.tree, "its files", None).await.unwrap().unwrap();
+    given.repo.worktree_at(&given.tree).absorb_embedded("one", "refs/forge/backup/t", &aside).await.unwrap();
+    given.repo.worktree_at(&given.tree).commit_all("its files", None).await.unwrap().unwrap();
     assert_eq!(given.ran(), "");
 }
 
@@ -310,7 +318,7 @@ async fn programs_in_the_state_of_a_rebase_do_not_run() {
         let begin: Vec<String> = begin.iter().map(|word| word.replace("EVIL", &evil)).collect();
         let begin: Vec<&str> = begin.iter().map(String::as_str).collect();
         assert!(!given.sandbox.try_git_at(&given.tree, &begin).0, "it conflicts");
-        let state = given.repo.git_dir(&given.tree).await.unwrap().join(file);
+        let state = given.repo.worktree_at(&given.tree).git_dir().await.unwrap().join(file);
         fs::create_dir_all(state.parent().unwrap()).unwrap();
         fs::write(state, planted.replace("EVIL", &evil)).unwrap();
         let _none = fs::remove_file(given.marker());
@@ -370,6 +378,6 @@ async fn hooks_in_the_worktree_are_those_of_the_users_checkout() {
     let spec = NewWorktree { path: tree.clone(), branch: "work".into(), base: "main".into() };
     repo.create_worktree(&spec).await.unwrap();
     program_at(&tree.join(".husky/pre-commit"), &format!("echo planted >> {}/ran", sandbox.dir().display()));
-    repo.commit_all(&tree, "work", None).await.unwrap().unwrap();
+    repo.worktree_at(&tree).commit_all("work", None).await.unwrap().unwrap();
     assert_eq!(fs::read_to_string(sandbox.dir().join("ran")).unwrap(), "mine\n");
 }

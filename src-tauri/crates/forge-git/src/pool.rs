@@ -26,8 +26,9 @@ use crate::repo::{Repo, operation_in};
 use crate::sweep::{self, Tracked};
 use crate::trash::Trash;
 use crate::withdraw::{Withdrawn, lead_back};
-use crate::worktrees::{NewWorktree, Prepared, move_in};
+use crate::worktree::Worktree;
 use crate::worktree_entry::WorktreeEntry;
+use crate::worktrees::{NewWorktree, Prepared, move_in};
 
 const SLOT: &str = "slot-";
 const TAKEN: &str = "taken-";
@@ -70,7 +71,7 @@ impl Repo {
         fs::create_dir_all(pool).map_err(GitError::io("create", pool))?;
         let slot = real_path(pool)?.join(format!("{SLOT}{}", uuid::Uuid::now_v7().simple()));
         let detach = ["update-ref", "--no-deref", "-m", "forge: branch set free", "HEAD", &head];
-        self.at(&path, Kind::Write).args(detach).ok().await?;
+        self.worktree_at(&path).command(Kind::Write).args(detach).ok().await?;
         match fs::rename(&path, &slot) {
             Err(e) if e.kind() == ErrorKind::CrossesDevices => return Ok(false),
             other => other.map_err(GitError::io("move", &path))?,
@@ -218,14 +219,15 @@ impl Repo {
     ) -> Result<(), GitError> {
         let path = &prepared.site;
         self.check_out(path, admin, &prepared.start, tree).await?;
-        let mut tracked = self.tracked(path).await?;
-        if self.clear_marks(path, admin, tracked.assumed(), tracked.skipped()).await? {
+        let worktree = self.worktree_at(path);
+        let mut tracked = worktree.tracked().await?;
+        if worktree.clear_marks(admin, tracked.assumed(), tracked.skipped()).await? {
             self.check_out(path, admin, &prepared.start, tree).await?;
-            tracked = self.tracked(path).await?;
+            tracked = worktree.tracked().await?;
         }
         if keep == Keep::WithIgnored {
             // Twice the force: repositories that are not ignored go too.
-            self.at(path, Kind::Write).during(tree).args(["clean", "-d", "-ff", "--quiet"]).ok().await?;
+            worktree.command(Kind::Write).during(tree).args(["clean", "-d", "-ff", "--quiet"]).ok().await?;
         }
         let (root, aside) = (path.to_owned(), pool.to_owned());
         let evicted = tokio::task::spawn_blocking(move || match keep {
@@ -234,21 +236,6 @@ impl Repo {
         });
         delete_later([evicted.await??]);
         Ok(())
-    }
-
-    async fn tracked(&self, path: &Path) -> Result<Tracked, GitError> {
-        let index = self.git_dir(path).await?.join("index");
-        let read = tokio::task::spawn_blocking(move || {
-            let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
-            Ok::<_, GitError>(paths.as_ref().map(Tracked::from_paths))
-        });
-        if let Some(tracked) = read.await?? {
-            return Ok(tracked);
-        }
-        // An index of a kind that is not read here.
-        let command = self.at(path, Kind::Read).args(["ls-files", "-z", "-v", "--stage"]);
-        let args = command.shown();
-        Tracked::parse(&command.ok().await?).map_err(|what| GitError::Unexpected { args, what })
     }
 
     /// Takes away what kills left in a pool: claimed slots and broken ones. The caller has the turn.
@@ -269,6 +256,23 @@ impl Repo {
             }
         }
         Ok(())
+    }
+}
+
+impl Worktree {
+    async fn tracked(&self) -> Result<Tracked, GitError> {
+        let index = self.git_dir().await?.join("index");
+        let read = tokio::task::spawn_blocking(move || {
+            let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
+            Ok::<_, GitError>(paths.as_ref().map(Tracked::from_paths))
+        });
+        if let Some(tracked) = read.await?? {
+            return Ok(tracked);
+        }
+        // An index of a kind that is not read here.
+        let command = self.command(Kind::Read).args(["ls-files", "-z", "-v", "--stage"]);
+        let args = command.shown();
+        Tracked::parse(&command.ok().await?).map_err(|what| GitError::Unexpected { args, what })
     }
 }
 

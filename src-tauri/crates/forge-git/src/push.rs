@@ -174,7 +174,8 @@ impl Repo {
             return Ok(true);
         }
         let command = self
-            .at(self.root(), Kind::User)
+            .main_worktree()
+            .command(Kind::User)
             .with_credentials()
             .args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"])
             .args(["--no-recurse-submodules", "--refmap=", "--", remote, commit]);
@@ -193,7 +194,8 @@ impl Repo {
     async fn push_from(&self, push: &Push<'_>, expected: Option<&str>) -> Result<Pushed, GitError> {
         let name = format!("refs/heads/{}", push.branch);
         let command = self
-            .at(self.root(), Kind::User)
+            .main_worktree()
+            .command(Kind::User)
             .with_credentials()
             .args(["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"])
             .arg(format!("--force-with-lease={name}:{}", expected.unwrap_or_default()))

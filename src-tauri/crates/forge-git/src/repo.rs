@@ -9,14 +9,13 @@ use forge_model::environment::EnvironmentSettings;
 
 use crate::accepted::Guard;
 use crate::bytes;
-use crate::command::{GitCommand, Kind, read_settings};
+use crate::command::{GitCommand, Kind};
 use crate::diff::memory::ListMemory;
-use crate::error::{ForeignReason, GitError};
+use crate::error::GitError;
 use crate::location::Location;
 use crate::object::Objects;
-use crate::places::is_same;
 use crate::program::Git;
-use crate::settings::{Settings, SettingsMemory};
+use crate::settings::SettingsMemory;
 use crate::startup_file::StartupMemory;
 
 /// A repository with at least one commit. Cheap to clone.
@@ -243,43 +242,6 @@ impl Repo {
         }
     }
 
-    /// The commit a worktree stands on.
-    pub async fn head(&self, worktree: &Path) -> Result<String, GitError> {
-        let git_dir = self.git_dir(worktree).await?;
-        if let Some(known) = self.locally(move |local| local.head(&git_dir)).await {
-            return Ok(known);
-        }
-        let output = self
-            .at(worktree, Kind::Read)
-            .args(["rev-parse", "-q", "--verify", "HEAD^{commit}"])
-            .run()
-            .await?;
-        if output.exit == Some(0) {
-            Ok(bytes::line(&output.stdout))
-        } else {
-            Err(GitError::NoCommit { path: worktree.to_owned() })
-        }
-    }
-
-    /// The ref that the `HEAD` of a worktree with this git directory names; `None` when it is detached.
-    pub(crate) async fn attached_to(
-        &self,
-        worktree: &Path,
-        git_dir: &Path,
-    ) -> Result<Option<String>, GitError> {
-        let dir = git_dir.to_owned();
-        if let Some(known) = self.locally(move |local| local.attached_to(&dir)).await {
-            return Ok(known);
-        }
-        let asked = self.at(worktree, Kind::Read).args(["symbolic-ref", "-q", "HEAD"]).run().await?;
-        Ok((asked.exit == Some(0)).then(|| bytes::line(&asked.stdout)))
-    }
-
-    /// What a worktree is in the middle of, if anything.
-    pub async fn operation(&self, worktree: &Path) -> Result<Option<Operation>, GitError> {
-        Ok(operation_in(&self.git_dir(worktree).await?))
-    }
-
     pub(crate) async fn must_resolve(&self, rev: &str) -> Result<String, GitError> {
         self.resolve(rev).await?.ok_or_else(|| GitError::UnknownRevision { rev: rev.to_owned() })
     }
@@ -296,58 +258,26 @@ impl Repo {
         }
     }
 
-    /// The git directory of one worktree, by the repository's own record of it: the worktree's `.git` is believed
-    /// only where both lead to each other.
-    pub(crate) async fn git_dir(&self, worktree: &Path) -> Result<PathBuf, GitError> {
-        let (repo, dir) = (self.clone(), worktree.to_owned());
-        let found = tokio::task::spawn_blocking(move || repo.recorded_git_dir(&dir)).await?;
-        found.ok_or_else(|| not_registered(worktree))
-    }
-
-    /// The same, for those that may wait for a disk.
-    pub(crate) fn recorded_git_dir(&self, worktree: &Path) -> Option<PathBuf> {
-        if worktree == self.root() {
-            return Some(self.common_dir().to_owned());
-        }
-        self.admin_dir(worktree)
-            .or_else(|| self.admin_that_leads_to(worktree))
-            .or_else(|| is_same(worktree, self.root()).then(|| self.common_dir().to_owned()))
-    }
-
     /// A command in the git directory that all worktrees share: no work tree in reach.
     pub(crate) fn bare(&self, kind: Kind) -> GitCommand {
         GitCommand::bare(self.git(), &self.inner.location, kind).guarded(self.guard())
     }
 
     pub(crate) fn read(&self) -> GitCommand {
-        self.at(self.root(), Kind::Read)
+        self.at_root(Kind::Read)
     }
 
     pub(crate) fn write(&self) -> GitCommand {
-        self.at(self.root(), Kind::Write)
+        self.at_root(Kind::Write)
     }
 
-    /// A command in a worktree of this repository. One that is not registered here is refused.
-    pub(crate) fn at(&self, worktree: &Path, kind: Kind) -> GitCommand {
-        match self.recorded_git_dir(worktree) {
-            Some(git_dir) => {
-                let location = &self.inner.location;
-                GitCommand::at(self.git(), location, worktree, &git_dir, kind).guarded(self.guard())
-            }
-            None => GitCommand::new(self.git(), worktree, kind).refused(not_registered(worktree)),
-        }
+    fn at_root(&self, kind: Kind) -> GitCommand {
+        let location = self.location();
+        GitCommand::at(self.git(), location, self.root(), self.common_dir(), kind).guarded(self.guard())
     }
 
-    /// What git is set to in a worktree (or the repository's top).
-    pub(crate) async fn settings(&self, worktree: &Path) -> Result<Arc<Settings>, GitError> {
-        let (location, dir) = (Arc::clone(&self.inner.location), worktree.to_owned());
-        let known = tokio::task::spawn_blocking(move || location.settings.recall(&dir)).await?;
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let git_dir = self.git_dir(worktree).await?;
-        let guard = self.guard();
-        read_settings(self.git(), guard.as_ref(), &self.inner.location, worktree, &git_dir).await
+    pub(crate) fn location(&self) -> &Arc<Location> {
+        &self.inner.location
     }
 
     /// Where the user's hooks are, when not in the common directory.
@@ -367,10 +297,6 @@ impl Repo {
     pub(crate) fn guard_slot(&self) -> MutexGuard<'_, Option<Arc<Guard>>> {
         self.inner.guard.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn not_registered(worktree: &Path) -> GitError {
-    GitError::NotOurWorktree { path: worktree.to_owned(), reason: ForeignReason::NotRegistered }
 }
 
 /// Whether a repository has no files of its own: git believes its settings, and only where it is asked from.

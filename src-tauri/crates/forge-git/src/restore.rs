@@ -12,6 +12,7 @@ use crate::error::GitError;
 use crate::guard::{Entry, GuardError, Root};
 use crate::nested::KEPT;
 use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 /// A path that a backup changes.
 #[derive(Debug)]
@@ -22,70 +23,6 @@ pub(crate) struct Content {
 }
 
 impl Repo {
-    /// Puts a backup's contents into a worktree as uncommitted changes.
-    ///
-    /// [`GitError::RestoreInTheWay`] when a file it would write or delete holds something of its own that is
-    /// not committed; nothing is written then.
-    pub async fn restore_backup(&self, worktree: &Path, commit: &str) -> Result<(), GitError> {
-        let contents = self.backed_up(commit).await?;
-        if contents.iter().any(|content| content.path.starts_with(KEPT)) {
-            // Bundles and the like are for whoever needs them, not for the next commit.
-            self.exclude(&[&format!("/{KEPT}/")]).await?;
-        }
-        let changed = self.raw_status(worktree, true).await?;
-        let changed: HashSet<PathBuf> = changed.into_iter().map(|raw| raw.path).collect();
-        let tracked = self.at(worktree, Kind::Read).args(["ls-files", "-z"]).ok().await?;
-        let tracked: HashSet<&Path> = bytes::records(&tracked).map(bytes::path).collect();
-        let deleted: HashSet<&Path> =
-            contents.iter().filter(|c| c.blob.is_none()).map(|c| c.path.as_path()).collect();
-        let root = Arc::new(Root::open(worktree)?);
-        let (mut files, mut todo) = (Vec::new(), Vec::new());
-        for content in &contents {
-            let path = content.path.clone();
-            let now = blocking(&root, move |root| root.read(&path, u64::MAX)).await?;
-            if self.is_same(now.as_ref(), content).await? {
-                continue;
-            }
-            let in_the_way = match now {
-                None => false,
-                // Ignored files are in no status, and may be somebody's only copy.
-                Some(Entry::File { .. } | Entry::Large { .. } | Entry::Link(_)) => {
-                    changed.contains(&content.path) || !tracked.contains(content.path.as_path())
-                }
-                Some(Entry::Directory) => !holds_only(worktree, &content.path, &deleted)?,
-                Some(Entry::Special) => true,
-            };
-            if in_the_way {
-                files.push(content.path.to_string_lossy().into_owned());
-            }
-            todo.push(content);
-        }
-        if !files.is_empty() {
-            return Err(GitError::RestoreInTheWay { files });
-        }
-        // First what goes: a file may have to make room for a directory, or the other way round.
-        todo.sort_by_key(|content| content.blob.is_some());
-        for content in todo {
-            let path = content.path.clone();
-            match &content.blob {
-                None => blocking(&root, move |root| root.remove(&path)).await?,
-                Some((mode, oid)) => {
-                    let stored = self.blob(oid, u64::MAX).await?;
-                    let (is_link, executable) = (mode == "120000", mode == "100755");
-                    blocking(&root, move |root| {
-                        if is_link {
-                            root.link(&path, &bytes::path_buf(stored))
-                        } else {
-                            root.write(&path, &stored, executable)
-                        }
-                    })
-                    .await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     async fn is_same(&self, now: Option<&Entry>, content: &Content) -> Result<bool, GitError> {
         let Some((mode, oid)) = &content.blob else { return Ok(now.is_none()) };
         Ok(match now {
@@ -123,6 +60,72 @@ impl Repo {
             contents.push(Content { path: bytes::path(path).to_owned(), blob });
         }
         Ok(contents)
+    }
+}
+
+impl Worktree {
+    /// Puts a backup's contents into the worktree as uncommitted changes.
+    ///
+    /// [`GitError::RestoreInTheWay`] when a file it would write or delete holds something of its own that is
+    /// not committed; nothing is written then.
+    pub async fn restore_backup(&self, commit: &str) -> Result<(), GitError> {
+        let contents = self.repo().backed_up(commit).await?;
+        if contents.iter().any(|content| content.path.starts_with(KEPT)) {
+            // Bundles and the like are for whoever needs them, not for the next commit.
+            self.repo().exclude(&[&format!("/{KEPT}/")]).await?;
+        }
+        let changed = self.raw_status(true).await?;
+        let changed: HashSet<PathBuf> = changed.into_iter().map(|raw| raw.path).collect();
+        let tracked = self.command(Kind::Read).args(["ls-files", "-z"]).ok().await?;
+        let tracked: HashSet<&Path> = bytes::records(&tracked).map(bytes::path).collect();
+        let deleted: HashSet<&Path> =
+            contents.iter().filter(|c| c.blob.is_none()).map(|c| c.path.as_path()).collect();
+        let root = Arc::new(Root::open(self.path())?);
+        let (mut files, mut todo) = (Vec::new(), Vec::new());
+        for content in &contents {
+            let path = content.path.clone();
+            let now = blocking(&root, move |root| root.read(&path, u64::MAX)).await?;
+            if self.repo().is_same(now.as_ref(), content).await? {
+                continue;
+            }
+            let in_the_way = match now {
+                None => false,
+                // Ignored files are in no status, and may be somebody's only copy.
+                Some(Entry::File { .. } | Entry::Large { .. } | Entry::Link(_)) => {
+                    changed.contains(&content.path) || !tracked.contains(content.path.as_path())
+                }
+                Some(Entry::Directory) => !holds_only(self.path(), &content.path, &deleted)?,
+                Some(Entry::Special) => true,
+            };
+            if in_the_way {
+                files.push(content.path.to_string_lossy().into_owned());
+            }
+            todo.push(content);
+        }
+        if !files.is_empty() {
+            return Err(GitError::RestoreInTheWay { files });
+        }
+        // First what goes: a file may have to make room for a directory, or the other way round.
+        todo.sort_by_key(|content| content.blob.is_some());
+        for content in todo {
+            let path = content.path.clone();
+            match &content.blob {
+                None => blocking(&root, move |root| root.remove(&path)).await?,
+                Some((mode, oid)) => {
+                    let stored = self.repo().blob(oid, u64::MAX).await?;
+                    let (is_link, executable) = (mode == "120000", mode == "100755");
+                    blocking(&root, move |root| {
+                        if is_link {
+                            root.link(&path, &bytes::path_buf(stored))
+                        } else {
+                            root.write(&path, &stored, executable)
+                        }
+                    })
+                    .await?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

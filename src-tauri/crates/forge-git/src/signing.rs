@@ -1,40 +1,39 @@
 //! Signed commits: whether signing works is found out apart from the hooks, since git ends alike for both.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 /// Time for one signature. A program that takes longer waits for somebody to type a passphrase.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// How long a signature that was made shows that the next one can be.
 const TRUSTED: Duration = Duration::from_secs(5 * 60);
 
-impl Repo {
-    /// Whether commits in a worktree are signed.
-    pub(crate) async fn signs(&self, worktree: &Path) -> Result<bool, GitError> {
-        Ok(self.settings(worktree).await?.is_on("commit.gpgsign"))
+impl Worktree {
+    /// Whether commits in it are signed.
+    pub(crate) async fn signs(&self) -> Result<bool, GitError> {
+        Ok(self.settings().await?.is_on("commit.gpgsign"))
     }
 
     /// Fails when commits cannot be signed now. One that could be a short while ago is not tried again.
-    pub(crate) async fn require_signing(&self, worktree: &Path) -> Result<(), GitError> {
-        let known = *self.last_signed();
+    pub(crate) async fn require_signing(&self) -> Result<(), GitError> {
+        let known = *self.repo().last_signed();
         if known.is_some_and(|at| at.elapsed() < TRUSTED) {
             return Ok(());
         }
-        self.try_signing(worktree, LIMIT).await
+        self.try_signing(LIMIT).await
     }
 
     /// Makes a signed commit that no ref names, within a limit.
-    pub(crate) async fn try_signing(&self, worktree: &Path, limit: Duration) -> Result<(), GitError> {
-        *self.last_signed() = None;
-        let tree = self.tree_of(&self.head(worktree).await?).await?;
+    pub(crate) async fn try_signing(&self, limit: Duration) -> Result<(), GitError> {
+        *self.repo().last_signed() = None;
+        let tree = self.repo().tree_of(&self.head().await?).await?;
         let tried = self
-            .at(worktree, Kind::User)
-            .envs(self.identity(worktree, None).await?)
+            .command(Kind::User)
+            .envs(self.identity(None).await?)
             .args(["commit-tree", "--gpg-sign", &tree])
             .input("Forge tries whether commits can be signed\n")
             .blind(true)
@@ -43,7 +42,7 @@ impl Repo {
             .await;
         match tried {
             Ok(output) if output.exit == Some(0) => {
-                *self.last_signed() = Some(Instant::now());
+                *self.repo().last_signed() = Some(Instant::now());
                 Ok(())
             }
             Ok(output) => {
@@ -59,6 +58,7 @@ impl Repo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::Repo;
     use crate::testing::Sandbox;
 
     /// A repository whose commits a script signs.
@@ -79,7 +79,7 @@ mod tests {
         let (sandbox, repo) = signed_by("echo 'no secret key' >&2; exit 2").await;
         sandbox.hook("pre-commit", "exit 0");
         sandbox.write("a", "changed");
-        match repo.commit_all(repo.root(), "try", None).await {
+        match repo.main_worktree().commit_all("try", None).await {
             Err(GitError::SigningFailed { output }) => assert!(output.contains("no secret key"), "{output}"),
             other => panic!("{other:?}"),
         }
@@ -90,19 +90,19 @@ mod tests {
         let (sandbox, repo) = signed_by(SIGNS).await;
         sandbox.hook("pre-commit", "echo 'no tabs' >&2; exit 1");
         sandbox.write("a", "changed");
-        match repo.commit_all(repo.root(), "try", None).await {
+        match repo.main_worktree().commit_all("try", None).await {
             Err(GitError::CommitRefused { output }) => assert_eq!(output, "no tabs"),
             other => panic!("{other:?}"),
         }
         sandbox.hook("pre-commit", "exit 0");
-        assert!(repo.commit_all(repo.root(), "try", None).await.unwrap().is_some());
+        assert!(repo.main_worktree().commit_all("try", None).await.unwrap().is_some());
         assert!(sandbox.git_out(&["cat-file", "commit", "HEAD"]).contains("gpgsig a signature"));
     }
 
     #[tokio::test]
     async fn signer_that_waits_is_ended_at_its_limit() {
         let (_sandbox, repo) = signed_by("sleep 1000").await;
-        let tried = repo.try_signing(repo.root(), Duration::from_millis(300)).await;
+        let tried = repo.main_worktree().try_signing(Duration::from_millis(300)).await;
         assert!(matches!(tried, Err(GitError::SigningTimedOut { .. })), "{tried:?}");
     }
 
@@ -116,6 +116,6 @@ mod tests {
         .await;
         let git = repo.git().clone().with_env("GPG_TTY", "/dev/pts/0").with_env("DISPLAY", ":0");
         let repo = Repo::open(&git, &sandbox.path("")).await.unwrap();
-        repo.try_signing(repo.root(), LIMIT).await.unwrap();
+        repo.main_worktree().try_signing(LIMIT).await.unwrap();
     }
 }

@@ -19,6 +19,7 @@ use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
 use crate::startup_file::{StartupFile, StartupMemory};
+use crate::worktree::Worktree;
 
 /// A larger startup file is refused.
 const CONTENT_CAP: u64 = 16 << 20;
@@ -91,13 +92,15 @@ impl Repo {
     fn startup_memory(&self) -> MutexGuard<'_, StartupMemory> {
         self.inner.startup_files.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// The startup files that lie in a worktree, committed or not, by path. Of those in subfolders, ignored ones are
+impl Worktree {
+    /// The startup files that lie in the worktree, committed or not, by path. Of those in subfolders, ignored ones are
     /// left out.
-    pub async fn startup_files_in(&self, worktree: &Path) -> Result<Vec<StartupFile>, GitError> {
+    pub async fn startup_files(&self) -> Result<Vec<StartupFile>, GitError> {
         let pattern = format!(":(glob)**/{DIRENV}");
         let list = |rules: &[&str]| {
-            let command = self.at(worktree, Kind::Read).args(["ls-files", "-z", "--cached", "--others"]);
+            let command = self.command(Kind::Read).args(["ls-files", "-z", "--cached", "--others"]);
             command.args(rules).args(["--", &pattern])
         };
         let listed = match list(&["--exclude-standard"]).run().await? {
@@ -111,7 +114,7 @@ impl Repo {
             .map(str::to_owned)
             .collect();
         nested.dedup();
-        Place::Worktree(worktree).startup_files(nested).await
+        Place::Worktree(self.path()).startup_files(nested).await
     }
 }
 
@@ -353,14 +356,14 @@ mod tests {
         let paths: Vec<&str> = at.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, [".claude/settings.json", ".cursor/a/b.json", ".mcp.json", "deep/down/.envrc"]);
         assert_eq!(at[2].sha256, "ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356");
-        assert_eq!(repo.startup_files_in(repo.root()).await.unwrap(), *at);
+        assert_eq!(repo.main_worktree().startup_files().await.unwrap(), *at);
 
         sandbox.write(".gitignore", ".mcp.json\n.opencode\n");
         sandbox.write(".mcp.json", "changed\n");
         sandbox.write(".opencode/plugin.ts", "3\n");
         sandbox.write(".opencode/node_modules/x/index.js", "installed\n");
         sandbox.write("new/.envrc", "4\n");
-        let now = repo.startup_files_in(repo.root()).await.unwrap();
+        let now = repo.main_worktree().startup_files().await.unwrap();
         let now = shown(&now);
         for file in [(".mcp.json", "changed\n"), (".opencode/plugin.ts", "3\n"), ("new/.envrc", "4\n")] {
             assert!(now.contains(&(file.0, file.1.to_owned())), "{now:?}");
@@ -388,7 +391,7 @@ mod tests {
         sandbox.git(&["add", "-A"]);
         sandbox.git(&["commit", "-q", "-m", "links"]);
         let repo = sandbox.repo().await;
-        let head = repo.head(repo.root()).await.unwrap();
+        let head = repo.main_worktree().head().await.unwrap();
         let at = repo.startup_files_at(&head).await.unwrap();
         assert_eq!(
             shown(&at),
@@ -401,10 +404,10 @@ mod tests {
                 ("opencode.json", "symbolic link to /etc/hostname\n".to_owned()),
             ]
         );
-        assert_eq!(repo.startup_files_in(repo.root()).await.unwrap(), *at);
+        assert_eq!(repo.main_worktree().startup_files().await.unwrap(), *at);
         // What a link leads to counts, whatever the link itself says.
         sandbox.write("mcp.json", "others\n");
-        let now = repo.startup_files_in(repo.root()).await.unwrap();
+        let now = repo.main_worktree().startup_files().await.unwrap();
         assert_eq!(shown(&now)[4].1, "symbolic link to mcp.json\nothers\n");
     }
 

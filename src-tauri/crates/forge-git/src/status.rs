@@ -1,11 +1,11 @@
 //! What differs in a worktree from its last commit.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 /// One path that is not as committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,43 +68,38 @@ impl Uncommitted {
     }
 }
 
-impl Repo {
-    /// Looks at a worktree once for several questions, so that each has the same answer. What git was told to overlook is
+impl Worktree {
+    /// Looks at the worktree once for several questions, so that each has the same answer. What git was told to overlook is
     /// seen again from then on.
-    pub async fn uncommitted(&self, worktree: &Path) -> Result<Uncommitted, GitError> {
-        self.reveal_hidden(worktree).await?;
-        let checked_out = self.checked_out_links(worktree).await?;
-        let changes = self.status_beside(worktree, true, &checked_out).await?;
+    pub async fn uncommitted(&self) -> Result<Uncommitted, GitError> {
+        self.reveal_hidden().await?;
+        let checked_out = self.checked_out_links().await?;
+        let changes = self.status_beside(true, &checked_out).await?;
         Ok(Uncommitted { changes, checked_out })
     }
 
     /// Everything in the worktree that is not as committed; ignored files do not count.
-    pub async fn status(&self, worktree: &Path) -> Result<Vec<StatusEntry>, GitError> {
-        Ok(self.raw_status(worktree, true).await?.into_iter().map(|raw| raw.entry).collect())
+    pub async fn status(&self) -> Result<Vec<StatusEntry>, GitError> {
+        Ok(self.raw_status(true).await?.into_iter().map(|raw| raw.entry).collect())
     }
 
     /// Tracked paths that are not as committed.
-    pub async fn tracked_changes(&self, worktree: &Path) -> Result<Vec<String>, GitError> {
-        Ok(self.raw_status(worktree, false).await?.into_iter().map(|raw| raw.entry.path).collect())
+    pub async fn tracked_changes(&self) -> Result<Vec<String>, GitError> {
+        Ok(self.raw_status(false).await?.into_iter().map(|raw| raw.entry.path).collect())
     }
 
-    pub(crate) async fn raw_status(
-        &self,
-        worktree: &Path,
-        untracked: bool,
-    ) -> Result<Vec<RawEntry>, GitError> {
-        let checked_out = self.checked_out_links(worktree).await?;
-        self.status_beside(worktree, untracked, &checked_out).await
+    pub(crate) async fn raw_status(&self, untracked: bool) -> Result<Vec<RawEntry>, GitError> {
+        let checked_out = self.checked_out_links().await?;
+        self.status_beside(untracked, &checked_out).await
     }
 
     /// The same for a caller that knows which submodules and embedded repositories lie in the worktree.
     pub(crate) async fn status_beside(
         &self,
-        worktree: &Path,
         untracked: bool,
         checked_out: &[PathBuf],
     ) -> Result<Vec<RawEntry>, GitError> {
-        let command = self.at(worktree, Kind::Read).args([
+        let command = self.command(Kind::Read).args([
             "status",
             "--porcelain=v2",
             "-z",
@@ -121,7 +116,7 @@ impl Repo {
             parse_all(&output).map_err(|what| GitError::Unexpected { args, what })?;
         for path in checked_out {
             if entries.iter().all(|raw| raw.path != *path)
-                && !self.uncommitted_inside(&worktree.join(path)).await?.is_empty()
+                && !self.repo().uncommitted_inside(&self.path().join(path)).await?.is_empty()
             {
                 let entry = StatusEntry {
                     path: path.to_string_lossy().into_owned(),
@@ -211,19 +206,20 @@ mod tests {
         let sandbox = Sandbox::new().await;
         let repo = sandbox.repo().await;
         sandbox.commit("more", &[("gone", "1"), ("ünï", "1"), (".gitignore", "ignored\n")]);
-        assert_eq!(repo.status(repo.root()).await.unwrap(), []);
+        assert_eq!(repo.main_worktree().status().await.unwrap(), []);
         sandbox.remove("gone");
         sandbox.write("ünï", "2");
         sandbox.write("ignored", "x");
         sandbox.write("dir/new", "x");
         let shown: Vec<String> = repo
-            .status(repo.root())
+            .main_worktree()
+            .status()
             .await
             .unwrap()
             .iter()
             .map(|e| format!("{}{} {}", e.index, e.worktree, e.path))
             .collect();
         assert_eq!(shown, [".D gone", ".M ünï", "?? dir/new"]);
-        assert_eq!(repo.tracked_changes(repo.root()).await.unwrap(), ["gone", "ünï"]);
+        assert_eq!(repo.main_worktree().tracked_changes().await.unwrap(), ["gone", "ünï"]);
     }
 }

@@ -11,8 +11,9 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
-use crate::repo::{Operation, Repo};
+use crate::repo::Operation;
 use crate::sequencer;
+use crate::worktree::Worktree;
 
 /// How often an operation is continued: as often as it stops on purpose.
 const MOST_STOPS: u32 = 1000;
@@ -58,37 +59,33 @@ enum Continued {
     },
 }
 
-impl Repo {
-    /// Brings a worktree back to its branch, at the end of what was begun there.
+impl Worktree {
+    /// Brings the worktree back to its branch, at the end of what was begun there.
     ///
-    /// `author` as for [`Repo::commit_all`]. What is not committed and no part of a unfinished operation stays so.
+    /// `author` as for [`Self::commit_all`]. What is not committed and no part of a unfinished operation stays so.
     pub async fn finish_operation(
         &self,
-        worktree: &Path,
         branch: &str,
         ref_prefix: &str,
         author: Option<(&str, &str)>,
     ) -> Result<Standing, GitError> {
-        let git_dir = self.git_dir(worktree).await?;
+        let git_dir = self.git_dir().await?;
         let mut finished = None;
         match crate::repo::operation_in(&git_dir) {
             None => {}
             Some(Operation::Merge) => {
-                let files = self.undecided(worktree).await?;
+                let files = self.undecided().await?;
                 if !files.is_empty() {
-                    return self
-                        .left_open(worktree, branch, ref_prefix, Some(Operation::Merge), files, "")
-                        .await;
+                    return self.left_open(branch, ref_prefix, Some(Operation::Merge), files, "").await;
                 }
             }
-            Some(operation) => match self.go_on(worktree, &git_dir, operation, author).await? {
+            Some(operation) => match self.go_on(&git_dir, operation, author).await? {
                 Continued::Done => finished = Some(operation),
                 Continued::Stuck { files, said } => {
-                    return self.left_open(worktree, branch, ref_prefix, Some(operation), files, &said).await;
+                    return self.left_open(branch, ref_prefix, Some(operation), files, &said).await;
                 }
                 Continued::Refused(why) => {
-                    let left =
-                        self.left_open(worktree, branch, ref_prefix, Some(operation), Vec::new(), "").await?;
+                    let left = self.left_open(branch, ref_prefix, Some(operation), Vec::new(), "").await?;
                     return Ok(match left {
                         Standing::Open(unfinished) => {
                             Standing::Open(UnfinishedOperation { refused: Some(why), ..unfinished })
@@ -99,57 +96,52 @@ impl Repo {
             },
         }
         let name = format!("refs/heads/{branch}");
-        if self.attached_to(worktree, &git_dir).await?.as_deref() == Some(&name) {
+        if self.attached_to(&git_dir).await?.as_deref() == Some(&name) {
             return Ok(Standing::Ready { finished, taken: false });
         }
-        let head = self.head(worktree).await?;
-        let taken = match self.ref_value(&name).await? {
+        let head = self.head().await?;
+        let taken = match self.repo().ref_value(&name).await? {
             Some(tip) if tip == head => false,
-            Some(tip) if self.is_ancestor(&head, &tip).await? => {
+            Some(tip) if self.repo().is_ancestor(&head, &tip).await? => {
                 // It looks at an earlier commit: what is not committed comes along, if git can carry it.
                 let command = ["checkout", "--quiet", "--no-guess", branch, "--"];
-                let output = self.at(worktree, Kind::User).args(command).run().await?;
+                let output = self.command(Kind::User).args(command).run().await?;
                 if output.exit != Some(0) {
                     let said = bytes::text(&output.stderr);
-                    return self.left_open(worktree, branch, ref_prefix, None, Vec::new(), said.trim()).await;
+                    return self.left_open(branch, ref_prefix, None, Vec::new(), said.trim()).await;
                 }
                 return Ok(Standing::Ready { finished, taken: false });
             }
-            Some(tip) if !self.is_ancestor(&tip, &head).await? => {
-                return self.left_open(worktree, branch, ref_prefix, None, Vec::new(), "").await;
+            Some(tip) if !self.repo().is_ancestor(&tip, &head).await? => {
+                return self.left_open(branch, ref_prefix, None, Vec::new(), "").await;
             }
             tip => {
                 let old = tip.unwrap_or_default();
-                self.update_ref(&name, &head, &old, "forge: made beside the branch").await?;
+                self.repo().update_ref(&name, &head, &old, "forge: made beside the branch").await?;
                 true
             }
         };
         let attach = ["symbolic-ref", "-m", "forge: back to the worktree's branch", "HEAD", &name];
-        self.at(worktree, Kind::Write).args(attach).ok().await?;
+        self.command(Kind::Write).args(attach).ok().await?;
         Ok(Standing::Ready { finished, taken })
     }
 
-    /// Begins to merge the branch `target` in a worktree and leaves it uncommitted there, conflicts and all, for
+    /// Begins to merge the branch `target` in the worktree and leaves it uncommitted there, conflicts and all, for
     /// whoever edits the files; [`Self::finish_operation`] and [`Self::commit_all`] end it. Whether one is under way
     /// now: none is when the branch holds `target` already, or its files are changed. `author` as for
     /// [`Self::commit_all`].
-    pub async fn begin_merge(
-        &self,
-        worktree: &Path,
-        target: &str,
-        author: Option<(&str, &str)>,
-    ) -> Result<bool, GitError> {
-        let git_dir = self.git_dir(worktree).await?;
+    pub async fn begin_merge(&self, target: &str, author: Option<(&str, &str)>) -> Result<bool, GitError> {
+        let git_dir = self.git_dir().await?;
         if let Some(operation) = crate::repo::operation_in(&git_dir) {
             return Ok(operation == Operation::Merge);
         }
         let name = format!("refs/heads/{target}");
-        if self.is_ancestor(&name, &self.head(worktree).await?).await? {
+        if self.repo().is_ancestor(&name, &self.head().await?).await? {
             return Ok(false);
         }
-        let identity = self.identity(worktree, author).await?;
+        let identity = self.identity(author).await?;
         let command = ["merge", "--quiet", "--no-commit", "--no-ff", "--no-squash", "--no-stat", &name];
-        let merge = self.at(worktree, Kind::User).envs(identity).args(command);
+        let merge = self.command(Kind::User).envs(identity).args(command);
         // What it exits with does not tell a conflict from a refusal; what it left does.
         merge.run().await?;
         Ok(crate::repo::operation_in(&git_dir) == Some(Operation::Merge))
@@ -158,19 +150,18 @@ impl Repo {
     /// Nothing moves; commits that no branch of the worktree holds are kept.
     async fn left_open(
         &self,
-        worktree: &Path,
         branch: &str,
         ref_prefix: &str,
         operation: Option<Operation>,
         files: Vec<String>,
         said: &str,
     ) -> Result<Standing, GitError> {
-        let head = self.head(worktree).await?;
-        let held = match self.ref_value(&format!("refs/heads/{branch}")).await? {
-            Some(tip) => self.is_ancestor(&head, &tip).await?,
+        let head = self.head().await?;
+        let held = match self.repo().ref_value(&format!("refs/heads/{branch}")).await? {
+            Some(tip) => self.repo().is_ancestor(&head, &tip).await?,
             None => false,
         };
-        let kept = if held { None } else { Some(self.keep(&head, ref_prefix).await?) };
+        let kept = if held { None } else { Some(self.repo().keep(&head, ref_prefix).await?) };
         Ok(Standing::Open(UnfinishedOperation {
             operation,
             files,
@@ -182,12 +173,11 @@ impl Repo {
 
     async fn go_on(
         &self,
-        worktree: &Path,
         git_dir: &Path,
         operation: Operation,
         author: Option<(&str, &str)>,
     ) -> Result<Continued, GitError> {
-        let (identity, signs) = (self.identity(worktree, author).await?, self.signs(worktree).await?);
+        let (identity, signs) = (self.identity(author).await?, self.signs().await?);
         let command = match operation {
             Operation::Rebase if git_dir.join("rebase-apply/applying").exists() => "am",
             Operation::Rebase => "rebase",
@@ -197,32 +187,32 @@ impl Repo {
         };
         let mut said = String::new();
         for _ in 0..MOST_STOPS {
-            let files = self.undecided(worktree).await?;
+            let files = self.undecided().await?;
             if !files.is_empty() {
                 return Ok(Continued::Stuck { files, said });
             }
-            if let Some(why) = self.foreign_work(worktree, git_dir).await? {
+            if let Some(why) = self.foreign_work(git_dir).await? {
                 return Ok(Continued::Refused(why));
             }
-            let checked_out = self.checked_out_links(worktree).await?;
-            let changes = self.status_beside(worktree, true, &checked_out).await?;
-            self.stage_all(worktree, git_dir, None, &changes, &checked_out).await?;
+            let checked_out = self.checked_out_links().await?;
+            let changes = self.status_beside(true, &checked_out).await?;
+            self.stage_all(git_dir, None, &changes, &checked_out).await?;
             let mut ended = None;
             // What turned out to be in the branch already is left out; a rebase does that by itself.
             for how in ["--continue", "--skip"] {
-                let go_on = self.at(worktree, Kind::User).envs(identity.clone()).args([command, how]);
+                let go_on = self.command(Kind::User).envs(identity.clone()).args([command, how]);
                 let output = go_on.blind(signs).run().await?;
                 said = [bytes::text(&output.stdout), bytes::text(&output.stderr)].concat().trim().to_owned();
                 ended = output.exit;
                 let may_skip = matches!(operation, Operation::CherryPick | Operation::Revert);
-                if ended == Some(0) || !may_skip || !self.status(worktree).await?.is_empty() {
+                if ended == Some(0) || !may_skip || !self.status().await?.is_empty() {
                     break;
                 }
             }
             if crate::repo::operation_in(git_dir) != Some(operation) {
                 return Ok(Continued::Done);
             }
-            if ended != Some(0) && self.undecided(worktree).await?.is_empty() {
+            if ended != Some(0) && self.undecided().await?.is_empty() {
                 return Ok(Continued::Stuck { files: Vec::new(), said });
             }
         }
@@ -230,16 +220,16 @@ impl Repo {
     }
 
     /// What continuing would run besides git, in words.
-    async fn foreign_work(&self, worktree: &Path, git_dir: &Path) -> Result<Option<String>, GitError> {
-        let key = self.settings(worktree).await?.get("user.signingkey").unwrap_or_default().to_owned();
+    async fn foreign_work(&self, git_dir: &Path) -> Result<Option<String>, GitError> {
+        let key = self.settings().await?.get("user.signingkey").unwrap_or_default().to_owned();
         let git_dir = git_dir.to_owned();
         tokio::task::spawn_blocking(move || sequencer::foreign_in(&git_dir, &key)).await?
     }
 
     /// Files in conflict that nobody resolved: those with markers, and those where a side has to be chosen. One
     /// that both sides changed and that holds no markers any more is resolved, added or not.
-    async fn undecided(&self, worktree: &Path) -> Result<Vec<String>, GitError> {
-        let listed = self.at(worktree, Kind::Read).args(["ls-files", "--unmerged", "-z"]).ok().await?;
+    async fn undecided(&self) -> Result<Vec<String>, GitError> {
+        let listed = self.command(Kind::Read).args(["ls-files", "--unmerged", "-z"]).ok().await?;
         let mut conflicts: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         for record in bytes::records(&listed) {
             let Some(tab) = record.iter().position(|b| *b == b'\t') else { continue };
@@ -249,7 +239,7 @@ impl Repo {
                 None => conflicts.push((path.to_vec(), vec![stage])),
             }
         }
-        let root = worktree.to_owned();
+        let root = self.path().to_owned();
         tokio::task::spawn_blocking(move || {
             let root = Root::open(&root)?;
             let mut undecided = Vec::new();

@@ -15,8 +15,8 @@ use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::index_paths::Paths;
-use crate::repo::Repo;
 use crate::status::RawEntry;
+use crate::worktree::Worktree;
 
 /// What was found below the top of a worktree; paths are from there, in order.
 #[derive(Debug, Default)]
@@ -40,15 +40,10 @@ struct Known {
     links: HashSet<PathBuf>,
 }
 
-impl Repo {
-    /// Goes through a worktree. `changes` is its status with untracked files, `checked_out` its submodules.
-    pub(crate) async fn walk(
-        &self,
-        worktree: &Path,
-        changes: &[RawEntry],
-        checked_out: &[PathBuf],
-    ) -> Result<Walk, GitError> {
-        let mut known = Known { tracked: self.tracked_folders(worktree).await?, ..Known::default() };
+impl Worktree {
+    /// Goes through its folders. `changes` is its status with untracked files, `checked_out` its submodules.
+    pub(crate) async fn walk(&self, changes: &[RawEntry], checked_out: &[PathBuf]) -> Result<Walk, GitError> {
+        let mut known = Known { tracked: self.tracked_folders().await?, ..Known::default() };
         for raw in changes.iter().filter(|raw| raw.entry.untracked) {
             let path: PathBuf = raw.path.components().collect();
             let of_file = if raw.is_nested_repository() { Some(path.as_path()) } else { path.parent() };
@@ -57,22 +52,22 @@ impl Repo {
         known.links.extend(checked_out.iter().cloned());
         let (mut walk, mut ahead) = (Walk::default(), vec![PathBuf::new()]);
         while !ahead.is_empty() {
-            let root = worktree.to_owned();
+            let root = self.path().to_owned();
             let read = tokio::task::spawn_blocking(move || {
                 let unknown = read_all(&root, ahead, &known, &mut walk)?;
                 Ok::<_, GitError>((walk, known, unknown))
             });
             let unknown;
             (walk, known, unknown) = read.await??;
-            ahead = self.not_ignored(worktree, unknown).await?;
+            ahead = self.not_ignored(unknown).await?;
         }
         walk.with_dot_git.sort_unstable();
         walk.unread.sort_unstable();
         Ok(walk)
     }
 
-    async fn tracked_folders(&self, worktree: &Path) -> Result<HashSet<PathBuf>, GitError> {
-        let index = self.git_dir(worktree).await?.join("index");
+    async fn tracked_folders(&self) -> Result<HashSet<PathBuf>, GitError> {
+        let index = self.git_dir().await?.join("index");
         let read = tokio::task::spawn_blocking(move || {
             let paths = Paths::read(&index).map_err(GitError::io("read", &index))?;
             Ok::<_, GitError>(paths.map(|paths| {
@@ -87,7 +82,7 @@ impl Repo {
             return Ok(folders);
         }
         // An index of a kind that is not read here.
-        let listed = self.at(worktree, Kind::Read).args(["ls-files", "-z"]).ok().await?;
+        let listed = self.command(Kind::Read).args(["ls-files", "-z"]).ok().await?;
         let mut folders = HashSet::new();
         for path in bytes::records(&listed) {
             add_folders(bytes::path(path).parent(), &mut folders);
@@ -178,11 +173,12 @@ fn add_folders(folder: Option<&Path>, folders: &mut HashSet<PathBuf>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::Repo;
     use crate::testing::Sandbox;
 
     async fn walked(repo: &Repo) -> Walk {
-        let seen = repo.uncommitted(repo.root()).await.unwrap();
-        repo.walk(repo.root(), &seen.changes, &seen.checked_out).await.unwrap()
+        let seen = repo.main_worktree().uncommitted().await.unwrap();
+        repo.main_worktree().walk(&seen.changes, &seen.checked_out).await.unwrap()
     }
 
     #[tokio::test]
@@ -219,7 +215,7 @@ mod tests {
         };
         for mode in [0o000, 0o400, 0o100] {
             close(mode);
-            let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "m").await.unwrap().unwrap();
+            let made = repo.main_worktree().back_up("refs/forge/backup/t", "m").await.unwrap().unwrap();
             assert_eq!(
                 sandbox.git_out(&["show", &format!("{}:closed/file", made.commit)]),
                 "closed",

@@ -175,7 +175,7 @@ mod tests {
         let (repo, path) = worktree(&sandbox).await;
         let withdrawn = repo.withdraw_worktree(&path).await.unwrap();
         assert!(fs::write(path.join("late"), "nobody would keep it").is_err());
-        let backup = repo.backup_worktree(withdrawn.path(), "refs/kept", "m").await.unwrap().unwrap();
+        let backup = repo.worktree_at(withdrawn.path()).back_up("refs/kept", "m").await.unwrap().unwrap();
         repo.remove_worktree(withdrawn).await.unwrap().delete().await.unwrap();
         let kept = repo.read().args(["show", &format!("{}:new", backup.ref_name)]);
         assert_eq!(kept.text().await.unwrap(), "written before");
@@ -188,7 +188,7 @@ mod tests {
         let sandbox = Sandbox::new().await;
         let (repo, path) = worktree(&sandbox).await;
         drop(repo.withdraw_worktree(&path).await.unwrap());
-        let status = repo.status(&path).await.unwrap();
+        let status = repo.worktree_at(&path).status().await.unwrap();
         assert_eq!(status.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["new"]);
         assert_eq!(repo.worktrees().await.unwrap()[1].path, path.canonicalize().unwrap());
     }
@@ -206,7 +206,7 @@ mod tests {
             }
             assert!(!path.exists());
             assert_eq!(return_withdrawn(folder).unwrap(), std::slice::from_ref(&path));
-            assert_eq!(repo.status(&path).await.unwrap().len(), 1, "recorded: {is_recorded}");
+            assert_eq!(repo.worktree_at(&path).status().await.unwrap().len(), 1, "recorded: {is_recorded}");
             assert_eq!(return_withdrawn(folder).unwrap(), Vec::<PathBuf>::new());
         }
     }

@@ -175,7 +175,8 @@ impl Repo {
         turns: &[&Turn],
     ) -> Result<PathBuf, GitError> {
         let mut command = self
-            .at(self.root(), Kind::User)
+            .main_worktree()
+            .command(Kind::User)
             // Absolute whatever the user's setting: programs of other versions open these worktrees too.
             .config("worktree.useRelativePaths=false")
             // Neither a remote's branch of that name nor tracking of the base is meant.

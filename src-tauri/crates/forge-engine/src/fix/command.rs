@@ -270,7 +270,7 @@ pub(crate) async fn take_back_fix(
 /// The commit of the task's branch, which its worktree must be on.
 async fn head_of(world: &World, of: &Fixing<'_>) -> Result<String> {
     let repo = core::repository::repo(world, of.context).await?;
-    let head = repo.head(Path::new(&of.workspace.path)).await?;
+    let head = repo.worktree_at(Path::new(&of.workspace.path)).head().await?;
     let branch = repo.resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
     if branch.as_ref() == Some(&head) {
         return Ok(head);
@@ -341,7 +341,7 @@ pub(crate) async fn recover_half_applied(world: &World, fix: &FixProposal) -> Re
     let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
     let landed = match (&present, &fix.applied_commit) {
         (Some(workspace), Some(commit)) => {
-            let head = repo.head(Path::new(&workspace.path)).await?;
+            let head = repo.worktree_at(Path::new(&workspace.path)).head().await?;
             repo.is_ancestor(commit, &head).await?
         }
         _ => false,

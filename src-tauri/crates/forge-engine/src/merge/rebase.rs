@@ -118,7 +118,8 @@ pub(crate) async fn check_rebased(
     }
     remember_tip(world, s, repo, source, &tip).await?;
     let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
-    match repo.move_branch(worktree, &branch, &tip, commit, &backup_prefix(&s.task)).await {
+    let worktree = worktree.map(|path| repo.worktree_at(path));
+    match repo.move_branch(worktree.as_ref(), &branch, &tip, commit, &backup_prefix(&s.task)).await {
         Err(GitError::RefMoved { .. }) => return Ok(Rebased::Moved),
         moved => moved?,
     }
@@ -185,7 +186,8 @@ pub(crate) async fn put_tip_back(
             None => None,
         };
         let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
-        match repo.move_branch(worktree, &branch, landed, &tip, &backup_prefix(&s.task)).await {
+        let worktree = worktree.map(|path| repo.worktree_at(path));
+        match repo.move_branch(worktree.as_ref(), &branch, landed, &tip, &backup_prefix(&s.task)).await {
             // Somebody works on it already; the commits are kept as a backup.
             Err(GitError::RefMoved { .. }) => {}
             moved => moved?,

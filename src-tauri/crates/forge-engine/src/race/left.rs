@@ -83,9 +83,9 @@ async fn try_save_entry(
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}\n\nTask #{}, as of its stop", task.title, task.number);
     let message = core::redaction::redacted_in(world, context, message);
-    let commit = match repo.snapshot(worktree, &message, author).await? {
+    let commit = match repo.worktree_at(worktree).snapshot(&message, author).await? {
         Some(commit) => commit,
-        None => repo.head(worktree).await?,
+        None => repo.worktree_at(worktree).head().await?,
     };
     let counts = repo.diff_counts(base, &commit).await?;
     let stat = DiffStat { files: counts.files, added: counts.added, removed: counts.removed };

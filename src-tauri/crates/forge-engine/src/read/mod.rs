@@ -9,7 +9,7 @@ pub(crate) mod view_tests;
 use std::path::PathBuf;
 
 use forge_agents::LogReader;
-use forge_git::{DiffPage, DiffScope};
+use forge_git::{DiffPage, Worktree};
 use forge_model::correction::{Correction, SaidMessage};
 use forge_model::diff::{DiffSummary, FileDiff};
 use forge_model::event::Event;
@@ -207,10 +207,7 @@ pub(crate) async fn diff_file(
     page: DiffPage,
 ) -> Result<FileDiff> {
     let (repo, scope) = diff_scope(world, id, request).await?;
-    let inside = match &scope {
-        DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
-        DiffScope::Commits { .. } => repo.root(),
-    };
+    let inside = scope.worktree().map_or_else(|| repo.root(), Worktree::path);
     check_inside(inside, path, "path")?;
     match repo.diff_file(&scope, path, page).await {
         Err(forge_git::GitError::NotInDiff { path }) => Err(EngineError::not_found("changed file", path)),

@@ -1,6 +1,6 @@
 //! Pictures among a task's changes, one side at a time.
 
-use forge_git::{DiffScope, FileSide, GitError};
+use forge_git::{FileSide, GitError, Worktree};
 use forge_model::comment::DiffSide;
 use forge_model::ids::TaskId;
 use forge_model::preview::{FilePreview, MAX_PREVIEW_BYTES, PreviewKind};
@@ -29,10 +29,7 @@ pub(crate) async fn preview(
     side: DiffSide,
 ) -> Result<Preview> {
     let (repo, scope) = workspace::diff_scope::diff_scope(world, id, request).await?;
-    let inside = match &scope {
-        DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree.as_path(),
-        DiffScope::Commits { .. } => repo.root(),
-    };
+    let inside = scope.worktree().map_or_else(|| repo.root(), Worktree::path);
     check_inside(inside, path, "path")?;
     let found = match repo.diff_side(&scope, path, side, MAX_PREVIEW_BYTES.into()).await {
         Err(GitError::NotInDiff { path }) => return Err(EngineError::not_found("changed file", path)),

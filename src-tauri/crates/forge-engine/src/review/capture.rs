@@ -173,7 +173,7 @@ async fn capture_work(
         });
     };
     workspace::nested::mend_dot_git(world, &repo, &s.task, workspace).await?;
-    if tip.is_none() && repo.head(Path::new(&workspace.path)).await.is_err() {
+    if tip.is_none() && repo.worktree_at(Path::new(&workspace.path)).head().await.is_err() {
         return no_branch(world, s, &repo, &branch).await;
     }
     commit_worktree(world, s, &repo, workspace, None).await
@@ -203,7 +203,7 @@ pub(crate) async fn capture_again(
     Ok(Ok(match seen {
         Some(seen) => seen,
         // The hooks of a commit may have written something.
-        None => repo.uncommitted(Path::new(&workspace.path)).await?,
+        None => repo.worktree_at(Path::new(&workspace.path)).uncommitted().await?,
     }))
 }
 
@@ -225,10 +225,11 @@ async fn commit_worktree(
     let commit = async {
         let seen = match known.filter(|_| settled.is_none()) {
             Some(seen) => seen,
-            None => repo.uncommitted(worktree).await?,
+            None => repo.worktree_at(worktree).uncommitted().await?,
         };
         let prefix = backup_prefix(&s.task);
-        let made = repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await?;
+        let made =
+            repo.worktree_at(worktree).commit_all_keeping_staged(&seen, &message, author, &prefix).await?;
         Ok((made, seen))
     };
     let (committed, seen) = match commit.await {
@@ -242,7 +243,7 @@ async fn commit_worktree(
         Err(error) => return Ok(Captured::blocked(not_committed(error))),
     };
     world.point("work.captured");
-    let commit = repo.head(worktree).await?;
+    let commit = repo.worktree_at(worktree).head().await?;
     if committed.is_some() {
         let stat = workspace::measure::measure(s, repo, worktree, workspace).await?;
         let mut tx = world.store().write().await?;
@@ -373,8 +374,10 @@ pub(crate) async fn keep_the_rest(
     let message = core::redaction::redacted_in(world, context, message);
     let commit = async {
         let worktree = Path::new(&workspace.path);
-        let seen = repo.uncommitted(worktree).await?;
-        repo.commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(task)).await
+        let seen = repo.worktree_at(worktree).uncommitted().await?;
+        repo.worktree_at(worktree)
+            .commit_all_keeping_staged(&seen, &message, author, &backup_prefix(task))
+            .await
     };
     match commit.await {
         Ok(_) => Ok(()),
@@ -386,7 +389,7 @@ pub(crate) async fn keep_the_rest(
         ) => {
             let message = format!("{}: left out of the review, not committed", task.title);
             let kept =
-                repo.backup_worktree(Path::new(&workspace.path), &backup_prefix(task), &message).await?;
+                repo.worktree_at(Path::new(&workspace.path)).back_up(&backup_prefix(task), &message).await?;
             let at = kept.map(|kept| kept.ref_name);
             tracing::warn!(task = %task.id, %error, ?at, "kept what the review left out as a backup");
             Ok(())

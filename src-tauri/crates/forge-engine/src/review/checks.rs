@@ -115,7 +115,8 @@ async fn run_mended(
         }
     };
     (mending.settle)(world, s, workspace, fix, &step).await?;
-    super::review_commit(world, repo, review, repo.head(Path::new(&workspace.path)).await?).await?;
+    super::review_commit(world, repo, review, repo.worktree_at(Path::new(&workspace.path)).head().await?)
+        .await?;
     // What failed without it is what is to be mended.
     Ok(match (checked, first) {
         (Checked::Failed(_), Some(first)) => Checked::Failed(first),
@@ -155,7 +156,7 @@ async fn run_checks_from(
     let seen = match seen {
         Some(seen) => seen,
         None => {
-            looked = repo.uncommitted(worktree).await?;
+            looked = repo.worktree_at(worktree).uncommitted().await?;
             &looked
         }
     };
@@ -184,7 +185,7 @@ async fn run_checks_from(
         };
         let Some(mut check) = check else { return Ok(Checked::Interrupted) };
         let (made, changed): (Vec<_>, Vec<_>) =
-            repo.status(worktree).await?.into_iter().partition(|entry| entry.untracked);
+            repo.worktree_at(worktree).status().await?.into_iter().partition(|entry| entry.untracked);
         let mut made: Vec<String> = made.into_iter().map(|entry| entry.path).collect();
         // What was uncommitted in a submodule before is no change by the check.
         let is_new = |path: &String| !seen.dirty_submodules().any(|dirty| dirty == path);
@@ -276,7 +277,7 @@ async fn open_review(
 ) -> Result<()> {
     let commit = match &review.reviewed_commit {
         Some(commit) => commit.clone(),
-        None => repo.head(Path::new(&workspace.path)).await?,
+        None => repo.worktree_at(Path::new(&workspace.path)).head().await?,
     };
     let strayed = paths_outside_the_pass(world, s, repo, workspace, &commit).await?;
     let no_checks = has_no_checks(s);
@@ -340,9 +341,11 @@ async fn commit_changes(
     check: &mut ReviewStep,
 ) -> Result<()> {
     let message = format!("Changes made by check: {}", check.command);
-    repo.commit_all(worktree, &core::redaction::redacted_in(world, &s.context, message), None).await?;
+    repo.worktree_at(worktree)
+        .commit_all(&core::redaction::redacted_in(world, &s.context, message), None)
+        .await?;
     check.changed_files = Vec::new();
-    super::review_commit(world, repo, review, repo.head(worktree).await?).await
+    super::review_commit(world, repo, review, repo.worktree_at(worktree).head().await?).await
 }
 
 fn start_draft(world: &World, draft: Option<FixDraft>) {

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use forge_git::{DiffScope, Repo, guard};
+use forge_git::{DiffScope, Repo, Worktree, guard};
 use forge_model::comment::{
     Anchor, Comment, CommentSource, CommentStatus, DiffSide, LineNote, MAX_LINES, MAX_TEXT_BYTES, NewComment,
 };
@@ -282,10 +282,7 @@ async fn file_versions(world: &World, id: &TaskId) -> Result<Versions> {
 
 impl Versions {
     fn root(&self) -> &Path {
-        match &self.scope {
-            DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree } => worktree,
-            DiffScope::Commits { .. } => self.repo.root(),
-        }
+        self.scope.worktree().map_or_else(|| self.repo.root(), Worktree::path)
     }
 
     /// The commit that a side is, or stands on.
@@ -296,7 +293,7 @@ impl Versions {
             }
             (DiffScope::Commits { head, .. }, DiffSide::New) => head.clone(),
             (DiffScope::Worktree { worktree, .. } | DiffScope::Uncommitted { worktree }, _) => {
-                self.repo.head(worktree).await?
+                worktree.head().await?
             }
         })
     }
@@ -317,7 +314,7 @@ impl Versions {
     async fn content(&self, side: DiffSide, path: &str) -> Result<Option<Vec<u8>>> {
         if let (DiffScope::Worktree { worktree, .. }, DiffSide::New) = (&self.scope, side) {
             let (worktree, path) = (worktree.clone(), path.to_owned());
-            let read = move || guard::Root::open(&worktree)?.read(Path::new(&path), MAX_FILE_BYTES);
+            let read = move || guard::Root::open(worktree.path())?.read(Path::new(&path), MAX_FILE_BYTES);
             let entry = tokio::task::spawn_blocking(read)
                 .await
                 .map_err(|error| EngineError::io("read a file")(std::io::Error::other(error)))?;

@@ -120,13 +120,13 @@ pub(crate) async fn work_changed(
     if let Some(workspace) = workspace.filter(is_present) {
         workspace::nested::mend_worktree(world, &repo, task, &workspace).await?;
         let worktree = Path::new(&workspace.path);
-        repo.reveal_hidden(worktree).await?;
-        let head = repo.head(worktree).await?;
+        repo.worktree_at(worktree).reveal_hidden().await?;
+        let head = repo.worktree_at(worktree).head().await?;
         if tip == *reviewed {
             // Commits may have been made beside the branch.
             tip = head;
         }
-        let changes = repo.status(worktree).await?;
+        let changes = repo.worktree_at(worktree).status().await?;
         let paths = changes.into_iter().filter(|it| !it.untracked || !by_checks.contains(&it.path));
         uncommitted = paths.map(|it| it.path).collect();
     }

@@ -96,7 +96,7 @@ pub(crate) async fn refuse_dangling(
     let seen = match seen {
         Some(seen) => seen,
         None => {
-            looked = repo.uncommitted(Path::new(&workspace.path)).await?;
+            looked = repo.worktree_at(Path::new(&workspace.path)).uncommitted().await?;
             &looked
         }
     };

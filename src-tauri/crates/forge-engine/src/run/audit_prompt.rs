@@ -41,7 +41,7 @@ pub(crate) async fn audit_prompt_of(
     };
     let commit = match workspace.map(|workspace| Path::new(&workspace.path)).filter(|tree| tree.is_dir()) {
         _ if reviewed.is_some() => reviewed.unwrap_or_default(),
-        Some(worktree) => repo.head(worktree).await?,
+        Some(worktree) => repo.worktree_at(worktree).head().await?,
         None => repo.resolve(&branch).await?.ok_or_else(|| {
             EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
         })?,

@@ -46,7 +46,7 @@ pub(crate) async fn commit_work(world: &World, s: &Stepping) -> Result<End> {
             return workspace::unfinished::back_to_unfinished(world, s, *trouble).await;
         }
     };
-    let seen = repo.uncommitted(worktree).await?;
+    let seen = repo.worktree_at(worktree).uncommitted().await?;
     if let Some(end) =
         workspace::nested::refuse_embedded(world, s, &repo, &workspace, &seen, Some(&execution)).await?
     {
@@ -57,7 +57,8 @@ pub(crate) async fn commit_work(world: &World, s: &Stepping) -> Result<End> {
     let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
     let message = core::redaction::redacted_in(world, &s.context, message);
     let committed = match repo
-        .commit_all_keeping_staged(worktree, &seen, &message, author, &backup_prefix(&s.task))
+        .worktree_at(worktree)
+        .commit_all_keeping_staged(&seen, &message, author, &backup_prefix(&s.task))
         .await
     {
         Err(GitError::CommitRefused { output }) => {
@@ -71,7 +72,7 @@ pub(crate) async fn commit_work(world: &World, s: &Stepping) -> Result<End> {
     };
     world.point("work.committed");
     let stat = measure(s, &repo, worktree, &workspace).await?;
-    execution.after_commit = Some(repo.head(worktree).await?);
+    execution.after_commit = Some(repo.worktree_at(worktree).head().await?);
     let mut tx = world.store().write().await?;
     tx.executions_mut().update(&execution).await?;
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {

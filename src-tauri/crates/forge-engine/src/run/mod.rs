@@ -231,11 +231,11 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
     let prompt = prompt_of(&plan::layers_of(world, &p.context, &p.task, who, &corrections).await?);
     let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
     private_data::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
-    let before = repo.head(Path::new(&p.workspace.path)).await?;
+    let before = repo.worktree_at(Path::new(&p.workspace.path)).head().await?;
     let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-    let identity = repo.missing_identity(Path::new(&p.workspace.path), author).await?;
+    let identity = repo.worktree_at(Path::new(&p.workspace.path)).missing_identity(author).await?;
     let untracked = if leaves_no_trace(p.row.execution.role) {
-        let status = repo.status(Path::new(&p.workspace.path)).await?;
+        let status = repo.worktree_at(Path::new(&p.workspace.path)).status().await?;
         Some(status.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect())
     } else {
         None
@@ -268,7 +268,7 @@ async fn begin_merge_for(p: &Prepared, repo: &Repo) -> Result<()> {
     }
     let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let target = p.context.target_branch(&p.task);
-    if !repo.begin_merge(Path::new(&p.workspace.path), &target, author).await? {
+    if !repo.worktree_at(Path::new(&p.workspace.path)).begin_merge(&target, author).await? {
         tracing::info!(task = %p.task.id, %target, "there is nothing to merge before the run");
     }
     Ok(())

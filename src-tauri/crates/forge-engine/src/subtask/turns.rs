@@ -140,7 +140,7 @@ pub(crate) async fn commit_turn(
     {
         return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
     }
-    let seen = repo.uncommitted(worktree).await?;
+    let seen = repo.worktree_at(worktree).uncommitted().await?;
     if let Some(end) =
         workspace::nested::refuse_embedded(world, s, &repo, workspace, &seen, Some(&execution)).await?
     {
@@ -148,19 +148,22 @@ pub(crate) async fn commit_turn(
     }
     let before = before_turn(world, s, &part, &execution).await?;
     let base = before.clone().unwrap_or_else(|| workspace.base_commit.clone());
-    let marked = repo.conflict_markers(worktree, &repo.changed_paths(worktree, &base).await?).await?;
+    let marked = repo
+        .worktree_at(worktree)
+        .conflict_markers(&repo.worktree_at(worktree).changed_paths(&base).await?)
+        .await?;
     if !marked.is_empty() {
         let message = format!("conflict markers are left in {}", marked.join(", "));
         return Ok(End::Block(paused(&part, &execution, &message, &json!({ "files": marked }))));
     }
-    let Some(intent) = intend(world, s, repo.head(worktree).await?).await? else {
+    let Some(intent) = intend(world, s, repo.worktree_at(worktree).head().await?).await? else {
         return Ok(End::Interrupted);
     };
     let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
     let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
     let message = core::redaction::redacted_in(world, &s.context, message);
     let prefix = backup_prefix(&s.task);
-    match repo.commit_all_keeping_staged(worktree, &seen, &message, author, &prefix).await {
+    match repo.worktree_at(worktree).commit_all_keeping_staged(&seen, &message, author, &prefix).await {
         Err(GitError::CommitRefused { output }) => {
             let message = "the repository's hooks refused the commit";
             return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));
@@ -168,7 +171,7 @@ pub(crate) async fn commit_turn(
         other => drop(other?),
     }
     world.point("turn.committed");
-    let after = repo.head(worktree).await?;
+    let after = repo.worktree_at(worktree).head().await?;
     let kind = if after != intent.head {
         CommitResultKind::ForgeCommit
     } else if before.as_ref().is_some_and(|before| *before != after) {

@@ -154,13 +154,13 @@ pub(crate) async fn resolve_embedded(world: &World, actor: Actor, id: &TaskId, v
         &format!("embedded-{}", workspace.id),
     )?;
     let worktree = Path::new(&workspace.path);
-    let seen = repo.uncommitted(worktree).await?;
-    for found in repo.embedded_repositories(worktree, &seen, &workspace.base_commit).await? {
+    let seen = repo.worktree_at(worktree).uncommitted().await?;
+    for found in repo.worktree_at(worktree).embedded_repositories(&seen, &workspace.base_commit).await? {
         if verb == Verb::AddEmbedded {
             let (prefix, aside) = (backup_prefix(&task), trust::accepted::kept_folder(world, &task));
-            repo.absorb_embedded(worktree, &found.path, &prefix, &aside).await?;
+            repo.worktree_at(worktree).absorb_embedded(&found.path, &prefix, &aside).await?;
         } else {
-            repo.ignore_embedded(worktree, &found.path).await?;
+            repo.worktree_at(worktree).ignore_embedded(&found.path).await?;
         }
     }
     trust::accepted::keep_own_changes(world, &context, &repo).await?;

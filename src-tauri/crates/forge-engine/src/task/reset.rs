@@ -120,7 +120,7 @@ pub(crate) async fn restore_backup(world: &World, id: &TaskId, commit: &str) -> 
     let _lock =
         core::worktree_lock::lock_workspace_now(world, id, &workspace, &format!("restore-{}", workspace.id))?;
     let repo = core::repository::repo(world, &context).await?;
-    let restored = repo.restore_backup(Path::new(&workspace.path), commit).await;
+    let restored = repo.worktree_at(Path::new(&workspace.path)).restore_backup(commit).await;
     trust::accepted::keep_own_changes(world, &context, &repo).await?;
     match restored {
         Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {

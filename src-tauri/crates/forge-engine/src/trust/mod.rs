@@ -255,7 +255,7 @@ async fn found_at(repo: &Repo, start: &Start) -> Result<Vec<Placed>> {
     };
     let in_worktree = async {
         match &start.worktree {
-            Some(worktree) => repo.startup_files_in(worktree).await,
+            Some(worktree) => repo.worktree_at(worktree).startup_files().await,
             None => Ok(Vec::new()),
         }
     };

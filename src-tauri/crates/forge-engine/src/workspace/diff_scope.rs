@@ -2,7 +2,7 @@
 
 use forge_model::review::Review;
 use forge_model::workflow::StateKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use forge_git::{DiffScope, Repo, guard};
 use forge_model::execution::{Execution, ExecutionRole};
@@ -43,10 +43,10 @@ pub(crate) async fn diff_scope(
         let base = diff_base(&repo, &context, &task, &workspace, &head).await?;
         return Ok((repo, DiffScope::Commits { base, head }));
     }
-    let worktree = PathBuf::from(&workspace.path);
-    let present = workspace.status != WorkspaceStatus::Cleaned && worktree.join(".git").exists();
+    let worktree = repo.worktree_at(&workspace.path);
+    let present = workspace.status != WorkspaceStatus::Cleaned && worktree.path().join(".git").exists();
     let tip = if present {
-        repo.head(&worktree).await?
+        worktree.head().await?
     } else {
         let entry = race.as_ref().and_then(|race| race.entry_of(id));
         // What a lost entry did is known as long as it is kept.

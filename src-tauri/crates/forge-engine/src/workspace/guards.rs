@@ -20,7 +20,7 @@ pub(crate) async fn uncommitted(
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
     let Some(workspace) = active_workspace(world, task).await? else { return Ok(None) };
-    let status = core::repository::repo(world, context).await?.status(Path::new(&workspace.path)).await?;
+    let status = core::repository::repo(world, context).await?.worktree_at(&workspace.path).status().await?;
     Ok((!status.is_empty()).then(|| {
         let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
         let said = counted(paths.len() as u64, "uncommitted file", "uncommitted files");
@@ -37,8 +37,8 @@ pub(crate) async fn markers(
     let Some(workspace) = active_workspace(world, task).await? else { return Ok(None) };
     let repo = core::repository::repo(world, context).await?;
     let worktree = Path::new(&workspace.path);
-    let changed = repo.changed_paths(worktree, &workspace.base_commit).await?;
-    let marked = repo.conflict_markers(worktree, &changed).await?;
+    let changed = repo.worktree_at(worktree).changed_paths(&workspace.base_commit).await?;
+    let marked = repo.worktree_at(worktree).conflict_markers(&changed).await?;
     Ok((!marked.is_empty())
         .then(|| (format!("conflict markers are left in {}", marked.join(", ")), json!({ "files": marked }))))
 }

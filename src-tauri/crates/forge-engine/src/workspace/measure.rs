@@ -15,7 +15,7 @@ pub(crate) async fn measure(
     worktree: &Path,
     workspace: &Workspace,
 ) -> Result<DiffStat> {
-    let head = repo.head(worktree).await?;
+    let head = repo.worktree_at(worktree).head().await?;
     let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
     let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
     let counts = repo.diff_counts(&base, &head).await?;

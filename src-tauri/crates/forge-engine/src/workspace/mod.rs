@@ -191,7 +191,7 @@ pub(crate) async fn make(
 ) -> Result<()> {
     // The record of one whose folder is gone goes by this.
     let prefix = backup_prefix_of(&workspace.task_id);
-    repo.keep_record_of_lost(Path::new(&workspace.path), &prefix).await?;
+    repo.worktree_at(Path::new(&workspace.path)).keep_record_of_lost(&prefix).await?;
     let spec = NewWorktree {
         path: PathBuf::from(&workspace.path),
         branch: workspace.branch.clone(),
@@ -209,7 +209,7 @@ pub(crate) async fn make(
         repo.create_worktree(&spec).await?;
     }
     // While nobody else knows of it. Every git command of this run is the faster for it.
-    repo.trust_checkout_times(&spec.path).await?;
+    repo.worktree_at(&spec.path).trust_checkout_times().await?;
     Ok(())
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn mend_dot_git(
     workspace: &Workspace,
 ) -> Result<Option<String>> {
     let (worktree, aside) = (Path::new(&workspace.path), trust::accepted::kept_folder(world, task));
-    let Some(done) = repo.rewrite_dot_git(worktree, &workspace.branch, &aside).await? else {
+    let Some(done) = repo.worktree_at(worktree).rewrite_dot_git(&workspace.branch, &aside).await? else {
         return Ok(None);
     };
     let kept = done.kept.map(|kept| kept.display().to_string());
@@ -62,7 +62,10 @@ pub(crate) async fn mend_worktree(
     let mended = mend_dot_git(world, repo, task, workspace).await?;
     let (worktree, branch) = (Path::new(&workspace.path), &workspace.branch);
     if !worktree.is_dir()
-        || !repo.revive_head(worktree, branch, &workspace.base_commit, &backup_prefix(task)).await?
+        || !repo
+            .worktree_at(worktree)
+            .revive_head(branch, &workspace.base_commit, &backup_prefix(task))
+            .await?
     {
         return Ok(mended);
     }
@@ -86,7 +89,7 @@ pub(crate) async fn refuse_embedded(
     by: Option<&Execution>,
 ) -> Result<Option<End>> {
     let worktree = Path::new(&workspace.path);
-    let found = repo.embedded_repositories(worktree, seen, &workspace.base_commit).await?;
+    let found = repo.worktree_at(worktree).embedded_repositories(seen, &workspace.base_commit).await?;
     if found.is_empty() {
         return Ok(None);
     }
@@ -131,10 +134,10 @@ pub(crate) async fn unpushed(
         return Ok(Some(trouble));
     }
     let worktree = Path::new(&workspace.path);
-    let head = repo.head(worktree).await?;
+    let head = repo.worktree_at(worktree).head().await?;
     let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
     let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
-    let unpushed = repo.unpushed_submodules(worktree, &base).await?;
+    let unpushed = repo.worktree_at(worktree).unpushed_submodules(&base).await?;
     if unpushed.is_empty() {
         return Ok(None);
     }

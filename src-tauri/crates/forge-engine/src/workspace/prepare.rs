@@ -191,7 +191,9 @@ pub(crate) async fn review_from_target(
         if !worktree.join(".git").exists() {
             return Ok(Some(None));
         }
-        if repo.head(worktree).await? != start.tip || !repo.uncommitted(worktree).await?.is_empty() {
+        if repo.worktree_at(worktree).head().await? != start.tip
+            || !repo.worktree_at(worktree).uncommitted().await?.is_empty()
+        {
             return Ok(Some(None));
         }
     }
@@ -229,7 +231,8 @@ async fn start_later(
         super::nested::mend_worktree(world, repo, &s.task, workspace).await?;
     }
     let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
-    repo.move_branch(worktree, &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
+    let worktree = worktree.map(|path| repo.worktree_at(path));
+    repo.move_branch(worktree.as_ref(), &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
     world.point("workspace.restarted");
     if let Some(workspace) = present {
         let moved = Workspace { base_commit: onto, ..workspace };

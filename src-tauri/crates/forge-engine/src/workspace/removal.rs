@@ -124,7 +124,7 @@ async fn back_up_and_remove(
     let repo = core::repository::repo(world, context).await?;
     if !path.exists() {
         // Perhaps removed by a try that did not live to say so.
-        repo.keep_record_of_lost(path, &backup_prefix(task)).await?;
+        repo.worktree_at(path).keep_record_of_lost(&backup_prefix(task)).await?;
         repo.forget_worktree(path).await?;
         delete_merged_branch(context, task, &repo, workspace).await;
         return Ok(false);
@@ -172,10 +172,10 @@ pub(crate) async fn back_up_withdrawn(
     message: &str,
 ) -> Result<()> {
     if withdrawn.holds_nothing() {
-        repo.keep_record(withdrawn.path(), prefix).await?;
+        repo.worktree_at(withdrawn.path()).keep_record(prefix).await?;
         return Ok(());
     }
-    let backup = repo.backup_worktree(withdrawn.path(), prefix, message).await?;
+    let backup = repo.worktree_at(withdrawn.path()).back_up(prefix, message).await?;
     let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
     if unsaved.is_empty() {
         return Ok(());

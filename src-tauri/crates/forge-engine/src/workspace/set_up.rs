@@ -48,7 +48,7 @@ pub(crate) async fn copy(
         let text = format!("{}, now {}", copied_words(now.files, now.bytes), now.path);
         p.log.append(EntryKind::Notice, "copy", json!({ "text": text, "code": "copy" }));
     };
-    let copied = p.repo.copy_files(Path::new(&p.workspace.path), &rules, &progress, cancel).await;
+    let copied = p.repo.worktree_at(Path::new(&p.workspace.path)).copy_files(&rules, &progress, cancel).await;
     match copied {
         Ok(report) => {
             trust::accepted::keep_own_changes(world, &p.s.context, p.repo).await?;

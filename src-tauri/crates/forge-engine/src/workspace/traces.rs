@@ -39,8 +39,10 @@ pub(crate) async fn remove_traces(
             let repo = core::repository::repo(world, context).await?;
             workspace::nested::mend_worktree(world, &repo, task, workspace).await?;
             let prefix = backup_prefix(task);
-            let undone =
-                repo.discard_changes(worktree, &workspace.branch, before, &untracked, &prefix).await?;
+            let undone = repo
+                .worktree_at(worktree)
+                .discard_changes(&workspace.branch, before, &untracked, &prefix)
+                .await?;
             kept = undone.kept;
         }
         world.point("traces.discarded");

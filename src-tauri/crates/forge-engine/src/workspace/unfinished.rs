@@ -53,7 +53,7 @@ pub(crate) async fn finish_git_operation_of(
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
     let mended = super::nested::mend_worktree(world, repo, task, workspace).await?;
-    Ok(match repo.finish_operation(tree, branch, &backup_prefix(task), author).await? {
+    Ok(match repo.worktree_at(tree).finish_operation(branch, &backup_prefix(task), author).await? {
         Standing::Ready { finished, taken } => {
             let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
             let taken = taken.then(|| "moved the branch to the commits made beside it".to_owned());

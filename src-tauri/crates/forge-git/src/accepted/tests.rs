@@ -8,7 +8,7 @@ async fn accepted() -> (Sandbox, Repo) {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
     repo.accept(repo.fingerprint().await.unwrap());
-    repo.status(repo.root()).await.unwrap();
+    repo.main_worktree().status().await.unwrap();
     (sandbox, repo)
 }
 
@@ -37,13 +37,13 @@ async fn each_file_that_names_programs_stops_git_until_it_is_accepted_or_undone(
             fs::write(&at, [before.clone().unwrap_or_default(), line.into()].concat()).unwrap();
         }
         assert_eq!(changed(&repo).await, [path]);
-        let stopped = repo.status(repo.root()).await;
+        let stopped = repo.main_worktree().status().await;
         assert!(matches!(&stopped, Err(GitError::RepositoryChanged { .. })), "{path}: {stopped:?}");
         let aside = sandbox.dir().join("aside");
         repo.undo_changes(&aside).await.unwrap();
         assert_eq!(fs::read(&at).ok(), before, "{path}");
         assert!(aside.join(path).is_file(), "{path}");
-        repo.status(repo.root()).await.unwrap();
+        repo.main_worktree().status().await.unwrap();
     }
 }
 
@@ -56,7 +56,7 @@ async fn accepted_change_is_the_one_that_was_shown() {
     let now = repo.fingerprint().await.unwrap();
     assert_eq!(now.digest(), shown.digest);
     repo.accept(now);
-    repo.status(repo.root()).await.unwrap();
+    repo.main_worktree().status().await.unwrap();
     sandbox.git(&["config", "alias.x", "!worse"]);
     assert_ne!(repo.changed_since_accepted().await.unwrap().unwrap().digest, shown.digest);
 }
@@ -155,7 +155,7 @@ async fn hooks_path_below_the_checkout_counts_but_for_what_head_has() {
         let mut found = changed(&repo).await;
         found.sort_unstable_by_key(String::len);
         assert_eq!(found, paths, "{folder}");
-        let stopped = repo.status(repo.root()).await;
+        let stopped = repo.main_worktree().status().await;
         assert!(matches!(&stopped, Err(GitError::RepositoryChanged { .. })), "{folder}: {stopped:?}");
         if folder == ".husky" {
             sandbox.git(&["add", "-A"]);
@@ -189,7 +189,7 @@ async fn configuration_that_changes_while_a_command_runs_takes_its_result() {
     // As an agent at work elsewhere, which hits the moment between the look and git's own.
     let writes = format!("!printf '[alias]\\n\\tx = y\\n' >> {}", config.display());
     let command =
-        repo.at(repo.root(), crate::command::Kind::Read).config(format!("alias.meanwhile={writes}"));
+        repo.main_worktree().command(crate::command::Kind::Read).config(format!("alias.meanwhile={writes}"));
     let ended = command.arg("meanwhile").run().await;
     assert!(matches!(&ended, Err(GitError::RepositoryChanged { .. })), "{ended:?}");
 }

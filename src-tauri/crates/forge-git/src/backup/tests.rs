@@ -14,7 +14,7 @@ fn mode(path: &Path) -> u32 {
 async fn a_clean_worktree_needs_no_backup() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
-    assert_eq!(repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap(), None);
+    assert_eq!(repo.main_worktree().back_up(PREFIX, "m").await.unwrap(), None);
     assert_eq!(repo.backups(PREFIX).await.unwrap(), []);
 }
 
@@ -57,19 +57,19 @@ async fn everything_comes_back_byte_for_byte() {
     symlink("/etc/passwd", sandbox.path("link")).unwrap();
     sandbox.write("ignored", "i");
     let index = fs::read(sandbox.path(".git/index")).unwrap();
-    let status = repo.status(repo.root()).await.unwrap();
+    let status = repo.main_worktree().status().await.unwrap();
 
-    let backup = repo.backup_worktree(repo.root(), PREFIX, "before removal").await.unwrap().unwrap();
+    let backup = repo.main_worktree().back_up(PREFIX, "before removal").await.unwrap().unwrap();
     assert_eq!(backup.ref_name, format!("{PREFIX}/1"));
     assert_eq!(backup.skipped, Vec::<String>::new());
     assert_eq!(fs::read(sandbox.path(".git/index")).unwrap(), index, "the index was touched");
-    assert_eq!(repo.status(repo.root()).await.unwrap(), status);
+    assert_eq!(repo.main_worktree().status().await.unwrap(), status);
     let left = fs::read_dir(repo.common_dir()).unwrap().flatten().map(|e| e.file_name());
     assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("forge-")));
 
     sandbox.git(&["reset", "-q", "--hard"]);
     sandbox.git(&["clean", "-qfd"]);
-    repo.restore_backup(repo.root(), &backup.commit).await.unwrap();
+    repo.main_worktree().restore_backup(&backup.commit).await.unwrap();
     for (path, content) in files {
         assert_eq!(fs::read(sandbox.path(path)).unwrap(), content, "{path:?}");
     }
@@ -77,8 +77,8 @@ async fn everything_comes_back_byte_for_byte() {
     assert!(!sandbox.path("gone").exists());
     assert_ne!(mode(&sandbox.path("run")), 0);
     assert_eq!(fs::read_link(sandbox.path("link")).unwrap(), Path::new("/etc/passwd"));
-    assert_eq!(repo.status(repo.root()).await.unwrap(), status);
-    repo.restore_backup(repo.root(), &backup.commit).await.unwrap();
+    assert_eq!(repo.main_worktree().status().await.unwrap(), status);
+    repo.main_worktree().restore_backup(&backup.commit).await.unwrap();
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn backups_are_numbered_and_listed() {
     let mut made = Vec::new();
     for number in 1..=11 {
         sandbox.write("a", format!("{number}"));
-        made.push(repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap());
+        made.push(repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap());
     }
     assert_eq!(repo.backups(PREFIX).await.unwrap(), made);
     assert_eq!(made[10].ref_name, format!("{PREFIX}/11"));
@@ -105,7 +105,7 @@ async fn what_was_staged_and_changed_again_is_kept_too() {
     sandbox.write("a", "staged");
     sandbox.git(&["add", "a"]);
     sandbox.write("a", "on disk");
-    let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+    let backup = repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["show", &format!("{}:a", backup.commit)]), "on disk");
     assert_eq!(sandbox.git_out(&["show", &format!("{}^2:a", backup.commit)]), "staged");
 }
@@ -120,14 +120,14 @@ async fn local_changes_are_not_overwritten() {
     sandbox.write("new", "backed up");
     sandbox.write("other", "backed up");
     sandbox.git(&["add", "-f", "other"]);
-    let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+    let backup = repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap();
     sandbox.git(&["reset", "-q", "--hard"]);
     sandbox.git(&["clean", "-qfd"]);
     sandbox.write("a", "mine");
     sandbox.write("new", "mine");
     sandbox.write(".git/info/exclude", "other\n");
     sandbox.write("other", "mine, ignored");
-    match repo.restore_backup(repo.root(), &backup.commit).await {
+    match repo.main_worktree().restore_backup(&backup.commit).await {
         Err(GitError::RestoreInTheWay { mut files }) => {
             files.sort();
             assert_eq!(files, ["a", "new", "other"]);
@@ -138,7 +138,7 @@ async fn local_changes_are_not_overwritten() {
     for mine in ["a", "new", "other"] {
         sandbox.write(mine, "backed up");
     }
-    repo.restore_backup(repo.root(), &backup.commit).await.unwrap();
+    repo.main_worktree().restore_backup(&backup.commit).await.unwrap();
     assert_eq!(sandbox.read("b"), "backed up");
 }
 
@@ -147,12 +147,12 @@ async fn a_restore_does_not_follow_links_out() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
     sandbox.write("dir/file", "x");
-    let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+    let backup = repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap();
     fs::remove_dir_all(sandbox.path("dir")).unwrap();
     let outside = sandbox.dir().join("outside");
     fs::create_dir(&outside).unwrap();
     symlink(&outside, sandbox.path("dir")).unwrap();
-    let refused = repo.restore_backup(repo.root(), &backup.commit).await;
+    let refused = repo.main_worktree().restore_backup(&backup.commit).await;
     assert!(
         matches!(refused, Err(GitError::PathEscape(_) | GitError::RestoreInTheWay { .. })),
         "{refused:?}"
@@ -166,7 +166,7 @@ async fn repositories_inside_are_saved_with_their_history() {
     let repo = sandbox.repo().await;
     sandbox.git(&["clone", "-q", ".", "inner"]);
     sandbox.write("a", "changed");
-    let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+    let backup = repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap();
     // The changed file, the embedded one, and the history.
     assert_eq!((backup.files, backup.skipped), (3, Vec::new()));
 }
@@ -181,7 +181,7 @@ async fn an_unresolved_merge_is_backed_up_with_its_markers() {
     sandbox.commit("ours", &[("a", "ours\n")]);
     let (ok, _) = sandbox.try_git_at(repo.root(), &["merge", "side"]);
     assert!(!ok);
-    let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+    let backup = repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap();
     let kept = sandbox.git_out(&["show", &format!("{}:a", backup.commit)]);
     assert!(kept.contains("<<<<<<<") && kept.contains("theirs"), "{kept}");
 }
@@ -198,7 +198,7 @@ async fn old_backups_of_all_tasks_are_pruned_and_newer_ones_kept() {
     for (number, (repo, task)) in [(&old, "1"), (&new, "1"), (&old, "2")].into_iter().enumerate() {
         sandbox.write("a", format!("{number}"));
         let prefix = format!("refs/forge/backup/task-{task}");
-        repo.backup_worktree(repo.root(), &prefix, "m").await.unwrap().unwrap();
+        repo.main_worktree().back_up(&prefix, "m").await.unwrap().unwrap();
     }
     // An old commit that is kept since later.
     let commit = repo.resolve("refs/forge/backup/task-2/1").await.unwrap().unwrap();
@@ -237,7 +237,7 @@ async fn what_is_staged_beside_an_unresolved_merge_is_kept() {
     sandbox.write("b", "staged");
     sandbox.git(&["add", "b"]);
     sandbox.write("b", "changed since");
-    let backup = repo.backup_worktree(repo.root(), PREFIX, "m").await.unwrap().unwrap();
+    let backup = repo.main_worktree().back_up(PREFIX, "m").await.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["show", &format!("{}:b", backup.commit)]), "changed since");
     assert_eq!(sandbox.git_out(&["show", &format!("{}^2:b", backup.commit)]), "staged");
 }

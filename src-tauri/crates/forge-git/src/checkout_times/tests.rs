@@ -2,6 +2,7 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::repo::Repo;
 use crate::testing::Sandbox;
 use crate::worktrees::NewWorktree;
 
@@ -29,7 +30,7 @@ async fn young(sandbox: &Sandbox) -> (Repo, PathBuf) {
 const FILES: [&str; 5] = ["a", "c", "dir/b", "link", "ünï"];
 
 async fn set_index_time(repo: &Repo, tree: &Path, time: SystemTime) {
-    let index = repo.git_dir(tree).await.unwrap().join("index");
+    let index = repo.worktree_at(tree).git_dir().await.unwrap().join("index");
     fs::File::options().write(true).open(index).unwrap().set_modified(time).unwrap();
 }
 
@@ -42,7 +43,7 @@ async fn every_file_is_dated_back_and_the_index_stays_whole() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = young(&sandbox).await;
     let staged = sandbox.git_at(&tree, &["ls-files", "--stage", "-z"]);
-    repo.trust_checkout_times(&tree).await.unwrap();
+    repo.worktree_at(&tree).trust_checkout_times().await.unwrap();
     for file in FILES {
         assert_eq!(seconds(&tree.join(file)), 1_699_999_999, "{file}");
     }
@@ -50,9 +51,9 @@ async fn every_file_is_dated_back_and_the_index_stays_whole() {
     // Looks at recorded times alone: nothing differs, and the checksum is right.
     assert_eq!(sandbox.git_at(&tree, &["diff-files", "--raw"]), "");
     sandbox.git_at(&tree, &["fsck", "--no-dangling"]);
-    assert_eq!(repo.status(&tree).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&tree).status().await.unwrap(), []);
     let leftover = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with("forge-index");
-    let admin = repo.git_dir(&tree).await.unwrap();
+    let admin = repo.worktree_at(&tree).git_dir().await.unwrap();
     assert!(!fs::read_dir(&admin).unwrap().flatten().any(leftover));
     assert!(!admin.join("index.lock").exists());
 }
@@ -61,13 +62,13 @@ async fn every_file_is_dated_back_and_the_index_stays_whole() {
 async fn a_change_of_the_same_size_in_the_same_second_is_seen() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = young(&sandbox).await;
-    repo.trust_checkout_times(&tree).await.unwrap();
+    repo.worktree_at(&tree).trust_checkout_times().await.unwrap();
     let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     for (file, time) in [("a", second), ("c", second + Duration::from_nanos(5))] {
         fs::write(tree.join(file), "x\n").unwrap();
         fs::File::options().write(true).open(tree.join(file)).unwrap().set_modified(time).unwrap();
     }
-    assert_eq!(repo.tracked_changes(&tree).await.unwrap(), ["a", "c"]);
+    assert_eq!(repo.worktree_at(&tree).tracked_changes().await.unwrap(), ["a", "c"]);
 }
 
 #[tokio::test]
@@ -83,27 +84,27 @@ async fn what_was_changed_before_is_left_alone_and_seen() {
         .set_modified(second + Duration::from_nanos(5))
         .unwrap();
     fs::remove_file(tree.join("c")).unwrap();
-    repo.trust_checkout_times(&tree).await.unwrap();
+    repo.worktree_at(&tree).trust_checkout_times().await.unwrap();
     assert_eq!(seconds(&tree.join("a")), 1_700_000_000);
-    assert_eq!(repo.tracked_changes(&tree).await.unwrap(), ["a", "c"]);
+    assert_eq!(repo.worktree_at(&tree).tracked_changes().await.unwrap(), ["a", "c"]);
 }
 
 #[tokio::test]
 async fn an_index_of_another_kind_or_in_use_is_left_alone() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = young(&sandbox).await;
-    let index = repo.git_dir(&tree).await.unwrap().join("index");
+    let index = repo.worktree_at(&tree).git_dir().await.unwrap().join("index");
     let lock = index.with_file_name("index.lock");
     fs::write(&lock, "").unwrap();
     let before = fs::read(&index).unwrap();
-    repo.trust_checkout_times(&tree).await.unwrap();
+    repo.worktree_at(&tree).trust_checkout_times().await.unwrap();
     assert_eq!(fs::read(&index).unwrap(), before);
     assert!(lock.exists());
     fs::remove_file(&lock).unwrap();
-    assert_eq!(repo.status(&tree).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&tree).status().await.unwrap(), []);
     for torn in [&before[..before.len() - 1], b"DIRC", b"", &[0; 64]] {
         fs::write(&index, torn).unwrap();
-        repo.trust_checkout_times(&tree).await.unwrap();
+        repo.worktree_at(&tree).trust_checkout_times().await.unwrap();
         assert_eq!(fs::read(&index).unwrap(), torn);
     }
     let file = tree.join("a").metadata().unwrap();
@@ -116,7 +117,7 @@ async fn an_index_of_another_kind_or_in_use_is_left_alone() {
 async fn sha256_is_left_to_git() {
     let sandbox = Sandbox::with_init(&["--object-format=sha256"]).await;
     let (repo, tree) = young(&sandbox).await;
-    repo.trust_checkout_times(&tree).await.unwrap();
+    repo.worktree_at(&tree).trust_checkout_times().await.unwrap();
     assert_eq!(seconds(&tree.join("a")), 1_700_000_000);
-    assert_eq!(repo.status(&tree).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&tree).status().await.unwrap(), []);
 }

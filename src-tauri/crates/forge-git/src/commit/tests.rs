@@ -1,6 +1,7 @@
 //! Commits of what an agent left.
 
 use super::*;
+use crate::repo::Repo;
 use crate::testing::Sandbox;
 
 #[test]
@@ -27,8 +28,8 @@ async fn marked_files_are_named() {
     sandbox.write("bad", "<<<<<<< a\n=======\n>>>>>>> b\n");
     sandbox.write("good", "fine\n");
     let paths = ["good", "bad", "gone"].map(str::to_owned);
-    assert_eq!(repo.conflict_markers(repo.root(), &paths).await.unwrap(), ["bad"]);
-    let out = repo.conflict_markers(repo.root(), &["../x".to_owned()]).await;
+    assert_eq!(repo.main_worktree().conflict_markers(&paths).await.unwrap(), ["bad"]);
+    let out = repo.main_worktree().conflict_markers(&["../x".to_owned()]).await;
     assert!(matches!(out, Err(GitError::PathEscape(_))));
 }
 
@@ -37,8 +38,8 @@ async fn staged_content_that_was_changed_since_is_kept() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
     let commit = async || {
-        let seen = repo.uncommitted(repo.root()).await.unwrap();
-        let made = repo.commit_all_keeping_staged(repo.root(), &seen, "work", None, "refs/kept").await;
+        let seen = repo.main_worktree().uncommitted().await.unwrap();
+        let made = repo.main_worktree().commit_all_keeping_staged(&seen, "work", None, "refs/kept").await;
         made.unwrap().unwrap();
     };
     sandbox.write("staged", "staged alone");
@@ -66,9 +67,9 @@ async fn what_is_written_again_while_it_is_staged_is_seen_afterwards() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     sandbox.write("f", "one\n");
-    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    repo.main_worktree().commit_all("work", None).await.unwrap().unwrap();
     assert_eq!((sandbox.git_out(&["show", "HEAD:f"]), sandbox.read("f")), ("one".into(), "two\n".into()));
-    let status = repo.status(repo.root()).await.unwrap();
+    let status = repo.main_worktree().status().await.unwrap();
     assert_eq!(status.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>(), ["f"]);
 }
 
@@ -78,9 +79,9 @@ async fn what_went_since_it_was_seen_is_committed_as_gone() {
     let repo = sandbox.repo().await;
     sandbox.write("new", "seen");
     sandbox.write("other", "seen");
-    let seen = repo.uncommitted(repo.root()).await.unwrap();
+    let seen = repo.main_worktree().uncommitted().await.unwrap();
     sandbox.remove("new");
-    let made = repo.commit_all_keeping_staged(repo.root(), &seen, "work", None, "refs/kept").await;
+    let made = repo.main_worktree().commit_all_keeping_staged(&seen, "work", None, "refs/kept").await;
     made.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["show", "--format=", "--name-status", "HEAD"]), "A\tother");
 }
@@ -89,14 +90,14 @@ async fn what_went_since_it_was_seen_is_committed_as_gone() {
 async fn everything_is_committed_once() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
-    assert_eq!(repo.commit_all(repo.root(), "nothing", None).await.unwrap(), None);
+    assert_eq!(repo.main_worktree().commit_all("nothing", None).await.unwrap(), None);
     sandbox.commit("ignore", &[(".gitignore", "ignored\n"), ("gone", "x")]);
     sandbox.write("ünï/new", "n");
     sandbox.write("a", "changed");
     sandbox.write("ignored", "x");
     sandbox.remove("gone");
     let author = Some(("Ada", "ada@example.com"));
-    let made = repo.commit_all(repo.root(), "# kept\n\nbody\n", author).await.unwrap().unwrap();
+    let made = repo.main_worktree().commit_all("# kept\n\nbody\n", author).await.unwrap().unwrap();
     assert_eq!(made, sandbox.head());
     assert_eq!(
         sandbox.git_out(&["show", "-s", "--format=%an <%ae> %cn%n%B"]),
@@ -104,14 +105,14 @@ async fn everything_is_committed_once() {
     );
     let files = sandbox.git_out(&["show", "--format=", "--name-status", "-z"]);
     assert_eq!(files.trim_end_matches('\0'), "M\0a\0D\0gone\0A\0ünï/new");
-    assert_eq!(repo.commit_all(repo.root(), "again", None).await.unwrap(), None);
+    assert_eq!(repo.main_worktree().commit_all("again", None).await.unwrap(), None);
 }
 
 #[tokio::test]
 async fn a_snapshot_has_everything_and_changes_nothing() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
-    assert_eq!(repo.snapshot(repo.root(), "nothing", None).await.unwrap(), None);
+    assert_eq!(repo.main_worktree().snapshot("nothing", None).await.unwrap(), None);
     sandbox.commit("base", &[(".gitignore", "ignored\n"), ("gone", "x"), ("staged", "x")]);
     sandbox.hook("pre-commit", "exit 1");
     sandbox.write("staged", "two");
@@ -122,7 +123,7 @@ async fn a_snapshot_has_everything_and_changes_nothing() {
     sandbox.remove("gone");
     let (head, status) = (sandbox.head(), sandbox.git_out(&["status", "--porcelain"]));
     let author = Some(("Ada", "ada@example.com"));
-    let made = repo.snapshot(repo.root(), "as it was\n", author).await.unwrap().unwrap();
+    let made = repo.main_worktree().snapshot("as it was\n", author).await.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["rev-parse", &format!("{made}^@")]), head, "its only parent");
     let changed = sandbox.git_out(&["diff", "--name-status", &head, &made]);
     assert_eq!(changed, "D\tgone\nA\tnew/file\nM\tstaged");
@@ -138,7 +139,7 @@ async fn a_refusing_hook_is_heard_and_its_work_kept() {
     sandbox.hook("pre-commit", "echo 'no tabs please' >&2; exit 1");
     sandbox.write("a", "changed");
     let before = sandbox.head();
-    match repo.commit_all(repo.root(), "try", None).await {
+    match repo.main_worktree().commit_all("try", None).await {
         Err(GitError::CommitRefused { output }) => assert_eq!(output, "no tabs please"),
         other => panic!("{other:?}"),
     }
@@ -159,7 +160,7 @@ async fn hook_sees_no_secret_and_no_variable_of_forge() {
     let repo = Repo::open(&git, &sandbox.path("")).await.unwrap();
     let names = async |repo: &Repo, content: &str| {
         sandbox.write("a", content);
-        repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+        repo.main_worktree().commit_all("work", None).await.unwrap().unwrap();
         let told = std::fs::read_to_string(&told).unwrap();
         let canaries = told.lines().filter_map(|line| line.strip_suffix("=canary"));
         let mut names: Vec<_> = canaries.map(str::to_owned).collect();
@@ -177,12 +178,12 @@ async fn a_missing_identity_is_filled_in_and_a_partial_one_kept() {
     let sandbox = Sandbox::anonymous().await;
     let repo = sandbox.repo().await;
     sandbox.write("a", "1");
-    repo.commit_all(repo.root(), "one", None).await.unwrap();
+    repo.main_worktree().commit_all("one", None).await.unwrap();
     let who = ["show", "-s", "--format=%an <%ae> %cn <%ce>"];
     assert_eq!(sandbox.git_out(&who), "Forge <forge@localhost> Forge <forge@localhost>");
     sandbox.git(&["config", "user.name", "Kim"]);
     sandbox.write("a", "2");
-    repo.commit_all(repo.root(), "two", None).await.unwrap();
+    repo.main_worktree().commit_all("two", None).await.unwrap();
     assert_eq!(sandbox.git_out(&who), "Kim <forge@localhost> Kim <forge@localhost>");
 }
 
@@ -193,13 +194,13 @@ async fn a_held_index_is_reported_with_its_holder() {
     sandbox.write("a", "changed");
     let lock = repo.common_dir().join("index.lock");
     let held = std::fs::File::create(&lock).unwrap();
-    match repo.commit_all(repo.root(), "x", None).await {
+    match repo.main_worktree().commit_all("x", None).await {
         Err(GitError::IndexLocked { path, holder: Some(holder) }) => {
             assert_eq!((path, holder.pid), (lock.clone(), std::process::id()));
         }
         other => panic!("{other:?}"),
     }
     drop(held);
-    let left = repo.commit_all(repo.root(), "x", None).await;
+    let left = repo.main_worktree().commit_all("x", None).await;
     assert!(matches!(left, Err(GitError::IndexLocked { holder: None, .. })));
 }

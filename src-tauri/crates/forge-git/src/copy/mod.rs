@@ -10,48 +10,47 @@ mod rule;
 mod rules;
 mod transfer;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
-use crate::repo::Repo;
+use crate::worktree::Worktree;
 pub use report::{CopyProgress, CopyReport, Skipped, SkippedWhy};
 pub use rule::{CopyMode, CopyRule};
 
 use rules::Rules;
 use transfer::Transfer;
 
-impl Repo {
-    /// Brings what the rules match and git does not track in the user's checkout into a worktree.
+impl Worktree {
+    /// Brings what the rules match and git does not track in the user's checkout into the worktree.
     ///
     /// A symbolic link that a rule names and that leads out of the repository is refused ([`GitError::PathEscape`]); what was brought
     /// before it stays. `progress` is called on the caller's task, from time to time.
     pub async fn copy_files(
         &self,
-        worktree: &Path,
         rules: &[CopyRule],
         progress: &(dyn Fn(CopyProgress) + Sync),
         cancel: &CancellationToken,
     ) -> Result<CopyReport, GitError> {
         // A bare repository has no checkout to bring anything from.
-        if rules.is_empty() || self.root() == self.common_dir() {
+        if rules.is_empty() || self.repo().root() == self.repo().common_dir() {
             return Ok(CopyReport::default());
         }
         let rules = Rules::new(rules)?;
         let others = ["ls-files", "-z", "--others", "--exclude-standard"];
         let (ignored, untracked, tracked) = tokio::try_join!(
-            self.read().args(others).args(["--ignored", "--directory"]).ok(),
-            self.read().args(others).ok(),
-            self.at(worktree, Kind::Read).args(["ls-files", "-z"]).ok(),
+            self.repo().read().args(others).args(["--ignored", "--directory"]).ok(),
+            self.repo().read().args(others).ok(),
+            self.command(Kind::Read).args(["ls-files", "-z"]).ok(),
         )?;
         let (send, mut receive) = tokio::sync::mpsc::unbounded_channel();
         // Also stops when the caller loses interest.
         let stop = cancel.child_token();
         let guard = stop.clone().drop_guard();
-        let (from, to) = (self.root().to_owned(), worktree.to_owned());
+        let (from, to) = (self.repo().root().to_owned(), self.path().to_owned());
         let mut working = tokio::task::spawn_blocking(move || {
             let candidates = bytes::records(&ignored).chain(bytes::records(&untracked));
             let wanted = rules.wanted(&from, candidates)?;
@@ -77,19 +76,19 @@ impl Repo {
             progress(step);
         }
         let (mut report, links) = done;
-        report.hidden = self.hide(worktree, &links).await?;
+        report.hidden = self.hide(&links).await?;
         Ok(report)
     }
 
     /// A link does not match a pattern for folders (`node_modules/`): git would take it for a new file, and the next
     /// commit would have it. Adds such links to the private ignore list.
-    async fn hide(&self, worktree: &Path, links: &[PathBuf]) -> Result<Vec<String>, GitError> {
+    async fn hide(&self, links: &[PathBuf]) -> Result<Vec<String>, GitError> {
         if links.is_empty() {
             return Ok(Vec::new());
         }
         let names = links.iter().flat_map(|path| bytes::of(path).iter().copied().chain([0]));
         let command = self
-            .at(worktree, Kind::Read)
+            .command(Kind::Read)
             .args(["check-ignore", "-z", "--stdin"])
             .input(names.collect::<Vec<u8>>());
         let args = command.shown();
@@ -101,7 +100,7 @@ impl Repo {
         let open: Vec<&PathBuf> = links.iter().filter(|path| !ignored.contains(&bytes::of(path))).collect();
         let lines: Vec<Vec<u8>> = open.iter().map(|path| rules::literal(bytes::of(path))).collect();
         let lines: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
-        self.exclude_lines(&lines).await?;
+        self.repo().exclude_lines(&lines).await?;
         Ok(open.into_iter().map(|path| path.to_string_lossy().into_owned()).collect())
     }
 }

@@ -1,9 +1,11 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt, symlink};
+use std::path::Path;
 use std::sync::Mutex;
 
 use super::*;
 use crate::guard::GuardError;
+use crate::repo::Repo;
 use crate::testing::Sandbox;
 use crate::worktrees::NewWorktree;
 
@@ -32,7 +34,7 @@ impl Place {
             .iter()
             .map(|(pattern, mode)| CopyRule { pattern: (*pattern).to_owned(), mode: *mode })
             .collect();
-        self.repo.copy_files(&self.tree, &rules, &|_| {}, &CancellationToken::new()).await
+        self.repo.worktree_at(&self.tree).copy_files(&rules, &|_| {}, &CancellationToken::new()).await
     }
 
     fn read(&self, path: &str) -> Option<String> {
@@ -58,7 +60,12 @@ async fn what_is_not_tracked_comes_with_its_permissions_and_links() {
     let told = Mutex::new(Vec::new());
     let rules = [".env", "deps", "/notes/"].map(|p| CopyRule { pattern: p.to_owned(), mode: CopyMode::Copy });
     let tell = |step: CopyProgress| told.lock().unwrap().push(step.path);
-    let report = place.repo.copy_files(&place.tree, &rules, &tell, &CancellationToken::new()).await.unwrap();
+    let report = place
+        .repo
+        .worktree_at(&place.tree)
+        .copy_files(&rules, &tell, &CancellationToken::new())
+        .await
+        .unwrap();
     assert_eq!((report.files, report.reflinked + report.copied, report.links_kept), (6, 4, 2));
     assert_eq!((report.bytes, report.skipped), (9, vec![]));
     assert_eq!(place.read(".env").as_deref(), Some("A=1"));
@@ -137,7 +144,7 @@ async fn files_are_linked_as_asked_and_links_do_not_get_committed() {
     assert_eq!(place.tree.join("node_modules").read_link().unwrap(), place.sandbox.path("node_modules"));
     let inode = |path: &Path| path.metadata().unwrap().ino();
     assert_eq!(inode(&place.tree.join("cache/big")), inode(&place.sandbox.path("cache/big")));
-    assert_eq!(place.repo.commit_all(&place.tree, "all", None).await.unwrap(), None);
+    assert_eq!(place.repo.worktree_at(&place.tree).commit_all("all", None).await.unwrap(), None);
     let again = place.copy(&rules).await.unwrap();
     assert_eq!((again.files, again.already_there), (0, 1));
     assert_eq!(again.skipped, [skipped("node_modules", SkippedWhy::Exists)]);
@@ -230,7 +237,7 @@ async fn cancelling_stops_it_and_leaves_nothing_half_made() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let rules = [CopyRule { pattern: "deps/".to_owned(), mode: CopyMode::Copy }];
-    let stopped = place.repo.copy_files(&place.tree, &rules, &|_| {}, &cancel).await;
+    let stopped = place.repo.worktree_at(&place.tree).copy_files(&rules, &|_| {}, &cancel).await;
     assert!(matches!(stopped, Err(GitError::Cancelled { .. })), "{stopped:?}");
     assert!(!place.tree.join("deps").exists());
     let report = place.copy(&[("deps/", CopyMode::Copy)]).await.unwrap();

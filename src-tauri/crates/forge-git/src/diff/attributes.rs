@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::scope::{DiffScope, Ends};
+use super::key::Ends;
+use super::scope::DiffScope;
 use crate::bytes;
-use crate::command::Kind;
 use crate::error::GitError;
 use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 const GENERATED: &str = "linguist-generated";
 /// Attributes that change a file's content on its way into the repository.
@@ -106,16 +107,15 @@ impl Repo {
         paths: &[&Path],
         names: &[&str],
     ) -> Result<Values, GitError> {
-        let worktree = scope.worktree();
         if paths.is_empty() {
             return Ok(Values::new());
         }
-        if let Some(worktree) = worktree
-            && !self.may_have_attributes(worktree, paths).await?
+        if let Some(worktree) = scope.worktree()
+            && !worktree.may_have_attributes(paths).await?
         {
             return Ok(Values::new());
         }
-        let mut command = self.at(worktree.unwrap_or(self.root()), Kind::Read);
+        let mut command = scope.read(self);
         if let Some(head) = &ends.head
             && self.git().version() >= (2, 41, 0)
         {
@@ -132,19 +132,6 @@ impl Repo {
         Ok(records.chunks_exact(3).map(entry).collect())
     }
 
-    /// Whether any attributes could say something about these paths. Asking git costs a process, and most
-    /// repositories have none.
-    async fn may_have_attributes(&self, worktree: &Path, paths: &[&Path]) -> Result<bool, GitError> {
-        if self.has_attributes_outside().await? {
-            return Ok(true);
-        }
-        let exists = |path: &Path| path.symlink_metadata().is_ok();
-        let mut dirs: Vec<&Path> = paths.iter().flat_map(|path| path.ancestors().skip(1)).collect();
-        dirs.sort_unstable();
-        dirs.dedup();
-        Ok(dirs.into_iter().any(|dir| exists(&worktree.join(dir).join(".gitattributes"))))
-    }
-
     /// Whether there are attributes outside of the work tree.
     pub(crate) async fn has_attributes_outside(&self) -> Result<bool, GitError> {
         let exists = |path: &Path| path.symlink_metadata().is_ok();
@@ -156,7 +143,7 @@ impl Repo {
 
     /// Where the user's own attributes would be.
     async fn user_attributes(&self) -> Result<Vec<PathBuf>, GitError> {
-        if self.settings(self.root()).await?.get("core.attributesfile").is_some() {
+        if self.main_worktree().settings().await?.get("core.attributesfile").is_some() {
             // git knows what the path means.
             let named =
                 self.read().args(["config", "--type=path", "--get", "core.attributesFile"]).ok().await?;
@@ -166,5 +153,20 @@ impl Repo {
             |variable: &str, path: &str| Some(PathBuf::from(self.git().env_var(variable)?).join(path));
         let places = [below("XDG_CONFIG_HOME", "git/attributes"), below("HOME", ".config/git/attributes")];
         Ok(places.into_iter().flatten().collect())
+    }
+}
+
+impl Worktree {
+    /// Whether any attributes could say something about these paths. Asking git costs a process, and most
+    /// repositories have none.
+    async fn may_have_attributes(&self, paths: &[&Path]) -> Result<bool, GitError> {
+        if self.repo().has_attributes_outside().await? {
+            return Ok(true);
+        }
+        let exists = |path: &Path| path.symlink_metadata().is_ok();
+        let mut dirs: Vec<&Path> = paths.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+        dirs.sort_unstable();
+        dirs.dedup();
+        Ok(dirs.into_iter().any(|dir| exists(&self.path().join(dir).join(".gitattributes"))))
     }
 }

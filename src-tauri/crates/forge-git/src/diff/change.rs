@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 
 use forge_model::diff::{FileChange, FileChangeKind};
 
-use super::scope::DiffScope;
-
 /// A change with its path.
 #[derive(Debug, Clone)]
 pub(super) struct RawChange {
@@ -18,10 +16,10 @@ pub(super) struct RawChange {
 /// Changed files by path.
 pub(super) type Changes = HashMap<String, RawChange>;
 
-/// Whether a remembered change still fits what lies on the disk, as far as its kind goes. Contents are read
+/// Whether a remembered change still fits what lies in the worktree, as far as its kind goes. Contents are read
 /// anew anyway.
-pub(super) fn still_fits(scope: &DiffScope, raw: &RawChange) -> bool {
-    let Some(worktree) = scope.worktree() else { return true };
+pub(super) fn still_fits(worktree: Option<&Path>, raw: &RawChange) -> bool {
+    let Some(worktree) = worktree else { return true };
     let type_at = |path: &Path| worktree.join(path).symlink_metadata().ok().map(|found| found.file_type());
     let old_is_back = raw.change.kind == FileChangeKind::Renamed
         && raw.change.old_path.as_ref().is_some_and(|old| type_at(Path::new(old)).is_some());

@@ -6,14 +6,16 @@ use forge_model::diff::{FileChange, FileChangeKind};
 
 use super::attributes::Treatment;
 use super::change::RawChange;
+use super::key::Ends;
 use super::list::is_binary;
-use super::scope::{DiffScope, Ends};
+use super::scope::DiffScope;
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
 use crate::repo::Repo;
 use crate::scratch::ScratchDir;
+use crate::worktree::Worktree;
 
 /// Larger files are shown only when asked for.
 const UNASKED_CAP: u64 = 5 << 20;
@@ -95,7 +97,7 @@ impl Repo {
         let new = match scope.worktree() {
             _ if raw.change.kind == FileChangeKind::Deleted => Side::Absent,
             // git may name a work file's content without having stored it.
-            Some(worktree) => self.work_file(worktree, raw, &treatment, cap).await?,
+            Some(worktree) => worktree.work_file(raw, &treatment, cap).await?,
             None => self.stored(raw.change.new_blob.as_deref(), raw.change.new_mode.as_deref(), cap).await?,
         };
         Ok(Pair { old, new, binary: treatment.binary })
@@ -112,22 +114,18 @@ impl Repo {
             },
         }
     }
+}
 
-    async fn work_file(
-        &self,
-        worktree: &Path,
-        raw: &RawChange,
-        treatment: &Treatment,
-        cap: u64,
-    ) -> Result<Side, GitError> {
-        let (root, path) = (worktree.to_owned(), raw.path.clone());
+impl Worktree {
+    async fn work_file(&self, raw: &RawChange, treatment: &Treatment, cap: u64) -> Result<Side, GitError> {
+        let (root, path) = (self.path().to_owned(), raw.path.clone());
         let read = tokio::task::spawn_blocking(move || Root::open(&root)?.read(&path, cap)).await??;
         match read {
             None | Some(Entry::Special) => Ok(Side::Absent),
             Some(Entry::Link(target)) => Ok(Side::Bytes(bytes::of(&target).to_vec())),
             Some(Entry::Large { size, .. }) => Ok(Side::TooLarge(size)),
             Some(Entry::Directory) => {
-                let head = self.head_inside(&worktree.join(&raw.path)).await?.unwrap_or_default();
+                let head = self.repo().head_inside(&self.path().join(&raw.path)).await?.unwrap_or_default();
                 Ok(Side::Bytes(submodule_text(&head)))
             }
             Some(Entry::File { content, .. }) => {
@@ -135,36 +133,30 @@ impl Repo {
                 if !treatment.converting && !content.windows(2).any(|two| two == b"\r\n") {
                     return Ok(Side::Bytes(content));
                 }
-                self.as_stored(worktree, &raw.path, content, cap).await
+                self.as_stored(&raw.path, content, cap).await
             }
         }
     }
 
     /// The content as git would store it. It is written to an object directory of its own, so that looking
     /// at a diff does not grow the repository.
-    async fn as_stored(
-        &self,
-        worktree: &Path,
-        path: &Path,
-        content: Vec<u8>,
-        cap: u64,
-    ) -> Result<Side, GitError> {
-        let scratch = ScratchDir::new(self.common_dir())?;
+    async fn as_stored(&self, path: &Path, content: Vec<u8>, cap: u64) -> Result<Side, GitError> {
+        let scratch = ScratchDir::new(self.repo().common_dir())?;
         let mut option = std::ffi::OsString::from("--path=");
         option.push(path);
         let with = |command: crate::command::GitCommand| {
             command
                 .env("GIT_OBJECT_DIRECTORY", &scratch.path)
-                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.common_dir().join("objects"))
+                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", self.repo().common_dir().join("objects"))
         };
-        let oid = with(self.at(worktree, Kind::User))
+        let oid = with(self.command(Kind::User))
             .args(["hash-object", "-w", "--stdin"])
             .arg(option)
             .input(content)
             .text()
             .await?;
         let room = usize::try_from(cap).unwrap_or(usize::MAX);
-        let stored = with(self.at(worktree, Kind::Read)).args(["cat-file", "blob", &oid]).cap(room);
+        let stored = with(self.command(Kind::Read)).args(["cat-file", "blob", &oid]).cap(room);
         stored.ok().await.map(Side::Bytes)
     }
 }

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use forge_model::diff::{DiffSummary, FileChange, FileChangeKind};
 
 use super::change::{Changes, RawChange};
+use super::key::Ends;
 use super::memory::Known;
-use super::scope::{DiffCounts, DiffScope, Ends};
+use super::scope::{DiffCounts, DiffScope};
 use crate::bytes;
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::guard::{Entry, Root};
 use crate::index::PrivateIndex;
 use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 /// Untracked files beyond this are listed without a count of their lines.
 const COUNT_CAP: u64 = 16 << 20;
@@ -51,33 +53,18 @@ impl Repo {
         Ok(DiffCounts { files, added: sum(|f| f.added), removed: sum(|f| f.removed) })
     }
 
-    /// The paths that differ between a commit and a worktree's files, untracked ones included, sorted. Of a
-    /// renamed file both.
-    pub async fn changed_paths(&self, worktree: &Path, base: &str) -> Result<Vec<String>, GitError> {
-        let scope = DiffScope::Worktree { worktree: worktree.to_owned(), base: base.to_owned() };
-        let ends = self.ends(&scope).await?;
-        let (changes, untracked) = tokio::try_join!(
-            self.list_tracked(&scope, &ends, None, &["--no-renames"], &[]),
-            self.list_untracked(worktree)
-        )?;
-        let mut paths: Vec<String> =
-            changes.into_iter().chain(untracked).map(|raw| raw.change.path).collect();
-        paths.sort();
-        Ok(paths)
-    }
-
     /// The list as it was shown last, when nothing it depends on has changed since.
     pub(super) async fn unchanged(
         &self,
         scope: &DiffScope,
         ends: &Ends,
     ) -> Result<Option<Arc<Changes>>, GitError> {
-        let Some((changes, known)) = self.inner.lists.recall(scope, ends) else { return Ok(None) };
+        let Some((changes, known)) = self.inner.lists.recall(&scope.key(), ends) else { return Ok(None) };
         match known {
             Known::Nothing => Ok(None),
             Known::Begun(begun) => {
                 let Some(watch) = self.still_holds(scope, begun, &changes).await? else { return Ok(None) };
-                self.inner.lists.know(scope, &changes, Known::Watched(Arc::new(watch)));
+                self.inner.lists.know(&scope.key(), &changes, Known::Watched(Arc::new(watch)));
                 Ok(Some(changes))
             }
             Known::Watched(watch) => {
@@ -93,18 +80,18 @@ impl Repo {
         let paths: Vec<&Path> = changes.iter().map(|raw| raw.path.as_path()).collect();
         let generated = self.generated(scope, ends, &paths).await?;
         let repo = self.clone();
-        let worktree = scope.worktree().map(Path::to_owned);
+        let worktree = scope.worktree().cloned();
         let changes = tokio::task::spawn_blocking(move || {
             for (raw, generated) in changes.iter_mut().zip(generated) {
                 raw.change.generated = generated;
                 if raw.change.binary {
-                    repo.add_sizes(worktree.as_deref(), raw);
+                    repo.add_sizes(worktree.as_ref(), raw);
                 }
             }
             changes.into_iter().map(|raw| (raw.change.path.clone(), raw)).collect()
         })
         .await?;
-        let changes = self.inner.lists.remember(scope, ends, changes, begun);
+        let changes = self.inner.lists.remember(scope.key(), ends, changes, begun);
         self.prepare_later(scope, ends);
         Ok(changes)
     }
@@ -123,7 +110,7 @@ impl Repo {
     async fn list(&self, scope: &DiffScope, ends: &Ends) -> Result<Vec<RawChange>, GitError> {
         let listing = self.list_tracked(scope, ends, None, &["--numstat"], &[]);
         let Some(worktree) = scope.worktree() else { return listing.await };
-        let (mut changes, untracked) = tokio::try_join!(listing, self.list_untracked(worktree))?;
+        let (mut changes, untracked) = tokio::try_join!(listing, worktree.list_untracked())?;
         let is_gone = |kind| matches!(kind, FileChangeKind::Deleted | FileChangeKind::Renamed);
         let any_gone = changes.iter().any(|raw| is_gone(raw.change.kind));
         if any_gone && !untracked.is_empty() {
@@ -138,18 +125,17 @@ impl Repo {
         &self,
         scope: &DiffScope,
         ends: &Ends,
-        worktree: &Path,
+        worktree: &Worktree,
         untracked: &[RawChange],
     ) -> Result<Vec<RawChange>, GitError> {
-        let index = PrivateIndex::copy_of(self, worktree)
-            .await?
-            .unwrap_or_else(|| PrivateIndex::empty(self.common_dir()));
+        let index =
+            PrivateIndex::copy_of(worktree).await?.unwrap_or_else(|| PrivateIndex::empty(self.common_dir()));
         let mut names = Vec::new();
         for file in untracked {
             names.extend_from_slice(bytes::of(&file.path));
             names.push(0);
         }
-        let add = self.at(worktree, Kind::Write).env("GIT_LITERAL_PATHSPECS", "1");
+        let add = worktree.command(Kind::Write).env("GIT_LITERAL_PATHSPECS", "1");
         index
             .with(add)
             .args(["add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"])
@@ -198,7 +184,7 @@ impl Repo {
         options: &[&str],
         paths: &[&str],
     ) -> Result<Vec<RawChange>, GitError> {
-        let plain = self.at(scope.worktree().unwrap_or(self.root()), Kind::Read);
+        let plain = scope.read(self);
         let command = match index {
             Some(index) => index.with(plain),
             None => plain,
@@ -221,16 +207,39 @@ impl Repo {
             .ok_or_else(|| GitError::Unexpected { args, what: "an inconsistent list of changes".to_owned() })
     }
 
-    async fn list_untracked(&self, worktree: &Path) -> Result<Vec<RawChange>, GitError> {
-        let output = self
-            .at(worktree, Kind::Read)
-            .args(["ls-files", "--others", "--exclude-standard", "-z"])
-            .ok()
-            .await?;
+    pub(super) fn add_sizes(&self, worktree: Option<&Worktree>, raw: &mut RawChange) {
+        let stored = |oid: &Option<String>| oid.as_deref().and_then(|oid| self.inner.objects.size(oid));
+        raw.change.old_size = raw.change.old_size.or_else(|| stored(&raw.change.old_blob));
+        raw.change.new_size = raw.change.new_size.or_else(|| stored(&raw.change.new_blob)).or_else(|| {
+            let found = worktree?.path().join(&raw.path).symlink_metadata().ok()?;
+            found.is_file().then_some(found.len())
+        });
+    }
+}
+
+impl Worktree {
+    /// The paths that differ between a commit and the worktree's files, untracked ones included, sorted. Of a
+    /// renamed file both.
+    pub async fn changed_paths(&self, base: &str) -> Result<Vec<String>, GitError> {
+        let scope = DiffScope::Worktree { worktree: self.clone(), base: base.to_owned() };
+        let ends = self.repo().ends(&scope).await?;
+        let (changes, untracked) = tokio::try_join!(
+            self.repo().list_tracked(&scope, &ends, None, &["--no-renames"], &[]),
+            self.list_untracked()
+        )?;
+        let mut paths: Vec<String> =
+            changes.into_iter().chain(untracked).map(|raw| raw.change.path).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    async fn list_untracked(&self) -> Result<Vec<RawChange>, GitError> {
+        let output =
+            self.command(Kind::Read).args(["ls-files", "--others", "--exclude-standard", "-z"]).ok().await?;
         if output.is_empty() {
             return Ok(Vec::new());
         }
-        let worktree = worktree.to_owned();
+        let worktree = self.path().to_owned();
         tokio::task::spawn_blocking(move || {
             let root = Root::open(&worktree)?;
             let mut changes = Vec::new();
@@ -243,15 +252,6 @@ impl Repo {
             Ok(changes)
         })
         .await?
-    }
-
-    pub(super) fn add_sizes(&self, worktree: Option<&Path>, raw: &mut RawChange) {
-        let stored = |oid: &Option<String>| oid.as_deref().and_then(|oid| self.inner.objects.size(oid));
-        raw.change.old_size = raw.change.old_size.or_else(|| stored(&raw.change.old_blob));
-        raw.change.new_size = raw.change.new_size.or_else(|| stored(&raw.change.new_blob)).or_else(|| {
-            let found = worktree?.join(&raw.path).symlink_metadata().ok()?;
-            found.is_file().then_some(found.len())
-        });
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::change::Changes;
-use super::scope::{DiffScope, Ends};
+use super::key::{Ends, ScopeKey};
 use super::watch::{Begun, Watch};
 
 const LISTS: usize = 32;
@@ -21,7 +21,7 @@ pub(crate) struct ListMemory {
 
 #[derive(Debug, Clone)]
 struct List {
-    scope: DiffScope,
+    scope: ScopeKey,
     ends: Ends,
     changes: Arc<Changes>,
     known: Known,
@@ -41,7 +41,7 @@ pub(super) enum Known {
 impl ListMemory {
     pub(super) fn remember(
         &self,
-        scope: &DiffScope,
+        scope: ScopeKey,
         ends: &Ends,
         changes: Changes,
         begun: Option<Begun>,
@@ -49,13 +49,8 @@ impl ListMemory {
         let changes = Arc::new(changes);
         let known = begun.map_or(Known::Nothing, Known::Begun);
         let mut lists = self.lock();
-        lists.retain(|list| list.scope != *scope);
-        lists.push_front(List {
-            scope: scope.clone(),
-            ends: ends.clone(),
-            changes: Arc::clone(&changes),
-            known,
-        });
+        lists.retain(|list| list.scope != scope);
+        lists.push_front(List { scope, ends: ends.clone(), changes: Arc::clone(&changes), known });
         lists.truncate(LISTS);
         let mut room = CHANGES;
         let mut first = true;
@@ -69,14 +64,14 @@ impl ListMemory {
     }
 
     /// `None` when the scope was not listed since its commits changed.
-    pub(super) fn recall(&self, scope: &DiffScope, ends: &Ends) -> Option<(Arc<Changes>, Known)> {
+    pub(super) fn recall(&self, scope: &ScopeKey, ends: &Ends) -> Option<(Arc<Changes>, Known)> {
         let lists = self.lock();
         let found = lists.iter().find(|list| list.scope == *scope && list.ends == *ends);
         found.map(|list| (Arc::clone(&list.changes), list.known.clone()))
     }
 
     /// What is known of a list from now on, if it is still the one that is remembered.
-    pub(super) fn know(&self, scope: &DiffScope, changes: &Arc<Changes>, known: Known) {
+    pub(super) fn know(&self, scope: &ScopeKey, changes: &Arc<Changes>, known: Known) {
         let mut lists = self.lock();
         if let Some(list) =
             lists.iter_mut().find(|list| list.scope == *scope && Arc::ptr_eq(&list.changes, changes))

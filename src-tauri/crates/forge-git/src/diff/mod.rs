@@ -6,6 +6,7 @@
 mod attributes;
 mod change;
 mod content;
+mod key;
 mod list;
 pub(crate) mod memory;
 mod patch;
@@ -25,13 +26,13 @@ pub use scope::{DiffCounts, DiffPage, DiffScope};
 pub use side::FileSide;
 
 use change::still_fits;
-use scope::Ends;
+use key::Ends;
 
 impl Repo {
     async fn ends(&self, scope: &DiffScope) -> Result<Ends, GitError> {
         match scope {
             DiffScope::Worktree { base, .. } => Ok(Ends { base: self.named(base).await?, head: None }),
-            DiffScope::Uncommitted { worktree } => Ok(Ends { base: self.head(worktree).await?, head: None }),
+            DiffScope::Uncommitted { worktree } => Ok(Ends { base: worktree.head().await?, head: None }),
             DiffScope::Commits { base, head } => {
                 Ok(Ends { base: self.named(base).await?, head: Some(self.named(head).await?) })
             }
@@ -54,9 +55,10 @@ impl Repo {
         page: DiffPage,
     ) -> Result<FileDiff, GitError> {
         let ends = self.ends(scope).await?;
-        let recalled = self.inner.lists.recall(scope, &ends).and_then(|(list, _)| list.get(path).cloned());
+        let key = scope.key();
+        let recalled = self.inner.lists.recall(&key, &ends).and_then(|(list, _)| list.get(path).cloned());
         let mut opened = None;
-        if let Some(raw) = recalled.filter(|raw| still_fits(scope, raw)) {
+        if let Some(raw) = recalled.filter(|raw| still_fits(key.worktree.as_deref(), raw)) {
             let pair = self.contents(scope, &ends, &raw, page.force).await?;
             // Changed back meanwhile: git has to say whether anything is left of the change.
             let undone = raw.change.kind == FileChangeKind::Modified

@@ -1,21 +1,24 @@
 //! Between which states a difference is taken, and how much of it is wanted.
 
-use std::path::{Path, PathBuf};
+use super::key::ScopeKey;
+use crate::command::{GitCommand, Kind};
+use crate::repo::Repo;
+use crate::worktree::Worktree;
 
 /// Between which two states the difference is taken.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub enum DiffScope {
     /// From a commit to the files of a worktree: everything since, committed or not, untracked files included.
     Worktree {
         /// The worktree.
-        worktree: PathBuf,
+        worktree: Worktree,
         /// The commit.
         base: String,
     },
     /// From a worktree's last commit to its files.
     Uncommitted {
         /// The worktree.
-        worktree: PathBuf,
+        worktree: Worktree,
     },
     /// Between two commits.
     Commits {
@@ -27,11 +30,28 @@ pub enum DiffScope {
 }
 
 impl DiffScope {
-    pub(super) fn worktree(&self) -> Option<&Path> {
+    /// Its worktree; `None` between two commits.
+    #[must_use]
+    pub fn worktree(&self) -> Option<&Worktree> {
         match self {
             Self::Worktree { worktree, .. } | Self::Uncommitted { worktree } => Some(worktree),
             Self::Commits { .. } => None,
         }
+    }
+
+    /// A reading command in its worktree; between two commits, in the main one.
+    pub(super) fn read(&self, repo: &Repo) -> GitCommand {
+        self.worktree().map_or_else(|| repo.read(), |worktree| worktree.command(Kind::Read))
+    }
+
+    pub(super) fn key(&self) -> ScopeKey {
+        let (base, head) = match self {
+            Self::Worktree { base, .. } => (Some(base), None),
+            Self::Uncommitted { .. } => (None, None),
+            Self::Commits { base, head } => (Some(base), Some(head)),
+        };
+        let worktree = self.worktree().map(|worktree| worktree.path().to_owned());
+        ScopeKey { worktree, base: base.cloned(), head: head.cloned() }
     }
 }
 
@@ -63,11 +83,4 @@ impl Default for DiffPage {
     fn default() -> Self {
         Self { start_line: 0, limit: 1000, context: 3, force: false }
     }
-}
-
-/// The two commits of a scope, by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ends {
-    pub(super) base: String,
-    pub(super) head: Option<String>,
 }

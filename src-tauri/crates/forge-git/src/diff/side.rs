@@ -34,8 +34,9 @@ impl Repo {
         cap: u64,
     ) -> Result<FileSide, GitError> {
         let ends = self.ends(scope).await?;
-        let recalled = self.inner.lists.recall(scope, &ends).and_then(|(list, _)| list.get(path).cloned());
-        let raw = match recalled.filter(|raw| still_fits(scope, raw)) {
+        let key = scope.key();
+        let recalled = self.inner.lists.recall(&key, &ends).and_then(|(list, _)| list.get(path).cloned());
+        let raw = match recalled.filter(|raw| still_fits(key.worktree.as_deref(), raw)) {
             Some(raw) => raw,
             None => self.find_change(scope, &ends, path).await?,
         };
@@ -49,7 +50,7 @@ impl Repo {
             (DiffSide::New, Some(_)) if raw.change.kind == FileChangeKind::Deleted => Ok(FileSide::Absent),
             (DiffSide::New, Some(worktree)) => {
                 let RawChange { path, .. } = raw;
-                let root = worktree.to_owned();
+                let root = worktree.path().to_owned();
                 let read = tokio::task::spawn_blocking(move || Root::open(&root)?.read(&path, cap)).await??;
                 Ok(match read {
                     None => FileSide::Absent,

@@ -9,7 +9,7 @@ use crate::command::Kind;
 use crate::testing::Sandbox;
 
 fn uncommitted(repo: &Repo) -> DiffScope {
-    DiffScope::Uncommitted { worktree: repo.root().to_owned() }
+    DiffScope::Uncommitted { worktree: repo.main_worktree() }
 }
 
 /// One line per file: kind, paths, counts and flags.
@@ -144,9 +144,9 @@ async fn settings_of_the_user_change_nothing() {
 async fn committed_or_not_the_worktree_shows_the_same() {
     let (sandbox, repo) = changed().await;
     let base = sandbox.head();
-    let scope = DiffScope::Worktree { worktree: repo.root().to_owned(), base: base.clone() };
+    let scope = DiffScope::Worktree { worktree: repo.main_worktree(), base: base.clone() };
     assert_eq!(shown(&repo.diff_files(&scope).await.unwrap()), CHANGES);
-    repo.commit_all(repo.root(), "all", None).await.unwrap();
+    repo.main_worktree().commit_all("all", None).await.unwrap();
     let tracked: Vec<String> = CHANGES.iter().map(|c| c.replace(" untracked", "")).collect();
     assert_eq!(shown(&repo.diff_files(&scope).await.unwrap()), tracked);
     let commits = DiffScope::Commits { base: base.clone(), head: "HEAD".to_owned() };
@@ -169,10 +169,10 @@ async fn each_listed_file_opens_with_the_same_counts() {
                 assert_eq!(sizes, FileChange { old_size: None, new_size: None, ..listed });
             }
         }
-        repo.commit_all(repo.root(), "all", None).await.unwrap();
+        repo.main_worktree().commit_all("all", None).await.unwrap();
         scopes = vec![
             DiffScope::Commits { base: base.clone(), head: "HEAD".to_owned() },
-            DiffScope::Worktree { worktree: repo.root().to_owned(), base: base.clone() },
+            DiffScope::Worktree { worktree: repo.main_worktree(), base: base.clone() },
         ];
     }
 }
@@ -380,7 +380,7 @@ async fn a_list_that_is_out_of_date_misleads_nobody() {
     assert_eq!(typed.change.kind, FileChangeKind::Modified);
     assert_eq!(rows(&typed), ["@@ 1,1 1,2", " t", "+u"]);
     assert_eq!(rows(&of(&repo, "late").await), ["@@ 0,0 1,1", "+x"]);
-    repo.commit_all(repo.root(), "all", None).await.unwrap();
+    repo.main_worktree().commit_all("all", None).await.unwrap();
     let committed = repo.diff_file(&scope, "Cargo.lock", DiffPage::default()).await;
     assert!(matches!(committed, Err(GitError::NotInDiff { .. })));
 }
@@ -404,7 +404,7 @@ async fn counts_and_paths_are_those_of_the_full_list() {
     );
     assert_eq!((counts.files, counts.added, counts.removed), (5, 3, 2));
     sandbox.write("ünï/new", "x");
-    let paths = repo.changed_paths(repo.root(), &base).await.unwrap();
+    let paths = repo.main_worktree().changed_paths(&base).await.unwrap();
     assert_eq!(paths, ["added", "bin", "gone", "kept", "old", "renamed", "ünï/new"]);
 }
 
@@ -479,6 +479,6 @@ async fn replaced_object_is_neither_shown_nor_checked_out() {
     assert_eq!(shown.files.len(), 1, "{shown:?}");
     assert_eq!(repo.read().args(["cat-file", "-p", &format!("{tip}:a")]).text().await.unwrap(), "real");
     sandbox.write("a", "mine\n");
-    repo.at(repo.root(), Kind::User).args(["checkout", "-q", "--", "a"]).ok().await.unwrap();
+    repo.main_worktree().command(Kind::User).args(["checkout", "-q", "--", "a"]).ok().await.unwrap();
     assert_eq!(sandbox.read("a"), "real\n");
 }

@@ -48,7 +48,7 @@ impl Given {
 
     async fn discard(&self, commit: &str, before: &[&str]) -> super::Discarded {
         let before: Vec<String> = before.iter().map(|path| (*path).to_owned()).collect();
-        self.repo.discard_changes(&self.tree, "work", commit, &before, PREFIX).await.unwrap()
+        self.repo.worktree_at(&self.tree).discard_changes("work", commit, &before, PREFIX).await.unwrap()
     }
 }
 
@@ -89,7 +89,7 @@ async fn where_nothing_was_done_nothing_is_kept_or_written() {
     let given = Given::new().await;
     let reviewed = given.commit(&[("b", "b")]);
     given.write("mine", "here before");
-    let index = given.repo.git_dir(&given.tree).await.unwrap().join("index");
+    let index = given.repo.worktree_at(&given.tree).git_dir().await.unwrap().join("index");
     let written = || index.metadata().unwrap().modified().unwrap();
     let before = written();
     assert_eq!(given.discard(&reviewed, &["mine"]).await, super::Discarded::default());
@@ -110,8 +110,8 @@ async fn a_guest_on_another_branch_or_in_the_middle_of_something_is_brought_back
         let (ok, _) = given.sandbox.try_git_at(&given.tree, &command);
         assert!(!ok);
         let discarded = given.discard(&reviewed, &[]).await;
-        assert_eq!(given.repo.operation(&given.tree).await.unwrap(), None, "{command:?}");
-        assert_eq!(given.repo.status(&given.tree).await.unwrap(), [], "{command:?}");
+        assert_eq!(given.repo.worktree_at(&given.tree).operation().await.unwrap(), None, "{command:?}");
+        assert_eq!(given.repo.worktree_at(&given.tree).status().await.unwrap(), [], "{command:?}");
         assert_eq!(
             (given.git(&["rev-parse", "HEAD"]), given.read("a")),
             (reviewed.clone(), "ours\n".to_owned())

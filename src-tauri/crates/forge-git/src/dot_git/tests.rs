@@ -27,7 +27,7 @@ impl Given {
     }
 
     async fn rewrite(&self) -> Option<Rewritten> {
-        self.repo.rewrite_dot_git(&self.tree, "work", &self.aside).await.unwrap()
+        self.repo.worktree_at(&self.tree).rewrite_dot_git("work", &self.aside).await.unwrap()
     }
 
     /// Git finds its way from the worktree, the work is there, and the worktree can go.
@@ -36,7 +36,7 @@ impl Given {
         assert_eq!(out(&["symbolic-ref", "--short", "HEAD"]), "work");
         assert_eq!(out(&["status", "--porcelain"]), " M a");
         assert_eq!(self.rewrite().await, None, "nothing is left to do");
-        let made = self.repo.commit_all(&self.tree, "work", None).await.unwrap();
+        let made = self.repo.worktree_at(&self.tree).commit_all("work", None).await.unwrap();
         assert_eq!(made, self.repo.resolve("refs/heads/work").await.unwrap());
         self.repo.require_ours(&self.tree).await.unwrap();
         remove_away(&self.repo, &self.tree).await.unwrap().delete().await.unwrap();
@@ -98,7 +98,7 @@ async fn worktree_that_was_pruned_is_registered_anew() {
 #[tokio::test]
 async fn record_that_leads_elsewhere_is_mended() {
     let given = Given::new().await;
-    let admin = given.repo.git_dir(&given.tree).await.unwrap();
+    let admin = given.repo.worktree_at(&given.tree).git_dir().await.unwrap();
     fs::write(admin.join("gitdir"), "/nowhere/.git\n").unwrap();
     fs::remove_file(admin.join("commondir")).unwrap();
     assert_eq!(given.rewrite().await, Some(Rewritten { kept: None, registered_anew: false }));
@@ -110,9 +110,9 @@ async fn git_of_a_worktree_ignores_what_lies_in_place_of_dot_git() {
     let given = Given::new().await;
     fs::remove_file(given.tree.join(".git")).unwrap();
     given.sandbox.git_at(&given.tree, &["init", "-q", "-b", "own"]);
-    let changed = given.repo.tracked_changes(&given.tree).await.unwrap();
+    let changed = given.repo.worktree_at(&given.tree).tracked_changes().await.unwrap();
     assert_eq!(changed, ["a"]);
-    assert_eq!(given.repo.head(&given.tree).await.unwrap(), given.sandbox.head());
+    assert_eq!(given.repo.worktree_at(&given.tree).head().await.unwrap(), given.sandbox.head());
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn repository_that_was_moved_away_is_not_made_anew() {
     let old = given.repo.common_dir().parent().unwrap().to_owned();
     let away = given.sandbox.dir().join("away");
     fs::rename(&old, &away).unwrap();
-    given.repo.rewrite_dot_git(&given.tree, "work", &given.aside).await.unwrap_err();
+    given.repo.worktree_at(&given.tree).rewrite_dot_git("work", &given.aside).await.unwrap_err();
     assert!(!old.exists(), "Forge made the moved repository's folder anew");
     fs::rename(&away, &old).unwrap();
     given.is_whole().await;
@@ -132,7 +132,7 @@ async fn repository_that_was_moved_away_is_told_as_such_and_not_made_anew() {
     let given = Given::new().await;
     fs::remove_file(given.tree.join(".git")).unwrap();
     fs::rename(given.repo.root(), given.sandbox.dir().join("elsewhere")).unwrap();
-    let refused = given.repo.rewrite_dot_git(&given.tree, "work", &given.aside).await;
+    let refused = given.repo.worktree_at(&given.tree).rewrite_dot_git("work", &given.aside).await;
     assert!(matches!(refused, Err(GitError::NotARepository { .. })), "{refused:?}");
     assert!(!given.repo.root().exists());
 }

@@ -43,7 +43,7 @@ async fn a_worktrees_facts() {
     assert_eq!(facts.last_change_ms, Some(1_700_000_000_000));
     for content in ["1", "2"] {
         fs::write(spec.path.join("new"), content).unwrap();
-        repo.commit_all(&spec.path, "work", None).await.unwrap().unwrap();
+        repo.worktree_at(&spec.path).commit_all("work", None).await.unwrap().unwrap();
     }
     fs::write(spec.path.join("a"), "changed").unwrap();
     fs::write(spec.path.join("ignored"), "x").unwrap();

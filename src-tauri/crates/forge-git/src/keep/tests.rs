@@ -33,14 +33,14 @@ async fn detached_head_of_clean_worktree_is_kept_once_and_only_when_no_branch_ho
     let sandbox = Sandbox::new().await;
     let (repo, tree) = worktree(&sandbox).await;
     sandbox.git_at(&tree, &["checkout", "-q", "--detach"]);
-    assert_eq!(repo.backup_worktree(&tree, PREFIX, "m").await.unwrap(), None, "a branch holds it");
+    assert_eq!(repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap(), None, "a branch holds it");
     let alone = commit(&sandbox, &tree, "alone");
-    let made = repo.backup_worktree(&tree, PREFIX, "m").await.unwrap().unwrap();
+    let made = repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap().unwrap();
     assert_eq!((made.commit.as_str(), made.files), (alone.as_str(), 1));
-    assert_eq!(repo.backup_worktree(&tree, PREFIX, "m").await.unwrap(), Some(made));
+    assert_eq!(repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap(), Some(made));
     assert_eq!(kept(&sandbox), [alone]);
     sandbox.git_at(&tree, &["branch", "other"]);
-    assert_eq!(repo.backup_worktree(&tree, "refs/forge/backup/u", "m").await.unwrap(), None);
+    assert_eq!(repo.worktree_at(&tree).back_up("refs/forge/backup/u", "m").await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -51,14 +51,18 @@ async fn record_of_vanished_worktree_keeps_its_head_and_what_is_staged() {
     let alone = commit(&sandbox, &tree, "alone");
     fs::write(tree.join("staged"), "staged\n").unwrap();
     sandbox.git_at(&tree, &["add", "staged"]);
-    assert_eq!(repo.keep_record_of_lost(&tree, PREFIX).await.unwrap(), Vec::<String>::new(), "it is there");
+    assert_eq!(
+        repo.worktree_at(&tree).keep_record_of_lost(PREFIX).await.unwrap(),
+        Vec::<String>::new(),
+        "it is there"
+    );
     fs::remove_dir_all(&tree).unwrap();
-    let refs = repo.keep_record_of_lost(&tree, PREFIX).await.unwrap();
+    let refs = repo.worktree_at(&tree).keep_record_of_lost(PREFIX).await.unwrap();
     assert_eq!(refs.len(), 2);
     assert_eq!(kept(&sandbox)[0], alone);
     assert_eq!(sandbox.git_out(&["show", &format!("{}:staged", refs[1])]), "staged");
     repo.forget_worktree(&tree).await.unwrap();
-    assert_eq!(repo.keep_record_of_lost(&tree, PREFIX).await.unwrap(), Vec::<String>::new());
+    assert_eq!(repo.worktree_at(&tree).keep_record_of_lost(PREFIX).await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -68,7 +72,7 @@ async fn record_of_emptied_worktree_keeps_what_is_staged() {
     fs::write(tree.join("a"), "staged\n").unwrap();
     sandbox.git_at(&tree, &["add", "a"]);
     fs::remove_file(tree.join("a")).unwrap();
-    let refs = repo.keep_record_of_lost(&tree, PREFIX).await.unwrap();
+    let refs = repo.worktree_at(&tree).keep_record_of_lost(PREFIX).await.unwrap();
     assert_eq!(sandbox.git_out(&["show", &format!("{}:a", refs[0])]), "staged");
 }
 
@@ -78,13 +82,13 @@ async fn worktree_whose_branch_was_deleted_is_backed_up_with_its_last_commit() {
     let (repo, tree) = worktree(&sandbox).await;
     let last = commit(&sandbox, &tree, "work");
     sandbox.git(&["update-ref", "-d", "refs/heads/work"]);
-    let made = repo.backup_worktree(&tree, PREFIX, "m").await.unwrap().unwrap();
+    let made = repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap().unwrap();
     assert_eq!(made.commit, last, "nothing else is in the files");
     fs::write(tree.join("new"), "new\n").unwrap();
     fs::write(tree.join("work"), "staged\n").unwrap();
     sandbox.git_at(&tree, &["add", "work"]);
     fs::write(tree.join("work"), "changed\n").unwrap();
-    let made = repo.backup_worktree(&tree, PREFIX, "m").await.unwrap().unwrap();
+    let made = repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap().unwrap();
     let show = |name: &str| sandbox.git_out(&["show", &format!("{}{name}", made.commit)]);
     assert_eq!(
         (show(":new"), show(":work"), show("^2:work")),
@@ -101,10 +105,10 @@ async fn worktree_that_never_had_a_commit_is_backed_up_as_a_root_commit() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = worktree(&sandbox).await;
     sandbox.git_at(&tree, &["checkout", "-q", "--orphan", "fresh"]);
-    let git_dir = repo.git_dir(&tree).await.unwrap();
+    let git_dir = repo.worktree_at(&tree).git_dir().await.unwrap();
     fs::remove_file(git_dir.join("logs/HEAD")).unwrap();
     fs::write(tree.join("new"), "new\n").unwrap();
-    let made = repo.backup_worktree(&tree, PREFIX, "m").await.unwrap().unwrap();
+    let made = repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["rev-list", "--count", &made.commit]), "1");
     assert_eq!(sandbox.git_out(&["ls-tree", "-r", "--name-only", &made.commit]), "a\nnew");
     let listed = repo.backups(PREFIX).await.unwrap();
@@ -119,14 +123,15 @@ async fn orphan_head_goes_back_to_its_branch_and_files_stay() {
     sandbox.git_at(&tree, &["checkout", "-q", "--detach"]);
     let alone = commit(&sandbox, &tree, "alone");
     sandbox.git_at(&tree, &["checkout", "-q", "--orphan", "fresh"]);
-    assert!(matches!(repo.head(&tree).await, Err(GitError::NoCommit { .. })));
-    assert!(repo.revive_head(&tree, "work", "main", PREFIX).await.unwrap());
+    assert!(matches!(repo.worktree_at(&tree).head().await, Err(GitError::NoCommit { .. })));
+    assert!(repo.worktree_at(&tree).revive_head("work", "main", PREFIX).await.unwrap());
     assert_eq!(sandbox.git_at(&tree, &["symbolic-ref", "HEAD"]), "refs/heads/work");
-    assert_eq!(repo.head(&tree).await.unwrap(), work);
+    assert_eq!(repo.worktree_at(&tree).head().await.unwrap(), work);
     assert_eq!(kept(&sandbox), [alone]);
-    let left: Vec<_> = repo.status(&tree).await.unwrap().into_iter().map(|it| it.path).collect();
+    let left: Vec<_> =
+        repo.worktree_at(&tree).status().await.unwrap().into_iter().map(|it| it.path).collect();
     assert_eq!(left, ["alone"]);
-    assert!(!repo.revive_head(&tree, "work", "main", PREFIX).await.unwrap());
+    assert!(!repo.worktree_at(&tree).revive_head("work", "main", PREFIX).await.unwrap());
 }
 
 #[tokio::test]
@@ -135,14 +140,14 @@ async fn deleted_branch_begins_again_where_its_worktree_stood_last() {
     let (repo, tree) = worktree(&sandbox).await;
     let work = commit(&sandbox, &tree, "work");
     sandbox.git_at(&tree, &["update-ref", "-d", "refs/heads/work"]);
-    assert!(repo.revive_head(&tree, "work", "main", PREFIX).await.unwrap());
-    assert_eq!(repo.head(&tree).await.unwrap(), work);
-    assert_eq!(repo.status(&tree).await.unwrap(), []);
-    let git_dir = repo.git_dir(&tree).await.unwrap();
+    assert!(repo.worktree_at(&tree).revive_head("work", "main", PREFIX).await.unwrap());
+    assert_eq!(repo.worktree_at(&tree).head().await.unwrap(), work);
+    assert_eq!(repo.worktree_at(&tree).status().await.unwrap(), []);
+    let git_dir = repo.worktree_at(&tree).git_dir().await.unwrap();
     sandbox.git(&["update-ref", "-d", "refs/heads/work"]);
     fs::remove_file(git_dir.join("logs/HEAD")).unwrap();
-    assert!(repo.revive_head(&tree, "work", "main", PREFIX).await.unwrap());
-    assert_eq!(repo.head(&tree).await.unwrap(), sandbox.head());
+    assert!(repo.worktree_at(&tree).revive_head("work", "main", PREFIX).await.unwrap());
+    assert_eq!(repo.worktree_at(&tree).head().await.unwrap(), sandbox.head());
 }
 
 #[tokio::test]
@@ -153,9 +158,9 @@ async fn revived_worktree_without_an_index_tracks_ignored_files_again() {
     fs::write(tree.join(".gitignore"), "kept\n").unwrap();
     commit(&sandbox, &tree, "work");
     sandbox.git_at(&tree, &["update-ref", "-d", "refs/heads/work"]);
-    fs::remove_file(repo.git_dir(&tree).await.unwrap().join("index")).unwrap();
-    assert!(repo.revive_head(&tree, "work", "main", PREFIX).await.unwrap());
-    assert_eq!(repo.status(&tree).await.unwrap(), []);
+    fs::remove_file(repo.worktree_at(&tree).git_dir().await.unwrap().join("index")).unwrap();
+    assert!(repo.worktree_at(&tree).revive_head("work", "main", PREFIX).await.unwrap());
+    assert_eq!(repo.worktree_at(&tree).status().await.unwrap(), []);
     assert_eq!(sandbox.git_at(&tree, &["ls-files", "kept"]), "kept");
 }
 
@@ -167,7 +172,7 @@ async fn what_a_rebase_put_away_is_kept() {
     sandbox.commit("theirs", &[("clash", "theirs\n")]);
     fs::write(tree.join("a"), "put away\n").unwrap();
     assert!(!sandbox.try_git_at(&tree, &["rebase", "-q", "--autostash", "main"]).0);
-    repo.backup_worktree(&tree, PREFIX, "m").await.unwrap();
+    repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap();
     let has = |commit: &String| sandbox.git_out(&["show", &format!("{commit}:a")]) == "put away";
     assert!(kept(&sandbox).iter().any(has));
 }
@@ -177,7 +182,7 @@ async fn commits_that_were_amended_or_reset_away_are_kept_once() {
     let sandbox = Sandbox::new().await;
     let (repo, tree) = worktree(&sandbox).await;
     let clean = commit(&sandbox, &tree, "work");
-    assert_eq!(repo.backup_worktree(&tree, PREFIX, "m").await.unwrap(), None);
+    assert_eq!(repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap(), None);
     assert_eq!(kept(&sandbox), Vec::<String>::new(), "the branch holds all of them");
     commit(&sandbox, &tree, "first");
     let left = commit(&sandbox, &tree, "second");
@@ -185,11 +190,15 @@ async fn commits_that_were_amended_or_reset_away_are_kept_once() {
     fs::write(tree.join("work"), "spoiled\n").unwrap();
     sandbox.git_at(&tree, &["commit", "-q", "-a", "--amend", "-m", "amended"]);
     for _ in 0..2 {
-        assert_eq!(repo.backup_worktree(&tree, PREFIX, "m").await.unwrap(), None, "nothing is uncommitted");
+        assert_eq!(
+            repo.worktree_at(&tree).back_up(PREFIX, "m").await.unwrap(),
+            None,
+            "nothing is uncommitted"
+        );
         assert_eq!(kept(&sandbox), std::slice::from_ref(&left), "it stands on the other two");
     }
     sandbox.git_at(&tree, &["commit", "-q", "--amend", "-m", "again"]);
     fs::remove_dir_all(&tree).unwrap();
-    assert_eq!(repo.keep_record_of_lost(&tree, PREFIX).await.unwrap().len(), 1);
+    assert_eq!(repo.worktree_at(&tree).keep_record_of_lost(PREFIX).await.unwrap().len(), 1);
     assert_eq!(kept(&sandbox).len(), 2);
 }

@@ -43,7 +43,7 @@ async fn a_clean_checkout_moves_along() {
     assert_eq!(land(&repo, &base, &tip).await, Landing::Landed);
     assert_eq!((sandbox.head(), sandbox.read("a").as_str()), (tip.clone(), "landed\n"));
     assert!(!sandbox.path("old").exists());
-    assert_eq!(repo.status(repo.root()).await.unwrap(), []);
+    assert_eq!(repo.main_worktree().status().await.unwrap(), []);
     assert_eq!(land(&repo, &base, &tip).await, Landing::Landed, "repeated");
 }
 
@@ -216,7 +216,7 @@ async fn a_landing_nobody_waits_for_is_never_half_done() {
         let _aborted = running.await;
         // The next one waits for its turn, so the one given up is over by then.
         assert_eq!(land(&repo, &base, &tip).await, Landing::Landed);
-        assert_eq!(repo.status(repo.root()).await.unwrap(), [], "after {pause} ms");
+        assert_eq!(repo.main_worktree().status().await.unwrap(), [], "after {pause} ms");
         sandbox.git(&["reset", "-q", "--hard", &base]);
     }
 }

@@ -193,18 +193,18 @@ async fn heads_and_git_directories_of_worktrees() {
     for place in [sandbox.path(""), linked.clone()] {
         let asked = sandbox.git_at(&place, &["rev-parse", "--absolute-git-dir"]);
         let head = sandbox.git_at(&place, &["rev-parse", "HEAD"]);
-        let found = repo.git_dir(&place).await.unwrap();
+        let found = repo.worktree_at(&place).git_dir().await.unwrap();
         assert_eq!(found, Path::new(&asked));
-        assert_eq!(repo.head(&place).await.unwrap(), head);
+        assert_eq!(repo.worktree_at(&place).head().await.unwrap(), head);
         assert_eq!(local(&repo).head(&found), Some(head));
     }
     // A folder in a worktree is none itself.
-    assert_eq!(repo.recorded_git_dir(&sandbox.path("sub")), None);
+    assert_eq!(repo.worktree_at(sandbox.path("sub")).recorded_git_dir(), None);
     sandbox.git_at(&linked, &["checkout", "-q", "--detach", "main"]);
-    assert_eq!(local(&repo).head(&repo.git_dir(&linked).await.unwrap()), Some(sandbox.head()));
+    assert_eq!(local(&repo).head(&repo.worktree_at(&linked).git_dir().await.unwrap()), Some(sandbox.head()));
     // Another repository's worktree is not ours to look into.
     let other = Sandbox::new().await;
-    assert_eq!(repo.recorded_git_dir(&other.path("")), None);
+    assert_eq!(repo.worktree_at(other.path("")).recorded_git_dir(), None);
 }
 
 #[tokio::test]

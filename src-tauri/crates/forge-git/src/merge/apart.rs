@@ -28,7 +28,7 @@ const MODES: [&[u8]; 5] = [TREE, b"100644", b"100755", b"120000", b"160000"];
 impl Repo {
     /// The tree of a merge whose sides touched different paths; `None` when git has to merge.
     pub(super) async fn merge_apart(&self, tips: &Tips) -> Result<Option<String>, GitError> {
-        let settings = self.settings(self.root()).await?;
+        let settings = self.main_worktree().settings().await?;
         if WRITING.iter().any(|name| settings.get(name).is_some()) {
             return Ok(None);
         }

@@ -13,6 +13,7 @@ use crate::bytes;
 use crate::error::GitError;
 use crate::repo::Repo;
 use crate::scratch::ScratchDir;
+use crate::worktree::Worktree;
 
 /// The commits that only a submodule holds: also those put away, and those that only a log names.
 const OWN_HISTORY: [&str; 5] = ["HEAD", "--all", "--reflog", "--not", "--remotes"];
@@ -79,79 +80,6 @@ fn kept_beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 impl Repo {
-    /// What of the repositories inside a worktree has to go into a backup: all of embedded ones with their history, of
-    /// submodules what is uncommitted and the commits that no remote has. `with_dot_git` are the folders that have a `.git`
-    /// and are no submodules.
-    pub(crate) async fn nested_content(
-        &self,
-        worktree: &Path,
-        with_dot_git: &[PathBuf],
-        checked_out: &[PathBuf],
-    ) -> Result<NestedContent, GitError> {
-        let mut content = NestedContent::default();
-        let overlooked = self.overlooked_repositories(worktree)?.into_iter().map(|path| (path, true));
-        for (path, is_apart) in overlooked.chain(with_dot_git.iter().map(|path| (path.clone(), false))) {
-            let inner = Inner { kept: path.clone(), path, is_submodule: false, is_apart };
-            self.add_content(worktree, inner, &mut content).await?;
-        }
-        let listed = if checked_out.is_empty() { HashSet::new() } else { submodule_paths(worktree) };
-        for path in checked_out {
-            let kept = Path::new(KEPT).join(path);
-            let is_submodule = listed.contains(path);
-            let inner = Inner { path: path.clone(), kept, is_submodule, is_apart: true };
-            self.add_content(worktree, inner, &mut content).await?;
-        }
-        for path in self.link_paths(worktree).await?.into_iter().filter(|path| !checked_out.contains(path)) {
-            // Without a `.git` git tells of nothing in it.
-            let folder = worktree.join(&path);
-            if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                let kept = Path::new(KEPT).join(&path);
-                let inner = Inner { path, kept, is_submodule: false, is_apart: true };
-                content.add_files(&folder, &inner, files_below(&folder)?);
-            }
-        }
-        Ok(content)
-    }
-
-    /// Adds a repository and those in it.
-    async fn add_content(
-        &self,
-        worktree: &Path,
-        inner: Inner,
-        content: &mut NestedContent,
-    ) -> Result<(), GitError> {
-        let mut ahead = vec![(inner, 0)];
-        while let Some((inner, depth)) = ahead.pop() {
-            if !content.seen.insert(inner.path.clone()) {
-                continue;
-            }
-            let folder = worktree.join(&inner.path);
-            let Some(git_dir) = git_dir_of(&folder) else {
-                add_remains(&folder.join(".git"), &inner.path, content)?;
-                let files = if inner.is_apart { files_below(&folder)? } else { Vec::new() };
-                content.add_files(&folder, &inner, files);
-                continue;
-            };
-            let all = self.files_inside(&folder).await?;
-            let history: &[&str] = if inner.is_submodule { &OWN_HISTORY } else { &WHOLE_HISTORY };
-            self.add_bundle(worktree, &inner.path, history, content).await?;
-            self.add_staged(&folder, &git_dir, &inner.path, content).await?;
-            let files = match inner.is_submodule {
-                true => self.uncommitted_inside(&folder).await?,
-                false => all.clone(),
-            };
-            content.add_files(&folder, &inner, files);
-            let listed = submodule_paths(&folder);
-            for below in repositories_among(&folder, &all).into_iter().filter(|_| depth < DEPTH) {
-                let is_submodule = inner.is_submodule && listed.contains(&below);
-                let is_apart = all.contains(&below);
-                let (path, kept) = (inner.path.join(&below), inner.kept.join(&below));
-                ahead.push((Inner { path, kept, is_submodule, is_apart }, depth + 1));
-            }
-        }
-        Ok(())
-    }
-
     /// Adds what is staged in a repository and is in no file: the index goes with it.
     async fn add_staged(
         &self,
@@ -177,32 +105,101 @@ impl Repo {
         }
         Ok(())
     }
+}
+
+impl Worktree {
+    /// What of the repositories inside the worktree has to go into a backup: all of embedded ones with their history, of
+    /// submodules what is uncommitted and the commits that no remote has. `with_dot_git` are the folders that have a `.git`
+    /// and are no submodules.
+    pub(crate) async fn nested_content(
+        &self,
+        with_dot_git: &[PathBuf],
+        checked_out: &[PathBuf],
+    ) -> Result<NestedContent, GitError> {
+        let mut content = NestedContent::default();
+        let overlooked = self.overlooked_repositories()?.into_iter().map(|path| (path, true));
+        for (path, is_apart) in overlooked.chain(with_dot_git.iter().map(|path| (path.clone(), false))) {
+            let inner = Inner { kept: path.clone(), path, is_submodule: false, is_apart };
+            self.add_content(inner, &mut content).await?;
+        }
+        let listed = if checked_out.is_empty() { HashSet::new() } else { submodule_paths(self.path()) };
+        for path in checked_out {
+            let kept = Path::new(KEPT).join(path);
+            let is_submodule = listed.contains(path);
+            let inner = Inner { path: path.clone(), kept, is_submodule, is_apart: true };
+            self.add_content(inner, &mut content).await?;
+        }
+        for path in self.link_paths().await?.into_iter().filter(|path| !checked_out.contains(path)) {
+            // Without a `.git` git tells of nothing in it.
+            let folder = self.path().join(&path);
+            if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                let kept = Path::new(KEPT).join(&path);
+                let inner = Inner { path, kept, is_submodule: false, is_apart: true };
+                content.add_files(&folder, &inner, files_below(&folder)?);
+            }
+        }
+        Ok(content)
+    }
+
+    /// Adds a repository and those in it.
+    async fn add_content(&self, inner: Inner, content: &mut NestedContent) -> Result<(), GitError> {
+        let mut ahead = vec![(inner, 0)];
+        while let Some((inner, depth)) = ahead.pop() {
+            if !content.seen.insert(inner.path.clone()) {
+                continue;
+            }
+            let folder = self.path().join(&inner.path);
+            let Some(git_dir) = git_dir_of(&folder) else {
+                add_remains(&folder.join(".git"), &inner.path, content)?;
+                let files = if inner.is_apart { files_below(&folder)? } else { Vec::new() };
+                content.add_files(&folder, &inner, files);
+                continue;
+            };
+            let all = self.repo().files_inside(&folder).await?;
+            let history: &[&str] = if inner.is_submodule { &OWN_HISTORY } else { &WHOLE_HISTORY };
+            self.add_bundle(&inner.path, history, content).await?;
+            self.repo().add_staged(&folder, &git_dir, &inner.path, content).await?;
+            let files = match inner.is_submodule {
+                true => self.repo().uncommitted_inside(&folder).await?,
+                false => all.clone(),
+            };
+            content.add_files(&folder, &inner, files);
+            let listed = submodule_paths(&folder);
+            for below in repositories_among(&folder, &all).into_iter().filter(|_| depth < DEPTH) {
+                let is_submodule = inner.is_submodule && listed.contains(&below);
+                let is_apart = all.contains(&below);
+                let (path, kept) = (inner.path.join(&below), inner.kept.join(&below));
+                ahead.push((Inner { path, kept, is_submodule, is_apart }, depth + 1));
+            }
+        }
+        Ok(())
+    }
 
     /// Repositories inside a worktree that `info/exclude` names: git overlooks them, and a worktree that goes takes them
     /// along.
-    fn overlooked_repositories(&self, worktree: &Path) -> Result<Vec<PathBuf>, GitError> {
-        let mut folders = self.excluded_folders()?;
-        folders.retain(|path| worktree.join(path).join(".git").symlink_metadata().is_ok());
+    fn overlooked_repositories(&self) -> Result<Vec<PathBuf>, GitError> {
+        let mut folders = self.repo().excluded_folders()?;
+        folders.retain(|path| self.path().join(path).join(".git").symlink_metadata().is_ok());
         Ok(folders)
     }
 
     /// Bundles what these arguments name in the repository of a folder, if there is anything.
     pub(super) async fn add_bundle(
         &self,
-        worktree: &Path,
         path: &Path,
         what: &[&str],
         content: &mut NestedContent,
     ) -> Result<(), GitError> {
-        let folder = worktree.join(path);
+        let folder = self.path().join(path);
         let Some(git_dir) = git_dir_of(&folder) else { return Ok(()) };
         // Without a commit it has no HEAD to name.
-        let has_head = self.head_inside(&folder).await?.is_some();
+        let has_head = self.repo().head_inside(&folder).await?.is_some();
         let ask = |what: &[&str]| {
             let names = what.iter().copied().filter(|name| has_head || *name != "HEAD");
             names.map(str::to_owned).collect::<Vec<_>>()
         };
         let counted = self
+            .repo()
             .inside(&folder, &git_dir)
             .args(["rev-list", "--count", "--max-count=1"])
             .args(ask(what))
@@ -211,10 +208,11 @@ impl Repo {
         if counted.exit == Some(0) && bytes::line(&counted.stdout) == "0" {
             return Ok(());
         }
-        let bundle = content.scratch_dir(self)?.join(format!("{}.bundle", content.bundles.len()));
+        let bundle = content.scratch_dir(self.repo())?.join(format!("{}.bundle", content.bundles.len()));
         // git makes no bundle of commits that only a log names; with a ref beside them it does.
         for what in [what, &WHOLE_HISTORY] {
-            let create = self.inside(&folder, &git_dir).args(["bundle", "create", "--quiet"]).arg(&bundle);
+            let create =
+                self.repo().inside(&folder, &git_dir).args(["bundle", "create", "--quiet"]).arg(&bundle);
             if create.args(ask(what)).run().await?.exit == Some(0) {
                 content.bundles.push((bundle, bundle_of(path)));
                 return Ok(());

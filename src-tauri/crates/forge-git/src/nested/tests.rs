@@ -15,8 +15,8 @@ fn make_repository(sandbox: &Sandbox, folder: &Path) -> String {
 }
 
 async fn embedded_since(repo: &Repo, base: &str) -> Vec<NestedRepository> {
-    let seen = repo.uncommitted(repo.root()).await.unwrap();
-    repo.embedded_repositories(repo.root(), &seen, base).await.unwrap()
+    let seen = repo.main_worktree().uncommitted().await.unwrap();
+    repo.main_worktree().embedded_repositories(&seen, base).await.unwrap()
 }
 
 async fn embedded_in(repo: &Repo) -> Vec<String> {
@@ -35,10 +35,10 @@ async fn embedded_repositories_are_found_at_any_depth_and_never_staged() {
     sandbox.write(".gitignore", "ignored\n");
     sandbox.write("deep/file", "x");
     assert_eq!(embedded_in(&repo).await, ["deep/down/two", "one", "without-commit"]);
-    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    repo.main_worktree().commit_all("work", None).await.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["ls-files"]), ".gitignore\na\ndeep/file");
-    assert_eq!(repo.commit_all(repo.root(), "again", None).await.unwrap(), None);
-    let snapshot = repo.snapshot(repo.root(), "now", None).await.unwrap();
+    assert_eq!(repo.main_worktree().commit_all("again", None).await.unwrap(), None);
+    let snapshot = repo.main_worktree().snapshot("now", None).await.unwrap();
     assert_eq!(snapshot, None);
 }
 
@@ -56,7 +56,7 @@ async fn link_that_an_agent_committed_is_an_embedded_repository() {
     );
     assert_eq!(embedded_in(&repo).await, Vec::<String>::new(), "a link that the base has is nobody's doing");
     sandbox.write("one/inner", "changed\n");
-    assert_eq!(repo.tracked_changes(repo.root()).await.unwrap(), ["one"]);
+    assert_eq!(repo.main_worktree().tracked_changes().await.unwrap(), ["one"]);
 }
 
 #[tokio::test]
@@ -67,9 +67,9 @@ async fn absorbed_repository_leaves_its_files_and_a_bundle_of_its_history() {
     make_repository(&sandbox, &sandbox.path("sub/one/two"));
     sandbox.git(&["add", "-A"]);
     let aside = sandbox.dir().join("aside");
-    repo.absorb_embedded(repo.root(), "sub/one", "refs/forge/backup/t", &aside).await.unwrap();
+    repo.main_worktree().absorb_embedded("sub/one", "refs/forge/backup/t", &aside).await.unwrap();
     assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
-    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    repo.main_worktree().commit_all("work", None).await.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["ls-files"]), "a\nsub/one/inner\nsub/one/two/inner");
     let bundle = sandbox.path("../history.bundle");
     let shown = ["cat-file", "blob", "refs/forge/backup/t/1:.forge/kept/sub/one.bundle"];
@@ -87,10 +87,10 @@ async fn ignored_repository_is_not_found_again() {
     let repo = sandbox.repo().await;
     make_repository(&sandbox, &sandbox.path("a [b] *c"));
     sandbox.git(&["add", "-A"]);
-    repo.ignore_embedded(repo.root(), "a [b] *c").await.unwrap();
+    repo.main_worktree().ignore_embedded("a [b] *c").await.unwrap();
     assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
-    assert_eq!(repo.commit_all(repo.root(), "nothing", None).await.unwrap(), None);
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    assert_eq!(repo.main_worktree().commit_all("nothing", None).await.unwrap(), None);
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     let files =
         sandbox.git_out(&["-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", &made.commit]);
     assert_eq!(
@@ -107,7 +107,7 @@ async fn backup_has_the_content_of_embedded_repositories() {
     make_repository(&sandbox, &sandbox.path("deep/one"));
     sandbox.write("deep/one/new", "uncommitted");
     make_repository(&sandbox, &sandbox.path("deep/one/two"));
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     assert_eq!(made.skipped, Vec::<String>::new());
     let files = sandbox.git_out(&["ls-tree", "-r", "--name-only", &made.commit]);
     assert_eq!(
@@ -122,13 +122,14 @@ async fn backup_has_the_content_of_embedded_repositories() {
         ]
     );
     fs::remove_dir_all(sandbox.path("deep")).unwrap();
-    repo.restore_backup(repo.root(), &made.commit).await.unwrap();
+    repo.main_worktree().restore_backup(&made.commit).await.unwrap();
     assert_eq!(sandbox.read("deep/one/new"), "uncommitted");
     let from = sandbox.path(".forge/kept/deep/one.bundle");
     let clone = sandbox.dir().join("clone");
     sandbox.git_at(sandbox.dir(), &["clone", "-q", from.to_str().unwrap(), clone.to_str().unwrap()]);
     assert_eq!(sandbox.git_at(&clone, &["log", "--format=%s"]), "inner history");
-    let left: Vec<String> = repo.status(repo.root()).await.unwrap().into_iter().map(|it| it.path).collect();
+    let left: Vec<String> =
+        repo.main_worktree().status().await.unwrap().into_iter().map(|it| it.path).collect();
     assert_eq!(left, ["deep/one/inner", "deep/one/new", "deep/one/two/inner"]);
 }
 
@@ -156,36 +157,36 @@ async fn submodule_is_staged_at_its_commit_and_told_while_no_remote_has_it() {
     let (sandbox, repo) = with_submodule().await;
     let base = sandbox.head();
     assert_eq!(embedded_since(&repo, &base).await, []);
-    assert_eq!(repo.status(repo.root()).await.unwrap(), []);
+    assert_eq!(repo.main_worktree().status().await.unwrap(), []);
     sandbox.write("lib/inner", "changed\n");
-    let told = repo.status(repo.root()).await.unwrap();
+    let told = repo.main_worktree().status().await.unwrap();
     assert!(told.len() == 1 && told[0].submodule && told[0].path == "lib", "{told:?}");
     let lib = sandbox.path("lib");
     sandbox.git_at(&lib, &["commit", "-q", "-a", "-m", "of my own"]);
     let commit = sandbox.git_at(&lib, &["rev-parse", "HEAD"]);
-    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    repo.main_worktree().commit_all("work", None).await.unwrap().unwrap();
     assert_eq!(sandbox.git_out(&["rev-parse", "HEAD:lib"]), commit);
-    let unpushed = repo.unpushed_submodules(repo.root(), &base).await.unwrap();
+    let unpushed = repo.main_worktree().unpushed_submodules(&base).await.unwrap();
     assert_eq!(unpushed.len(), 1);
     assert_eq!(unpushed[0].commit.as_deref(), Some(commit.as_str()));
     sandbox.git_at(&lib, &["push", "-q", "origin", "HEAD:refs/heads/side"]);
-    assert_eq!(repo.unpushed_submodules(repo.root(), &base).await.unwrap(), []);
+    assert_eq!(repo.main_worktree().unpushed_submodules(&base).await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn backup_has_what_only_a_submodule_holds() {
     let (sandbox, repo) = with_submodule().await;
-    assert_eq!(repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap(), None);
+    assert_eq!(repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap(), None);
     let lib = sandbox.path("lib");
     sandbox.write("lib/inner", "committed\n");
     sandbox.git_at(&lib, &["commit", "-q", "-a", "-m", "of my own"]);
     let commit = sandbox.git_at(&lib, &["rev-parse", "HEAD"]);
     sandbox.write("lib/inner", "uncommitted\n");
     sandbox.write("lib/new", "new\n");
-    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    repo.main_worktree().commit_all("work", None).await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     assert_eq!(made.skipped, Vec::<String>::new());
-    repo.restore_backup(repo.root(), &made.commit).await.unwrap();
+    repo.main_worktree().restore_backup(&made.commit).await.unwrap();
     assert_eq!(sandbox.read(".forge/kept/lib/inner"), "uncommitted\n");
     assert_eq!(sandbox.read(".forge/kept/lib/new"), "new\n");
     let heads = sandbox.git_out(&["bundle", "list-heads", ".forge/kept/lib.bundle"]);
@@ -256,24 +257,24 @@ async fn repository_beside_tracked_files_is_found_and_kept() {
     sandbox.commit("files", &[("src/deep/f", "f\n")]);
     make_repository(&sandbox, &sandbox.path("src"));
     assert_eq!(embedded_in(&repo).await, ["src"]);
-    repo.commit_all(repo.root(), "work", None).await.unwrap().unwrap();
+    repo.main_worktree().commit_all("work", None).await.unwrap().unwrap();
     make_repository(&sandbox, &sandbox.path("src/deep"));
-    repo.commit_all(repo.root(), "more work", None).await.unwrap().unwrap();
-    assert_eq!(repo.status(repo.root()).await.unwrap(), [], "git does not tell of it");
+    repo.main_worktree().commit_all("more work", None).await.unwrap().unwrap();
+    assert_eq!(repo.main_worktree().status().await.unwrap(), [], "git does not tell of it");
     assert_eq!(embedded_in(&repo).await, ["src", "src/deep"]);
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     for path in ["src", "src/deep"] {
         let bundle = kept_file(&sandbox, &made.commit, &format!(".forge/kept/{path}.bundle"));
         let heads = sandbox.git_out(&["bundle", "list-heads", bundle.to_str().unwrap()]);
         assert!(heads.contains("HEAD"), "{heads}");
     }
-    repo.ignore_embedded(repo.root(), "src").await.unwrap();
+    repo.main_worktree().ignore_embedded("src").await.unwrap();
     assert_eq!(embedded_in(&repo).await, ["src/deep"]);
     sandbox.write("src/new", "comes to the task\n");
-    let status = repo.status(repo.root()).await.unwrap();
+    let status = repo.main_worktree().status().await.unwrap();
     assert_eq!(status.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["src/new"]);
     let aside = sandbox.dir().join("aside");
-    repo.absorb_embedded(repo.root(), "src/deep", "refs/forge/backup/t", &aside).await.unwrap();
+    repo.main_worktree().absorb_embedded("src/deep", "refs/forge/backup/t", &aside).await.unwrap();
     assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
     assert!(!sandbox.path("src/deep/.git").exists() && sandbox.path("src/deep/f").exists());
 }
@@ -285,7 +286,7 @@ async fn git_folder_that_is_no_repository_is_kept_as_it_is() {
     sandbox.write("broken/.git/objects/12/34", "object\n");
     sandbox.write("linked/.git", "gitdir: nowhere\n");
     assert_eq!(embedded_in(&repo).await, Vec::<String>::new());
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     let files = sandbox.git_out(&["diff-tree", "-r", "--name-only", "--no-commit-id", &made.commit]);
     assert_eq!(
         files.lines().collect::<Vec<_>>(),
@@ -314,7 +315,7 @@ async fn backup_has_what_is_put_away_staged_or_left_in_a_submodule() {
     git(&["commit", "-q", "-m", "hidden", "hidden"]);
     git(&["update-index", "--assume-unchanged", "hidden"]);
     sandbox.write("lib/hidden", "hidden\n");
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
     assert_eq!((shown("lib.staged/inner"), shown("lib/inner")), ("staged".into(), "changed".into()));
     assert_eq!(shown("lib/hidden"), "hidden");
@@ -333,7 +334,7 @@ async fn commit_that_only_the_log_of_a_submodule_names_is_kept() {
     sandbox.write("lib/inner", "left\n");
     sandbox.git_at(&lib, &["commit", "-q", "-a", "-m", "left"]);
     sandbox.git_at(&lib, &["checkout", "-q", "main"]);
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     let bundle = kept_file(&sandbox, &made.commit, ".forge/kept/lib.bundle");
     let found = subjects(&sandbox, &sandbox.dir().join("origin"), &bundle);
     assert!(found.contains(&"left".to_owned()), "{found:?}");
@@ -353,7 +354,7 @@ async fn repositories_in_a_submodule_keep_their_own_commits() {
     sandbox.write("lib/sub/new", "new\n");
     make_repository(&sandbox, &lib.join("made"));
     make_repository(&sandbox, &lib.join("made/again"));
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
     assert_eq!(shown("lib/sub/new"), "new");
     assert_eq!(shown("lib/made/again/inner"), "inner");
@@ -374,7 +375,7 @@ async fn submodule_whose_git_is_broken_keeps_its_files_and_what_is_left_of_it() 
     let (sandbox, repo) = with_submodule().await;
     sandbox.write("lib/inner", "changed\n");
     sandbox.write("lib/.git", "gitdir: nowhere\n");
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
     assert_eq!((shown("lib/inner"), shown("lib.dot-git")), ("changed".into(), "gitdir: nowhere".into()));
 }
@@ -384,7 +385,7 @@ async fn submodule_that_lost_its_git_file_keeps_its_files() {
     let (sandbox, repo) = with_submodule().await;
     sandbox.remove("lib/.git");
     sandbox.write("lib/new", "new\n");
-    let made = repo.backup_worktree(repo.root(), "refs/forge/backup/t", "x").await.unwrap().unwrap();
+    let made = repo.main_worktree().back_up("refs/forge/backup/t", "x").await.unwrap().unwrap();
     let shown = |path: &str| sandbox.git_out(&["show", &format!("{}:.forge/kept/{path}", made.commit)]);
     assert_eq!((shown("lib/new"), shown("lib/inner")), ("new".into(), "inner".into()));
 }

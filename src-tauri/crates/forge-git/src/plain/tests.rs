@@ -205,7 +205,7 @@ async fn git_finishes_what_failed_half_way() {
     repo.fill(&path, &admin, &sandbox.head(), rules, &turn).await.unwrap();
     assert_eq!(fs::read_to_string(path.join("dir/two")).unwrap(), "2");
     assert_eq!(fs::read_to_string(path.join("z")).unwrap(), "3");
-    assert_eq!(repo.status(&path).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&path).status().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn a_missing_object_fails_as_with_git_and_leaves_nothing() {
     fs::rename(&aside, &object).unwrap();
     repo.create_worktree(&spec).await.unwrap();
     assert_eq!(fs::read_to_string(spec.path.join("dir/file")).unwrap(), "content");
-    assert_eq!(repo.status(&spec.path).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&spec.path).status().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -256,5 +256,5 @@ async fn who_comes_after_one_that_was_given_up_finds_nobody_writing() {
     }
     repo.create_worktree(&spec).await.unwrap();
     assert_eq!(fs::read_dir(spec.path.join("d")).unwrap().count(), 1500);
-    assert_eq!(repo.status(&spec.path).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&spec.path).status().await.unwrap(), []);
 }

@@ -63,7 +63,7 @@ async fn assert_fresh(sandbox: &Sandbox, repo: &Repo, taken: &NewWorktree) {
     let plain = NewWorktree {
         path: sandbox.dir().join("plain"),
         branch: "plain".to_owned(),
-        base: repo.head(&taken.path).await.unwrap(),
+        base: repo.worktree_at(&taken.path).head().await.unwrap(),
     };
     repo.create_worktree(&plain).await.unwrap();
     assert_eq!(listing(&taken.path), listing(&plain.path));
@@ -105,7 +105,7 @@ async fn a_finished_worktree_becomes_the_next_one() {
     assert!(repo.take_slot(&pool(&sandbox), &second, Keep::Tracked).await.unwrap());
     assert_eq!(second.path.join("a").metadata().unwrap().ino(), inode, "an unchanged file was made anew");
     assert!(untouched.exists() && !first.path.exists());
-    assert_eq!(repo.head(&second.path).await.unwrap(), sandbox.head());
+    assert_eq!(repo.worktree_at(&second.path).head().await.unwrap(), sandbox.head());
     assert_fresh(&sandbox, &repo, &second).await;
     assert_eq!(repo.slots(&pool(&sandbox)).await.unwrap(), Vec::<PathBuf>::new());
     assert_eq!(repo.worktrees().await.unwrap().len(), 2);
@@ -258,7 +258,7 @@ async fn a_slot_is_refused_where_a_creation_would_be() {
     let tip = sandbox.head();
     sandbox.commit("later", &[("b", "b")]);
     assert!(repo.take_slot(&pool, &two, Keep::Tracked).await.unwrap());
-    assert_eq!(repo.head(&two.path).await.unwrap(), tip);
+    assert_eq!(repo.worktree_at(&two.path).head().await.unwrap(), tip);
     assert_fresh(&sandbox, &repo, &two).await;
 }
 

@@ -62,11 +62,16 @@ async fn filters_and_merge_drivers_by_relative_paths_are_those_of_the_users_chec
     sandbox.commit("theirs", &[("x.f", "theirs\n")]);
     fs::remove_file(&ran).unwrap();
     fs::write(tree.join("x.f"), "ours\n").unwrap();
-    repo.status(&tree).await.unwrap();
-    repo.commit_all(&tree, "work", None).await.unwrap().unwrap();
-    repo.at(&tree, crate::command::Kind::Read).args(["log", "-p", "--textconv", "-1"]).ok().await.unwrap();
-    repo.begin_merge(&tree, "main", None).await.unwrap();
-    repo.commit_all(&tree, "merged", None).await.unwrap();
+    repo.worktree_at(&tree).status().await.unwrap();
+    repo.worktree_at(&tree).commit_all("work", None).await.unwrap().unwrap();
+    repo.worktree_at(&tree)
+        .command(crate::command::Kind::Read)
+        .args(["log", "-p", "--textconv", "-1"])
+        .ok()
+        .await
+        .unwrap();
+    repo.worktree_at(&tree).begin_merge("main", None).await.unwrap();
+    repo.worktree_at(&tree).commit_all("merged", None).await.unwrap();
     let ran = fs::read_to_string(&ran).unwrap();
     assert!(ran.contains("mine") && !ran.contains("planted"), "{ran}");
 }

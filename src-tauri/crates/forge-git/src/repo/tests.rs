@@ -101,14 +101,14 @@ async fn names_and_ancestry() {
     sandbox.git(&["checkout", "-q", "--orphan", "alone"]);
     let alone = sandbox.commit("alone", &[]);
     assert_eq!(repo.merge_base(&first, &alone).await.unwrap(), None);
-    assert_eq!(repo.head(repo.root()).await.unwrap(), alone);
+    assert_eq!(repo.main_worktree().head().await.unwrap(), alone);
 }
 
 #[tokio::test]
 async fn an_unfinished_merge_is_noticed() {
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
-    assert_eq!(repo.operation(repo.root()).await.unwrap(), None);
+    assert_eq!(repo.main_worktree().operation().await.unwrap(), None);
     sandbox.git(&["checkout", "-q", "-b", "side"]);
     sandbox.commit("theirs", &[("a", "theirs\n")]);
     sandbox.git(&["checkout", "-q", "main"]);
@@ -120,7 +120,7 @@ async fn an_unfinished_merge_is_noticed() {
     ] {
         let (ok, _) = sandbox.try_git_at(&sandbox.path(""), &args);
         assert!(!ok);
-        assert_eq!(repo.operation(repo.root()).await.unwrap(), Some(expected));
+        assert_eq!(repo.main_worktree().operation().await.unwrap(), Some(expected));
         sandbox.git(&[args[0], "--abort"]);
     }
 }

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
+use crate::repo::Repo;
 use crate::testing::Sandbox;
 use crate::worktrees::NewWorktree;
 
@@ -45,14 +46,14 @@ impl Given {
     }
 
     async fn finish(&self) -> Standing {
-        self.repo.finish_operation(&self.tree, "task", KEPT, None).await.unwrap()
+        self.repo.worktree_at(&self.tree).finish_operation("task", KEPT, None).await.unwrap()
     }
 
     /// On its branch, in the middle of nothing, with all that was done.
     async fn assert_finished(&self, standing: Standing, finished: Option<Operation>, taken: bool) {
         assert_eq!(standing, Standing::Ready { finished, taken });
         assert_eq!(self.sandbox.try_git_at(&self.tree, &["symbolic-ref", "HEAD"]).1, "refs/heads/task");
-        assert_eq!(self.repo.operation(&self.tree).await.unwrap(), None);
+        assert_eq!(self.repo.worktree_at(&self.tree).operation().await.unwrap(), None);
         assert_eq!(self.finish().await, Standing::Ready { finished: None, taken: false }, "once is enough");
     }
 }
@@ -94,7 +95,7 @@ async fn what_conflicts_still_is_left_as_it_stands() {
         let unfinished = open(given.finish().await);
         assert_eq!((unfinished.operation, unfinished.files), (Some(operation), vec!["a".to_owned()]));
         assert_eq!((given.tip("HEAD"), std::fs::read(given.tree.join("a")).unwrap()), (head.clone(), before));
-        assert_eq!(given.repo.operation(&given.tree).await.unwrap(), Some(operation));
+        assert_eq!(given.repo.worktree_at(&given.tree).operation().await.unwrap(), Some(operation));
         // Of a rebase the commits it stands on are on no branch of the worktree.
         match unfinished.kept {
             Some(kept) => assert_eq!((operation, given.tip(&kept)), (Operation::Rebase, head)),
@@ -130,7 +131,7 @@ async fn a_merge_that_is_resolved_waits_for_its_commit() {
     assert!(!given.git(&["merge", "-q", "main"]));
     given.write("a", "both\n");
     assert_eq!(given.finish().await, Standing::Ready { finished: None, taken: false });
-    given.repo.commit_all(&given.tree, "merged", None).await.unwrap().unwrap();
+    given.repo.worktree_at(&given.tree).commit_all("merged", None).await.unwrap().unwrap();
     assert!(given.repo.is_ancestor("main", "task").await.unwrap());
 }
 
@@ -196,27 +197,30 @@ async fn who_only_looked_at_an_earlier_commit_comes_back() {
 async fn a_merge_is_begun_for_who_edits_the_files_alone() {
     let given = Given::new().await;
     let before = given.tip("HEAD");
-    assert!(given.repo.begin_merge(&given.tree, "main", None).await.unwrap());
+    assert!(given.repo.worktree_at(&given.tree).begin_merge("main", None).await.unwrap());
     assert!(std::fs::read_to_string(given.tree.join("a")).unwrap().contains("<<<<<<<"));
     assert_eq!(open(given.finish().await).operation, Some(Operation::Merge), "nobody resolved it");
     given.write("a", "both\n");
     assert!(
-        given.repo.begin_merge(&given.tree, "main", None).await.unwrap(),
+        given.repo.worktree_at(&given.tree).begin_merge("main", None).await.unwrap(),
         "it goes on with the one begun"
     );
     assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "both\n", "what was edited stays");
     assert_eq!(given.finish().await, Standing::Ready { finished: None, taken: false });
-    given.repo.commit_all(&given.tree, "Do it", None).await.unwrap();
+    given.repo.worktree_at(&given.tree).commit_all("Do it", None).await.unwrap();
     let parents = given.sandbox.try_git_at(&given.tree, &["rev-list", "--parents", "-1", "HEAD"]).1;
     assert_eq!(parents, format!("{} {before} {}", given.tip("HEAD"), given.tip("main")));
-    assert!(!given.repo.begin_merge(&given.tree, "main", None).await.unwrap(), "the branch holds it already");
+    assert!(
+        !given.repo.worktree_at(&given.tree).begin_merge("main", None).await.unwrap(),
+        "the branch holds it already"
+    );
 }
 
 #[tokio::test]
 async fn no_merge_is_begun_over_changes() {
     let given = Given::new().await;
     given.write("a", "not committed\n");
-    assert!(!given.repo.begin_merge(&given.tree, "main", None).await.unwrap());
+    assert!(!given.repo.worktree_at(&given.tree).begin_merge("main", None).await.unwrap());
     assert_eq!(std::fs::read_to_string(given.tree.join("a")).unwrap(), "not committed\n");
 }
 
@@ -226,7 +230,7 @@ async fn rebase_that_would_run_programs_is_told_and_not_continued() {
         let given = Given::new().await;
         let marker = given.sandbox.dir().join("ran");
         let exec = format!("touch {}", marker.display());
-        let admin = given.repo.git_dir(&given.tree).await.unwrap();
+        let admin = given.repo.worktree_at(&given.tree).git_dir().await.unwrap();
         let begin: &[&str] = match planted {
             "a rebase with --exec" => &["rebase", "-q", "-x", &exec, "main"],
             "a rebase by patches" => &["rebase", "-q", "--apply", "main"],

@@ -51,7 +51,7 @@ async fn an_existing_branch_is_attached_where_it_stands() {
     let tip = sandbox.head();
     sandbox.commit("later", &[("b", "b")]);
     repo.create_worktree(&spec).await.unwrap();
-    assert_eq!(repo.head(&spec.path).await.unwrap(), tip);
+    assert_eq!(repo.worktree_at(&spec.path).head().await.unwrap(), tip);
 }
 
 /// Registers a worktree, deletes its branch as a person may at any time, and fills the worktree.
@@ -72,8 +72,8 @@ async fn branch_deleted_while_its_worktree_is_filled_begins_again_with_all_files
     let sandbox = Sandbox::new().await;
     let repo = sandbox.repo().await;
     let new = fill_without_branch(&sandbox, &spec(&sandbox, "1")).await;
-    assert_eq!(repo.head(&new).await.unwrap(), sandbox.head());
-    assert!(repo.status(&new).await.unwrap().is_empty());
+    assert_eq!(repo.worktree_at(&new).head().await.unwrap(), sandbox.head());
+    assert!(repo.worktree_at(&new).status().await.unwrap().is_empty());
     assert!(new.join("a").is_file());
     let existing = spec(&sandbox, "2");
     sandbox.commit("work", &[("work", "work")]);
@@ -81,8 +81,8 @@ async fn branch_deleted_while_its_worktree_is_filled_begins_again_with_all_files
     sandbox.git(&["branch", "forge/2"]);
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let existing = fill_without_branch(&sandbox, &existing).await;
-    assert_eq!(repo.head(&existing).await.unwrap(), work);
-    assert!(repo.status(&existing).await.unwrap().is_empty());
+    assert_eq!(repo.worktree_at(&existing).head().await.unwrap(), work);
+    assert!(repo.worktree_at(&existing).status().await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -92,12 +92,12 @@ async fn a_lost_directory_is_made_again() {
     let spec = spec(&sandbox, "1");
     repo.create_worktree(&spec).await.unwrap();
     fs::write(spec.path.join("made"), "x").unwrap();
-    let made = repo.commit_all(&spec.path, "made", None).await.unwrap().unwrap();
+    let made = repo.worktree_at(&spec.path).commit_all("made", None).await.unwrap().unwrap();
     fs::remove_dir_all(&spec.path).unwrap();
     assert!(repo.worktrees().await.unwrap()[1].prunable);
     let elsewhere = NewWorktree { path: sandbox.dir().join("elsewhere"), ..spec.clone() };
     repo.create_worktree(&elsewhere).await.unwrap();
-    assert_eq!(repo.head(&elsewhere.path).await.unwrap(), made);
+    assert_eq!(repo.worktree_at(&elsewhere.path).head().await.unwrap(), made);
     let taken = repo.create_worktree(&spec).await;
     assert!(matches!(taken, Err(GitError::BranchCheckedOut { worktree, .. }) if worktree == elsewhere.path));
 }
@@ -115,7 +115,7 @@ async fn what_a_killed_creation_left_is_repaired() {
     fs::remove_file(spec.path.join("a")).unwrap();
     repo.create_worktree(&spec).await.unwrap();
     assert_eq!(fs::read_to_string(spec.path.join("a")).unwrap(), "a\n");
-    assert_eq!(repo.status(&spec.path).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&spec.path).status().await.unwrap(), []);
     // Killed before git could register it; with a file beside it, somebody works there.
     let admin = repo.admin_dir(&spec.path).unwrap();
     fs::remove_dir_all(admin).unwrap();
@@ -123,7 +123,7 @@ async fn what_a_killed_creation_left_is_repaired() {
     assert!(matches!(occupied, Err(GitError::PathOccupied { .. })), "{occupied:?}");
     fs::remove_file(spec.path.join("a")).unwrap();
     repo.create_worktree(&spec).await.unwrap();
-    assert_eq!(repo.status(&spec.path).await.unwrap(), []);
+    assert_eq!(repo.worktree_at(&spec.path).status().await.unwrap(), []);
     let parent = spec.path.parent().unwrap();
     assert_eq!(Trash::left_in(parent).unwrap(), []);
 }
@@ -162,7 +162,7 @@ async fn what_a_kill_left_where_it_was_made_is_cleared_whether_it_is_wanted_or_n
         sandbox.git(&["worktree", "add", "-q", "--lock", "-b", &spec.branch, site.to_str().unwrap()]);
         if is_wanted {
             repo.create_worktree(&spec).await.unwrap();
-            assert_eq!(repo.status(&spec.path).await.unwrap(), []);
+            assert_eq!(repo.worktree_at(&spec.path).status().await.unwrap(), []);
         } else {
             repo.forget_worktree(&spec.path).await.unwrap();
         }
@@ -324,7 +324,7 @@ async fn private_ignore_lines_are_added_once() {
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     repo.exclude(&["x"]).await.unwrap();
     sandbox.write("x", "");
-    assert_eq!(repo.status(repo.root()).await.unwrap(), []);
+    assert_eq!(repo.main_worktree().status().await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -342,7 +342,7 @@ async fn a_creation_given_up_at_any_time_can_be_repeated() {
         running.abort();
         let _aborted = running.await;
         repo.create_worktree(&spec).await.unwrap();
-        assert_eq!(repo.status(&spec.path).await.unwrap(), [], "after {pause} ms");
+        assert_eq!(repo.worktree_at(&spec.path).status().await.unwrap(), [], "after {pause} ms");
         assert_eq!(Trash::left_in(spec.path.parent().unwrap()).unwrap(), []);
     }
     assert_eq!(repo.worktrees().await.unwrap().len(), 7);

@@ -13,16 +13,17 @@ use crate::error::GitError;
 use crate::index_paths::Paths;
 use crate::repo::Repo;
 use crate::stamp::{Moment, Print, Stamps};
+use crate::worktree::Worktree;
 
 impl Repo {
     /// To be asked before git is: `None` when the list cannot be remembered for being shown again.
     pub(in crate::diff) async fn begin_list(&self, scope: &DiffScope) -> Result<Option<Begun>, GitError> {
-        let place = scope.worktree().unwrap_or(self.root());
+        let place = scope.worktree().cloned().unwrap_or_else(|| self.main_worktree());
         // What a bare repository takes its attributes from is not looked at.
-        if place == self.common_dir() {
+        if place.path() == self.common_dir() {
             return Ok(None);
         }
-        let settings = self.settings(place).await?;
+        let settings = place.settings().await?;
         let begun = tokio::task::spawn_blocking(move || {
             let moment = Moment::now();
             let mut stamps = Stamps::new(None, Path::new("/"));
@@ -41,11 +42,11 @@ impl Repo {
         changes: &Arc<Changes>,
     ) -> Result<Option<Watch>, GitError> {
         let paths = match scope.worktree() {
-            Some(worktree) => self.watched(worktree, begun.moment, changes).await?,
+            Some(worktree) => worktree.watched(begun.moment, changes).await?,
             None => Some(attribute_files(self.root(), changes)),
         };
         let Some(paths) = paths else { return Ok(None) };
-        let worktree = scope.worktree().map(Path::to_owned);
+        let worktree = scope.worktree().map(|worktree| worktree.path().to_owned());
         let listed = Arc::clone(changes);
         let held = tokio::task::spawn_blocking(move || {
             let bound = begun.moment.bound()?;
@@ -60,16 +61,17 @@ impl Repo {
         });
         Ok(held.await?)
     }
+}
 
-    /// What counts in a worktree beside the files of its index.
+impl Worktree {
+    /// What counts in the worktree beside the files of its index.
     async fn watched(
         &self,
-        worktree: &Path,
         moment: Moment,
         changes: &Arc<Changes>,
     ) -> Result<Option<Vec<PathBuf>>, GitError> {
-        let index = self.git_dir(worktree).await?.join("index");
-        let (root, list) = (worktree.to_owned(), Arc::clone(changes));
+        let index = self.git_dir().await?.join("index");
+        let (root, list) = (self.path().to_owned(), Arc::clone(changes));
         let known = tokio::task::spawn_blocking(move || {
             // Most often something was changed right before: then the rest need not be looked at.
             is_older(&root, moment, &list)?;
@@ -82,17 +84,17 @@ impl Repo {
         });
         let Some(tracked) = known.await? else { return Ok(None) };
         let untracked =
-            changes.values().filter(|raw| raw.change.untracked).map(|raw| worktree.join(&raw.path));
+            changes.values().filter(|raw| raw.change.untracked).map(|raw| self.path().join(&raw.path));
         let mut watched: Vec<PathBuf> = untracked.collect();
         let tracked = Arc::new(tracked);
         let mut folders: Vec<PathBuf> = tracked.iter().cloned().collect();
         while !folders.is_empty() {
-            let (root, known) = (worktree.to_owned(), Arc::clone(&tracked));
+            let (root, known) = (self.path().to_owned(), Arc::clone(&tracked));
             let found = tokio::task::spawn_blocking(move || inside(&root, &folders, &known)).await?;
             let Some(found) = found else { return Ok(None) };
-            watched.extend(found.rules.into_iter().map(|path| worktree.join(path)));
-            folders = self.not_ignored(worktree, found.folders).await?;
-            watched.extend(folders.iter().map(|path| worktree.join(path)));
+            watched.extend(found.rules.into_iter().map(|path| self.path().join(path)));
+            folders = self.not_ignored(found.folders).await?;
+            watched.extend(folders.iter().map(|path| self.path().join(path)));
             if watched.len() > PATHS {
                 return Ok(None);
             }
@@ -101,11 +103,7 @@ impl Repo {
     }
 
     /// Those of the untracked folders that git looks into.
-    pub(crate) async fn not_ignored(
-        &self,
-        worktree: &Path,
-        folders: Vec<PathBuf>,
-    ) -> Result<Vec<PathBuf>, GitError> {
+    pub(crate) async fn not_ignored(&self, folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, GitError> {
         if folders.is_empty() {
             return Ok(folders);
         }
@@ -117,7 +115,7 @@ impl Repo {
             input.push(0);
         }
         let asked =
-            self.at(worktree, Kind::Read).args(["check-ignore", "-z", "--stdin"]).input(input).run().await?;
+            self.command(Kind::Read).args(["check-ignore", "-z", "--stdin"]).input(input).run().await?;
         // Without an answer all of them count: that is more than needed, and never less.
         let ignored = bytes::records(&asked.stdout).filter_map(|path| path.strip_prefix(b"./"));
         let ignored: HashSet<&Path> = ignored.map(bytes::path).collect();

@@ -124,7 +124,7 @@ const EDITS: [Edit; 28] = [
 async fn after_each_edit_the_list_is_new() {
     let sandbox = sandbox().await;
     let repo = sandbox.repo().await;
-    let scope = DiffScope::Worktree { worktree: repo.root().to_owned(), base: sandbox.head() };
+    let scope = DiffScope::Worktree { worktree: repo.main_worktree(), base: sandbox.head() };
     for (what, edit) in EDITS {
         let before = settled(&repo, &scope).await;
         assert_eq!(before, anew(&sandbox, &scope).await, "before: {what}");
@@ -140,8 +140,8 @@ async fn another_branch_is_another_list() {
     let sandbox = sandbox().await;
     let repo = sandbox.repo().await;
     for scope in [
-        DiffScope::Uncommitted { worktree: repo.root().to_owned() },
-        DiffScope::Worktree { worktree: repo.root().to_owned(), base: sandbox.head() },
+        DiffScope::Uncommitted { worktree: repo.main_worktree() },
+        DiffScope::Worktree { worktree: repo.main_worktree(), base: sandbox.head() },
     ] {
         settled(&repo, &scope).await;
         sandbox.git(&["checkout", "-q", "other"]);
@@ -154,7 +154,7 @@ async fn another_branch_is_another_list() {
 async fn what_is_ignored_and_what_was_shown_do_not_disturb() {
     let sandbox = sandbox().await;
     let repo = sandbox.repo().await;
-    let scope = DiffScope::Uncommitted { worktree: repo.root().to_owned() };
+    let scope = DiffScope::Uncommitted { worktree: repo.main_worktree() };
     let listed = settled(&repo, &scope).await;
     sandbox.write("built/y", "y\n");
     sandbox.write("built/more/z", "z\n");
@@ -197,14 +197,14 @@ async fn repositories_inside_are_left_to_git() {
     let (with, without) = (sandbox().await, sandbox().await);
     with.git(&["clone", "-q", ".", "inner"]);
     let (repo, other) = (with.repo().await, without.repo().await);
-    let scope = DiffScope::Uncommitted { worktree: repo.root().to_owned() };
+    let scope = DiffScope::Uncommitted { worktree: repo.main_worktree() };
     repo.diff_files(&scope).await.unwrap();
     // What settles later says that this one could have.
-    settled(&other, &DiffScope::Uncommitted { worktree: other.root().to_owned() }).await;
+    settled(&other, &DiffScope::Uncommitted { worktree: other.main_worktree() }).await;
     assert!(!is_known(&repo, &scope).await);
     with.git(&["add", "inner"]);
     repo.diff_files(&scope).await.unwrap();
-    settled(&other, &DiffScope::Uncommitted { worktree: other.root().to_owned() }).await;
+    settled(&other, &DiffScope::Uncommitted { worktree: other.main_worktree() }).await;
     assert!(!is_known(&repo, &scope).await);
 }
 
@@ -217,12 +217,12 @@ async fn memory_is_bounded() {
     let many: Changes = (0..10_000).map(|n| (n.to_string(), raw.clone())).collect();
     for n in 0..100 {
         let ends = repo.ends(&scope(n)).await.unwrap();
-        repo.inner.lists.remember(&scope(n), &ends, many.clone(), None);
+        repo.inner.lists.remember(scope(n).key(), &ends, many.clone(), None);
     }
     let mut kept = 0;
     for n in 0..100 {
         let ends = repo.ends(&scope(n)).await.unwrap();
-        kept += usize::from(repo.inner.lists.recall(&scope(n), &ends).is_some());
+        kept += usize::from(repo.inner.lists.recall(&scope(n).key(), &ends).is_some());
     }
     assert_eq!(kept, 5);
 }
@@ -236,7 +236,7 @@ proptest! {
         runtime.block_on(async {
             let sandbox = sandbox().await;
             let repo = sandbox.repo().await;
-            let scope = DiffScope::Uncommitted { worktree: repo.root().to_owned() };
+            let scope = DiffScope::Uncommitted { worktree: repo.main_worktree() };
             for (place, content, wait) in edits {
                 let path = ["kept", "dir/a", "new/old", "new/empty/x"][usize::from(place)];
                 if wait {
