@@ -43,7 +43,7 @@ impl Worktree {
             return Ok(discarded);
         }
         let withdrawn = self.repo().withdraw_worktree(self.path()).await?;
-        let tree = self.repo().worktree_at(withdrawn.path());
+        let tree = withdrawn.worktree();
         let mut unsaved = Vec::new();
         if tree.has_something_to_discard(&before).await?
             && let Some(backup) = tree.back_up(ref_prefix, "forge: before it was discarded").await?

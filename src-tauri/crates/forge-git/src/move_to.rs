@@ -35,7 +35,7 @@ impl Repo {
         }
         if let Some(withdrawn) = &withdrawn {
             // Beside the branch, which moves last: a kill in between leaves no files of `old` on a branch at `new`.
-            let tree = self.worktree_at(withdrawn.path());
+            let tree = withdrawn.worktree();
             tree.back_up(ref_prefix, "forge: before its branch moved").await?;
             tree.end_rebase().await?;
             let head = tree.head().await?;
@@ -51,7 +51,7 @@ impl Repo {
             self.update_ref(&name, new, old, "forge: moved onto the target").await?;
         }
         if let Some(withdrawn) = withdrawn {
-            self.worktree_at(withdrawn.path()).attach(&name).await?;
+            withdrawn.worktree().attach(&name).await?;
             withdrawn.put_back()?;
         }
         Ok(())

@@ -13,6 +13,7 @@ use crate::error::GitError;
 use crate::lock::{Purpose, Turn, turn};
 use crate::places::{dot_git_target, holds_nothing, real_path};
 use crate::repo::Repo;
+use crate::worktree::Worktree;
 use crate::worktree_entry::WorktreeEntry;
 
 const PREFIX: &str = ".withdrawn-";
@@ -20,6 +21,7 @@ const PREFIX: &str = ".withdrawn-";
 /// A worktree that nobody reaches by its path. Dropped, it is put back.
 #[derive(Debug)]
 pub struct Withdrawn {
+    repo: Repo,
     path: PathBuf,
     /// Where it lies; `None` when there was no directory, and once it is pooled or removed.
     pub(crate) aside: Option<PathBuf>,
@@ -29,9 +31,13 @@ pub struct Withdrawn {
 }
 
 impl Withdrawn {
-    /// Where the worktree lies now.
+    /// The worktree, where it lies now.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub fn worktree(&self) -> Worktree {
+        self.repo.worktree_at(self.path())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
         self.aside.as_deref().unwrap_or(&self.path)
     }
 
@@ -73,7 +79,7 @@ impl Repo {
             None => self.require_ours(&path).await?,
         };
         let admin = self.admin_dir(&path);
-        let mut withdrawn = Withdrawn { path, aside: None, admin, entry, _tree: tree };
+        let mut withdrawn = Withdrawn { repo: self.clone(), path, aside: None, admin, entry, _tree: tree };
         let Some(admin) = &withdrawn.admin else { return Ok(withdrawn) };
         let aside = aside_of(&withdrawn.path);
         if aside.symlink_metadata().is_ok() {
@@ -175,7 +181,7 @@ mod tests {
         let (repo, path) = worktree(&sandbox).await;
         let withdrawn = repo.withdraw_worktree(&path).await.unwrap();
         assert!(fs::write(path.join("late"), "nobody would keep it").is_err());
-        let backup = repo.worktree_at(withdrawn.path()).back_up("refs/kept", "m").await.unwrap().unwrap();
+        let backup = withdrawn.worktree().back_up("refs/kept", "m").await.unwrap().unwrap();
         repo.remove_worktree(withdrawn).await.unwrap().delete().await.unwrap();
         let kept = repo.read().args(["show", &format!("{}:new", backup.ref_name)]);
         assert_eq!(kept.text().await.unwrap(), "written before");

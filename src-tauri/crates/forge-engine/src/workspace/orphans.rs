@@ -74,7 +74,7 @@ pub(crate) async fn reclaim_orphan(world: &World, path: &str) -> Result<()> {
     let prefix = format!("{BACKUPS}/orphan-{name}");
     let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
     let message = format!("Backup of the folder {name}, which belonged to no task");
-    workspace::removal::back_up_withdrawn(&repo, &withdrawn, &prefix, &message).await?;
+    workspace::removal::back_up_withdrawn(&withdrawn, &prefix, &message).await?;
     world.point("orphan.backed_up");
     let trash = repo.remove_worktree(withdrawn).await?;
     trash.delete().await?;

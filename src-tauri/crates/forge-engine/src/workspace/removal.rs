@@ -142,7 +142,7 @@ async fn back_up_and_remove(
     let mut withdrawn = repo.withdraw_worktree(path).await?;
     world.point("cleanup.withdrawn");
     let message = format!("Backup of task #{} before its worktree was removed", task.number);
-    back_up_withdrawn(&repo, &withdrawn, &backup_prefix(task), &message).await?;
+    back_up_withdrawn(&withdrawn, &backup_prefix(task), &message).await?;
     world.point("cleanup.backed_up");
     let pooled = match (goes, slots_of(&context.settings)) {
         (Goes::ForReuse, Slots::Kept { most, .. }) => {
@@ -165,17 +165,12 @@ async fn back_up_and_remove(
 
 /// Keeps what only a worktree that is to go holds, under the next numbers of a prefix: what is uncommitted and the
 /// commits that no branch holds. Of one without files that is what is staged, and commits.
-pub(crate) async fn back_up_withdrawn(
-    repo: &Repo,
-    withdrawn: &Withdrawn,
-    prefix: &str,
-    message: &str,
-) -> Result<()> {
+pub(crate) async fn back_up_withdrawn(withdrawn: &Withdrawn, prefix: &str, message: &str) -> Result<()> {
     if withdrawn.holds_nothing() {
-        repo.worktree_at(withdrawn.path()).keep_record(prefix).await?;
+        withdrawn.worktree().keep_record(prefix).await?;
         return Ok(());
     }
-    let backup = repo.worktree_at(withdrawn.path()).back_up(prefix, message).await?;
+    let backup = withdrawn.worktree().back_up(prefix, message).await?;
     let unsaved = backup.map(|backup| backup.skipped).unwrap_or_default();
     if unsaved.is_empty() {
         return Ok(());
