@@ -1,11 +1,14 @@
-//! Opening the repository of a project; one handle for each path.
+//! Opening the repository of a project, one handle for each path, and the worktree of a task.
+//!
+//! Invariant: work on a task reaches its worktree by [`worktree`] alone.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use forge_git::Repo;
+use forge_git::{Repo, Worktree};
+use forge_model::workspace::Workspace;
 
 use crate::{
     EngineError, World,
@@ -36,6 +39,16 @@ pub(crate) async fn repo(world: &World, context: &ProjectContext) -> Result<Repo
     }
     locked(&repos.0).insert(path, repo.clone());
     Ok(repo)
+}
+
+/// The worktree of a task's workspace. No other function makes one of a workspace's path: where that path leads is known
+/// here alone.
+pub(crate) async fn worktree(
+    world: &World,
+    context: &ProjectContext,
+    workspace: &Workspace,
+) -> Result<Worktree> {
+    Ok(repo(world, context).await?.worktree_at(&workspace.path))
 }
 
 /// A project's repository; none when it is not where the project says.

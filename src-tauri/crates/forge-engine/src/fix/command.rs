@@ -269,9 +269,9 @@ pub(crate) async fn take_back_fix(
 
 /// The commit of the task's branch, which its worktree must be on.
 async fn head_of(world: &World, of: &Fixing<'_>) -> Result<String> {
-    let repo = core::repository::repo(world, of.context).await?;
-    let head = repo.worktree_at(Path::new(&of.workspace.path)).head().await?;
-    let branch = repo.resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
+    let worktree = core::repository::worktree(world, of.context, of.workspace).await?;
+    let head = worktree.head().await?;
+    let branch = worktree.repo().resolve(&format!("refs/heads/{}", of.workspace.branch)).await?;
     if branch.as_ref() == Some(&head) {
         return Ok(head);
     }
@@ -337,12 +337,12 @@ pub(crate) async fn recover_half_applied(world: &World, fix: &FixProposal) -> Re
         let of_it = |it: &Review| it.id == fix.review_id && it.status == ReviewStatus::Running;
         (task, context, workspace, review.is_some_and(|review| of_it(&review)))
     };
-    let repo = core::repository::repo(world, &context).await?;
     let present = workspace.filter(|it| it.status == WorkspaceStatus::Active && Path::new(&it.path).is_dir());
     let landed = match (&present, &fix.applied_commit) {
         (Some(workspace), Some(commit)) => {
-            let head = repo.worktree_at(Path::new(&workspace.path)).head().await?;
-            repo.is_ancestor(commit, &head).await?
+            let worktree = core::repository::worktree(world, &context, workspace).await?;
+            let head = worktree.head().await?;
+            worktree.repo().is_ancestor(commit, &head).await?
         }
         _ => false,
     };

@@ -55,9 +55,7 @@ async fn check_with_fix(
         return Ok(None);
     };
     let fix = record_fix_result(world, s, workspace, fix, &check).await?;
-    let repo = core::repository::repo(world, &s.context).await?;
-    let stat =
-        workspace::measure::measure(s, &repo, std::path::Path::new(&workspace.path), workspace).await?;
+    let stat = workspace::measure::measure(world, s, workspace).await?;
     let mut tx = world.store().write().await?;
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
         task.diff_stat = Some(stat);

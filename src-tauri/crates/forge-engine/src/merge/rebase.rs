@@ -113,12 +113,12 @@ pub(crate) async fn check_rebased(
     let Some(tip) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
         return Ok(Rebased::Moved);
     };
+    let mut worktree = None;
     if let Some(workspace) = &workspace {
-        workspace::nested::mend_worktree(world, repo, &s.task, workspace).await?;
+        workspace::nested::mend_worktree(world, &s.context, &s.task, workspace).await?;
+        worktree = Some(core::repository::worktree(world, &s.context, workspace).await?);
     }
     remember_tip(world, s, repo, source, &tip).await?;
-    let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
-    let worktree = worktree.map(|path| repo.worktree_at(path));
     match repo.move_branch(worktree.as_ref(), &branch, &tip, commit, &backup_prefix(&s.task)).await {
         Err(GitError::RefMoved { .. }) => return Ok(Rebased::Moved),
         moved => moved?,
@@ -185,8 +185,10 @@ pub(crate) async fn put_tip_back(
             }
             None => None,
         };
-        let worktree = workspace.as_ref().map(|workspace| Path::new(&workspace.path));
-        let worktree = worktree.map(|path| repo.worktree_at(path));
+        let worktree = match &workspace {
+            Some(workspace) => Some(core::repository::worktree(world, &s.context, workspace).await?),
+            None => None,
+        };
         match repo.move_branch(worktree.as_ref(), &branch, landed, &tip, &backup_prefix(&s.task)).await {
             // Somebody works on it already; the commits are kept as a backup.
             Err(GitError::RefMoved { .. }) => {}

@@ -78,16 +78,16 @@ async fn try_save_entry(
     let Some(workspace) = present.filter(|it| is_unsaved && Path::new(&it.path).is_dir()) else {
         return Ok(None);
     };
-    let (repo, worktree) = (core::repository::repo(world, context).await?, Path::new(&workspace.path));
-    workspace::nested::mend_worktree(world, &repo, task, &workspace).await?;
+    let worktree = core::repository::worktree(world, context, &workspace).await?;
+    workspace::nested::mend_worktree(world, context, task, &workspace).await?;
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}\n\nTask #{}, as of its stop", task.title, task.number);
     let message = core::redaction::redacted_in(world, context, message);
-    let commit = match repo.worktree_at(worktree).snapshot(&message, author).await? {
+    let commit = match worktree.snapshot(&message, author).await? {
         Some(commit) => commit,
-        None => repo.worktree_at(worktree).head().await?,
+        None => worktree.head().await?,
     };
-    let counts = repo.diff_counts(base, &commit).await?;
+    let counts = worktree.repo().diff_counts(base, &commit).await?;
     let stat = DiffStat { files: counts.files, added: counts.added, removed: counts.removed };
     Ok(Some(Saved { commit, stat }))
 }

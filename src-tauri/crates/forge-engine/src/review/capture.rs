@@ -5,7 +5,6 @@
 
 use std::{
     collections::HashMap,
-    path::Path,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -172,11 +171,12 @@ async fn capture_work(
             None => no_branch(world, s, &repo, &branch).await?,
         });
     };
-    workspace::nested::mend_dot_git(world, &repo, &s.task, workspace).await?;
-    if tip.is_none() && repo.worktree_at(Path::new(&workspace.path)).head().await.is_err() {
+    workspace::nested::mend_dot_git(world, &s.context, &s.task, workspace).await?;
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
+    if tip.is_none() && worktree.head().await.is_err() {
         return no_branch(world, s, &repo, &branch).await;
     }
-    commit_worktree(world, s, &repo, workspace, None).await
+    commit_worktree(world, s, workspace, None).await
 }
 
 /// Makes a review that is about to check the work be about all of it: work may have gone on by hand since the review
@@ -190,7 +190,7 @@ pub(crate) async fn capture_again(
     review: &mut Review,
 ) -> Result<std::result::Result<Uncommitted, End>> {
     let known = world.part::<Looks>().take(&s.task.id, Instant::now());
-    let seen = match commit_worktree(world, s, repo, workspace, known).await? {
+    let seen = match commit_worktree(world, s, workspace, known).await? {
         Captured::Ended(end) => return Ok(Err(*end)),
         Captured::Commit(commit, _, seen) => {
             if review.reviewed_commit.as_ref() != Some(&commit) {
@@ -203,33 +203,31 @@ pub(crate) async fn capture_again(
     Ok(Ok(match seen {
         Some(seen) => seen,
         // The hooks of a commit may have written something.
-        None => repo.worktree_at(Path::new(&workspace.path)).uncommitted().await?,
+        None => core::repository::worktree(world, &s.context, workspace).await?.uncommitted().await?,
     }))
 }
 
 async fn commit_worktree(
     world: &World,
     s: &Stepping,
-    repo: &Repo,
     workspace: &Workspace,
     known: Option<Uncommitted>,
 ) -> Result<Captured> {
-    let settled = match workspace::unfinished::finish_git_operation(world, s, repo, workspace).await? {
+    let settled = match workspace::unfinished::finish_git_operation(world, s, workspace).await? {
         Settled::Ready(done) => done,
         Settled::Open(trouble) => return Ok(Captured::blocked(*trouble)),
     };
-    let worktree = Path::new(&workspace.path);
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
     let author = s.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
     let message = core::redaction::redacted_in(world, &s.context, message);
     let commit = async {
         let seen = match known.filter(|_| settled.is_none()) {
             Some(seen) => seen,
-            None => repo.worktree_at(worktree).uncommitted().await?,
+            None => worktree.uncommitted().await?,
         };
         let prefix = backup_prefix(&s.task);
-        let made =
-            repo.worktree_at(worktree).commit_all_keeping_staged(&seen, &message, author, &prefix).await?;
+        let made = worktree.commit_all_keeping_staged(&seen, &message, author, &prefix).await?;
         Ok((made, seen))
     };
     let (committed, seen) = match commit.await {
@@ -243,9 +241,9 @@ async fn commit_worktree(
         Err(error) => return Ok(Captured::blocked(not_committed(error))),
     };
     world.point("work.captured");
-    let commit = repo.worktree_at(worktree).head().await?;
+    let commit = worktree.head().await?;
     if committed.is_some() {
-        let stat = workspace::measure::measure(s, repo, worktree, workspace).await?;
+        let stat = workspace::measure::measure(world, s, workspace).await?;
         let mut tx = world.store().write().await?;
         if let Some(mut task) = tx.tasks().get(&s.task.id).await? {
             task.diff_stat = Some(stat);
@@ -353,7 +351,7 @@ pub(crate) async fn keep_the_rest(
 ) -> Result<()> {
     let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
     let Some(workspace) = workspace.filter(is_present) else { return Ok(()) };
-    let repo = core::repository::repo(world, context).await?;
+    let worktree = core::repository::worktree(world, context, &workspace).await?;
     let _lock = core::worktree_lock::lock_workspace_now(
         world,
         &task.id,
@@ -361,7 +359,7 @@ pub(crate) async fn keep_the_rest(
         &format!("rest-{}", workspace.id),
     )?;
     if let Settled::Open(trouble) =
-        workspace::unfinished::finish_git_operation_of(world, context, task, &repo, &workspace).await?
+        workspace::unfinished::finish_git_operation_of(world, context, task, &workspace).await?
     {
         return Err(EngineError::Conflict {
             code: crate::ConflictCode::CommitRefused,
@@ -373,11 +371,8 @@ pub(crate) async fn keep_the_rest(
     let message = format!("{}: left out of the review\n\nTask #{}", task.title, task.number);
     let message = core::redaction::redacted_in(world, context, message);
     let commit = async {
-        let worktree = Path::new(&workspace.path);
-        let seen = repo.worktree_at(worktree).uncommitted().await?;
-        repo.worktree_at(worktree)
-            .commit_all_keeping_staged(&seen, &message, author, &backup_prefix(task))
-            .await
+        let seen = worktree.uncommitted().await?;
+        worktree.commit_all_keeping_staged(&seen, &message, author, &backup_prefix(task)).await
     };
     match commit.await {
         Ok(_) => Ok(()),
@@ -388,8 +383,7 @@ pub(crate) async fn keep_the_rest(
             | GitError::SigningTimedOut { .. }),
         ) => {
             let message = format!("{}: left out of the review, not committed", task.title);
-            let kept =
-                repo.worktree_at(Path::new(&workspace.path)).back_up(&backup_prefix(task), &message).await?;
+            let kept = worktree.back_up(&backup_prefix(task), &message).await?;
             let at = kept.map(|kept| kept.ref_name);
             tracing::warn!(task = %task.id, %error, ?at, "kept what the review left out as a backup");
             Ok(())

@@ -1,9 +1,7 @@
 //! The checks of a review, in order up to the first that fails: preparing the worktree, reusing earlier passes,
 //! trying a drafted fix, and what a failure leads to.
 
-use std::path::Path;
-
-use forge_git::{DiffScope, Repo, Uncommitted};
+use forge_git::{DiffScope, Repo, Uncommitted, Worktree};
 use forge_model::actor::{Actor, Cause};
 use forge_model::correction::Correction;
 use forge_model::fix::{FixDraft, FixStatus};
@@ -54,12 +52,10 @@ pub(crate) async fn run_checks(world: &World, s: &Stepping, cancel: &Cancellatio
         Ok(seen) => seen,
         Err(end) => return Ok(end),
     };
-    if let Some(end) = workspace::nested::refuse_embedded(world, s, &repo, &workspace, &seen, None).await? {
+    if let Some(end) = workspace::nested::refuse_embedded(world, s, &workspace, &seen, None).await? {
         return Ok(end);
     }
-    if let Some(end) =
-        review::unpushed::refuse_unpushed(world, s, &mut review, (&repo, &workspace), &seen).await?
-    {
+    if let Some(end) = review::unpushed::refuse_unpushed(world, s, &mut review, &workspace, &seen).await? {
         return Ok(end);
     }
     open_review(world, s, &mut review, &repo, &workspace).await?;
@@ -115,8 +111,8 @@ async fn run_mended(
         }
     };
     (mending.settle)(world, s, workspace, fix, &step).await?;
-    super::review_commit(world, repo, review, repo.worktree_at(Path::new(&workspace.path)).head().await?)
-        .await?;
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
+    super::review_commit(world, repo, review, worktree.head().await?).await?;
     // What failed without it is what is to be mended.
     Ok(match (checked, first) {
         (Checked::Failed(_), Some(first)) => Checked::Failed(first),
@@ -151,12 +147,12 @@ async fn run_checks_from(
 ) -> Result<Checked> {
     let config = s.context.review_config(&s.task);
     let commands = config.ci_steps.clone().unwrap_or_default();
-    let worktree = Path::new(&workspace.path);
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
     let looked;
     let seen = match seen {
         Some(seen) => seen,
         None => {
-            looked = repo.worktree_at(worktree).uncommitted().await?;
+            looked = worktree.uncommitted().await?;
             &looked
         }
     };
@@ -185,13 +181,13 @@ async fn run_checks_from(
         };
         let Some(mut check) = check else { return Ok(Checked::Interrupted) };
         let (made, changed): (Vec<_>, Vec<_>) =
-            repo.worktree_at(worktree).status().await?.into_iter().partition(|entry| entry.untracked);
+            worktree.status().await?.into_iter().partition(|entry| entry.untracked);
         let mut made: Vec<String> = made.into_iter().map(|entry| entry.path).collect();
         // What was uncommitted in a submodule before is no change by the check.
         let is_new = |path: &String| !seen.dirty_submodules().any(|dirty| dirty == path);
         check.changed_files = changed.into_iter().map(|entry| entry.path).filter(is_new).collect();
         if !check.changed_files.is_empty() && config.allow_changes == Some(true) {
-            commit_changes(world, s, review, repo, worktree, &mut check).await?;
+            commit_changes(world, s, review, &worktree, &mut check).await?;
             // What passed on the files as they were says nothing about these.
             known.clear();
             made.clear();
@@ -277,7 +273,7 @@ async fn open_review(
 ) -> Result<()> {
     let commit = match &review.reviewed_commit {
         Some(commit) => commit.clone(),
-        None => repo.worktree_at(Path::new(&workspace.path)).head().await?,
+        None => core::repository::worktree(world, &s.context, workspace).await?.head().await?,
     };
     let strayed = paths_outside_the_pass(world, s, repo, workspace, &commit).await?;
     let no_checks = has_no_checks(s);
@@ -336,16 +332,13 @@ async fn commit_changes(
     world: &World,
     s: &Stepping,
     review: &mut Review,
-    repo: &Repo,
-    worktree: &Path,
+    worktree: &Worktree,
     check: &mut ReviewStep,
 ) -> Result<()> {
     let message = format!("Changes made by check: {}", check.command);
-    repo.worktree_at(worktree)
-        .commit_all(&core::redaction::redacted_in(world, &s.context, message), None)
-        .await?;
+    worktree.commit_all(&core::redaction::redacted_in(world, &s.context, message), None).await?;
     check.changed_files = Vec::new();
-    super::review_commit(world, repo, review, repo.worktree_at(worktree).head().await?).await
+    super::review_commit(world, worktree.repo(), review, worktree.head().await?).await
 }
 
 fn start_draft(world: &World, draft: Option<FixDraft>) {

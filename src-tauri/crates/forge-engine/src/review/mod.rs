@@ -22,8 +22,6 @@ pub(crate) mod rejection;
 pub(crate) mod stagnation;
 pub(crate) mod unpushed;
 
-use std::path::Path;
-
 use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::ids::TaskId;
@@ -118,15 +116,15 @@ pub(crate) async fn work_changed(
     };
     let mut uncommitted = Vec::new();
     if let Some(workspace) = workspace.filter(is_present) {
-        workspace::nested::mend_worktree(world, &repo, task, &workspace).await?;
-        let worktree = Path::new(&workspace.path);
-        repo.worktree_at(worktree).reveal_hidden().await?;
-        let head = repo.worktree_at(worktree).head().await?;
+        workspace::nested::mend_worktree(world, context, task, &workspace).await?;
+        let worktree = core::repository::worktree(world, context, &workspace).await?;
+        worktree.reveal_hidden().await?;
+        let head = worktree.head().await?;
         if tip == *reviewed {
             // Commits may have been made beside the branch.
             tip = head;
         }
-        let changes = repo.worktree_at(worktree).status().await?;
+        let changes = worktree.status().await?;
         let paths = changes.into_iter().filter(|it| !it.untracked || !by_checks.contains(&it.path));
         uncommitted = paths.map(|it| it.path).collect();
     }

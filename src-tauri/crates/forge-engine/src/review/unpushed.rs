@@ -1,6 +1,6 @@
 //! Commits of submodules that no branch of their remote has.
 
-use forge_git::{Repo, Uncommitted};
+use forge_git::Uncommitted;
 use forge_model::actor::{Actor, Cause};
 use forge_model::correction::Correction;
 use forge_model::execution::ExecutionRole;
@@ -32,10 +32,10 @@ pub(crate) async fn refuse_unpushed(
     world: &World,
     s: &Stepping,
     review: &mut Review,
-    (repo, workspace): (&Repo, &Workspace),
+    workspace: &Workspace,
     seen: &Uncommitted,
 ) -> Result<Option<End>> {
-    let Some(trouble) = unpushed(s, repo, workspace, seen).await? else { return Ok(None) };
+    let Some(trouble) = unpushed(world, s, workspace, seen).await? else { return Ok(None) };
     let reason = trouble.message.clone();
     let told = {
         let mut conn = world.store().read().await?;
@@ -96,12 +96,12 @@ pub(crate) async fn refuse_dangling(
     let seen = match seen {
         Some(seen) => seen,
         None => {
-            looked = repo.worktree_at(Path::new(&workspace.path)).uncommitted().await?;
+            looked = core::repository::worktree(world, &s.context, &workspace).await?.uncommitted().await?;
             &looked
         }
     };
-    if let Some(end) = refuse_embedded(world, s, &repo, &workspace, seen, None).await? {
+    if let Some(end) = refuse_embedded(world, s, &workspace, seen, None).await? {
         return Ok(Some(end));
     }
-    Ok(unpushed(s, &repo, &workspace, seen).await?.map(End::Block))
+    Ok(unpushed(world, s, &workspace, seen).await?.map(End::Block))
 }

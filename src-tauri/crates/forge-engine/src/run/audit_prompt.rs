@@ -39,9 +39,9 @@ pub(crate) async fn audit_prompt_of(
         Some(commit) => repo.resolve(&commit).await?,
         None => None,
     };
-    let commit = match workspace.map(|workspace| Path::new(&workspace.path)).filter(|tree| tree.is_dir()) {
+    let commit = match workspace.filter(|workspace| Path::new(&workspace.path).is_dir()) {
         _ if reviewed.is_some() => reviewed.unwrap_or_default(),
-        Some(worktree) => repo.worktree_at(worktree).head().await?,
+        Some(workspace) => core::repository::worktree(world, context, workspace).await?.head().await?,
         None => repo.resolve(&branch).await?.ok_or_else(|| {
             EngineError::conflict(ConflictCode::WorkspaceMissing, "work on the task has not started")
         })?,

@@ -1,7 +1,5 @@
 //! After an agent finished: its changes are committed, and the task moves on if the guards allow it.
 
-use std::path::Path;
-
 use forge_git::GitError;
 use forge_model::actor::Actor;
 use forge_model::correction::Correction;
@@ -38,17 +36,16 @@ pub(crate) async fn commit_work(world: &World, s: &Stepping) -> Result<End> {
     if let Some(part) = execution.subtask_id.clone() {
         return subtask::turns::commit_turn(world, s, execution, &workspace, &part).await;
     }
-    let worktree = Path::new(&workspace.path);
-    let repo = core::repository::repo(world, &s.context).await?;
-    let settled = match workspace::unfinished::finish_git_operation(world, s, &repo, &workspace).await? {
+    let worktree = core::repository::worktree(world, &s.context, &workspace).await?;
+    let settled = match workspace::unfinished::finish_git_operation(world, s, &workspace).await? {
         Settled::Ready(done) => done,
         Settled::Open(trouble) => {
             return workspace::unfinished::back_to_unfinished(world, s, *trouble).await;
         }
     };
-    let seen = repo.worktree_at(worktree).uncommitted().await?;
+    let seen = worktree.uncommitted().await?;
     if let Some(end) =
-        workspace::nested::refuse_embedded(world, s, &repo, &workspace, &seen, Some(&execution)).await?
+        workspace::nested::refuse_embedded(world, s, &workspace, &seen, Some(&execution)).await?
     {
         return Ok(end);
     }
@@ -56,8 +53,7 @@ pub(crate) async fn commit_work(world: &World, s: &Stepping) -> Result<End> {
         s.context.settings.author.as_ref().map(|author| (author.name.as_str(), author.email.as_str()));
     let message = format!("{}\n\nTask #{}", s.task.title, s.task.number);
     let message = core::redaction::redacted_in(world, &s.context, message);
-    let committed = match repo
-        .worktree_at(worktree)
+    let committed = match worktree
         .commit_all_keeping_staged(&seen, &message, author, &backup_prefix(&s.task))
         .await
     {
@@ -71,8 +67,8 @@ pub(crate) async fn commit_work(world: &World, s: &Stepping) -> Result<End> {
         other => other?,
     };
     world.point("work.committed");
-    let stat = measure(s, &repo, worktree, &workspace).await?;
-    execution.after_commit = Some(repo.worktree_at(worktree).head().await?);
+    let stat = measure(world, s, &workspace).await?;
+    execution.after_commit = Some(worktree.head().await?);
     let mut tx = world.store().write().await?;
     tx.executions_mut().update(&execution).await?;
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {

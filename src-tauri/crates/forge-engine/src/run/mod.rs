@@ -27,17 +27,13 @@ pub(crate) mod running;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use forge_agents::{
     AgentError, Control, CostLimit, ForgeMcp, Launch, Limits, LogWriter, RunOutcome, adapter, marker_of,
 };
 use forge_exec::{Marker, ProcessIdentity};
-use forge_git::Repo;
+use forge_git::Worktree;
 use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, ExecutionStatus};
@@ -219,10 +215,11 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
         core::worktree_lock::lock_workspace(world, &p.task.id, &p.workspace, id.as_str(), cancel).await?;
     let Some(lock) = lock else { return Ok(None) };
     trust::accepted::require_accepted(world, &p.context, &repo).await?;
-    workspace::nested::mend_worktree(world, &repo, &p.task, &p.workspace).await?;
+    workspace::nested::mend_worktree(world, &p.context, &p.task, &p.workspace).await?;
     // One that an earlier engine left may have changed something.
     workspace::traces::remove_traces(world, &p.context, &p.task, &p.workspace).await?;
-    begin_merge_for(p, &repo).await?;
+    let worktree = core::repository::worktree(world, &p.context, &p.workspace).await?;
+    begin_merge_for(p, &worktree).await?;
     trust::require_trust_of(world, &p.context, &p.task, Some(&p.workspace)).await?;
     let who = (p.row.execution.role, Some(&p.agent));
     let mut corrections = p.row.corrections.clone();
@@ -231,11 +228,11 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
     let prompt = prompt_of(&plan::layers_of(world, &p.context, &p.task, who, &corrections).await?);
     let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
     private_data::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
-    let before = repo.worktree_at(Path::new(&p.workspace.path)).head().await?;
+    let before = worktree.head().await?;
     let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-    let identity = repo.worktree_at(Path::new(&p.workspace.path)).missing_identity(author).await?;
+    let identity = worktree.missing_identity(author).await?;
     let untracked = if leaves_no_trace(p.row.execution.role) {
-        let status = repo.worktree_at(Path::new(&p.workspace.path)).status().await?;
+        let status = worktree.status().await?;
         Some(status.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect())
     } else {
         None
@@ -258,7 +255,7 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
 
 /// Begins the merge whose conflicts the run is to resolve, where its program cannot. Done again after a kill, it
 /// finds it begun.
-async fn begin_merge_for(p: &Prepared, repo: &Repo) -> Result<()> {
+async fn begin_merge_for(p: &Prepared, worktree: &Worktree) -> Result<()> {
     let is_conflict = |it: &Correction| matches!(it, Correction::Conflict { .. });
     if p.row.execution.role != ExecutionRole::Coder
         || !needs_merge_begun(p.agent.adapter)
@@ -268,7 +265,7 @@ async fn begin_merge_for(p: &Prepared, repo: &Repo) -> Result<()> {
     }
     let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let target = p.context.target_branch(&p.task);
-    if !repo.worktree_at(Path::new(&p.workspace.path)).begin_merge(&target, author).await? {
+    if !worktree.begin_merge(&target, author).await? {
         tracing::info!(task = %p.task.id, %target, "there is nothing to merge before the run");
     }
     Ok(())

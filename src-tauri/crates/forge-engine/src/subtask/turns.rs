@@ -4,8 +4,6 @@
 //! is recorded; what it did to the branch is recorded on the subtask together with the subtask's end, so a kill at
 //! any point leaves a turn that is still to run, or one that is over.
 
-use std::path::Path;
-
 use forge_git::GitError;
 use forge_model::actor::{Actor, Cause};
 use forge_model::correction::Correction;
@@ -133,37 +131,31 @@ pub(crate) async fn commit_turn(
     if part.commit_result.is_some() && is_closed(&s.context, &part) {
         return Ok(End::Ok(Some("committed before".to_owned())));
     }
-    let worktree = Path::new(&workspace.path);
-    let repo = core::repository::repo(world, &s.context).await?;
-    if let Settled::Open(trouble) =
-        workspace::unfinished::finish_git_operation(world, s, &repo, workspace).await?
-    {
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
+    if let Settled::Open(trouble) = workspace::unfinished::finish_git_operation(world, s, workspace).await? {
         return Ok(End::Block(paused(&part, &execution, &trouble.message, &trouble.details)));
     }
-    let seen = repo.worktree_at(worktree).uncommitted().await?;
+    let seen = worktree.uncommitted().await?;
     if let Some(end) =
-        workspace::nested::refuse_embedded(world, s, &repo, workspace, &seen, Some(&execution)).await?
+        workspace::nested::refuse_embedded(world, s, workspace, &seen, Some(&execution)).await?
     {
         return Ok(end);
     }
     let before = before_turn(world, s, &part, &execution).await?;
     let base = before.clone().unwrap_or_else(|| workspace.base_commit.clone());
-    let marked = repo
-        .worktree_at(worktree)
-        .conflict_markers(&repo.worktree_at(worktree).changed_paths(&base).await?)
-        .await?;
+    let marked = worktree.conflict_markers(&worktree.changed_paths(&base).await?).await?;
     if !marked.is_empty() {
         let message = format!("conflict markers are left in {}", marked.join(", "));
         return Ok(End::Block(paused(&part, &execution, &message, &json!({ "files": marked }))));
     }
-    let Some(intent) = intend(world, s, repo.worktree_at(worktree).head().await?).await? else {
+    let Some(intent) = intend(world, s, worktree.head().await?).await? else {
         return Ok(End::Interrupted);
     };
     let author = s.context.settings.author.as_ref().map(|a| (a.name.as_str(), a.email.as_str()));
     let message = format!("{}\n\nSubtask #{} of task #{}", part.title, part.number, s.task.number);
     let message = core::redaction::redacted_in(world, &s.context, message);
     let prefix = backup_prefix(&s.task);
-    match repo.worktree_at(worktree).commit_all_keeping_staged(&seen, &message, author, &prefix).await {
+    match worktree.commit_all_keeping_staged(&seen, &message, author, &prefix).await {
         Err(GitError::CommitRefused { output }) => {
             let message = "the repository's hooks refused the commit";
             return Ok(End::Block(paused(&part, &execution, message, &json!({ "output": output }))));
@@ -171,7 +163,7 @@ pub(crate) async fn commit_turn(
         other => drop(other?),
     }
     world.point("turn.committed");
-    let after = repo.worktree_at(worktree).head().await?;
+    let after = worktree.head().await?;
     let kind = if after != intent.head {
         CommitResultKind::ForgeCommit
     } else if before.as_ref().is_some_and(|before| *before != after) {
@@ -181,7 +173,7 @@ pub(crate) async fn commit_turn(
     };
     let result = CommitResult { kind, before, after: Some(after.clone()) };
     execution.after_commit = Some(after);
-    let stat = workspace::measure::measure(s, &repo, worktree, workspace).await?;
+    let stat = workspace::measure::measure(world, s, workspace).await?;
     let mut tx = world.store().write().await?;
     tx.executions_mut().update(&execution).await?;
     if let Some(mut task) = tx.tasks().get(&s.task.id).await? {

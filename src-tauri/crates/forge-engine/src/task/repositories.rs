@@ -146,24 +146,23 @@ pub(crate) async fn resolve_embedded(world: &World, actor: Actor, id: &TaskId, v
             "the task has no worktree: start the task first",
         )
     })?;
-    let repo = core::repository::repo(world, &context).await?;
+    let worktree = core::repository::worktree(world, &context, &workspace).await?;
     let lock = core::worktree_lock::lock_workspace_now(
         world,
         id,
         &workspace,
         &format!("embedded-{}", workspace.id),
     )?;
-    let worktree = Path::new(&workspace.path);
-    let seen = repo.worktree_at(worktree).uncommitted().await?;
-    for found in repo.worktree_at(worktree).embedded_repositories(&seen, &workspace.base_commit).await? {
+    let seen = worktree.uncommitted().await?;
+    for found in worktree.embedded_repositories(&seen, &workspace.base_commit).await? {
         if verb == Verb::AddEmbedded {
             let (prefix, aside) = (backup_prefix(&task), trust::accepted::kept_folder(world, &task));
-            repo.worktree_at(worktree).absorb_embedded(&found.path, &prefix, &aside).await?;
+            worktree.absorb_embedded(&found.path, &prefix, &aside).await?;
         } else {
-            repo.worktree_at(worktree).ignore_embedded(&found.path).await?;
+            worktree.ignore_embedded(&found.path).await?;
         }
     }
-    trust::accepted::keep_own_changes(world, &context, &repo).await?;
+    trust::accepted::keep_own_changes(world, &context, worktree.repo()).await?;
     drop(lock);
     let mut tx = world.store().write().await?;
     let (mut task, context) = core::load::load_own(world, &mut tx, id, None).await?;

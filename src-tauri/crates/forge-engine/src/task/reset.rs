@@ -119,9 +119,9 @@ pub(crate) async fn restore_backup(world: &World, id: &TaskId, commit: &str) -> 
     })?;
     let _lock =
         core::worktree_lock::lock_workspace_now(world, id, &workspace, &format!("restore-{}", workspace.id))?;
-    let repo = core::repository::repo(world, &context).await?;
-    let restored = repo.worktree_at(Path::new(&workspace.path)).restore_backup(commit).await;
-    trust::accepted::keep_own_changes(world, &context, &repo).await?;
+    let worktree = core::repository::worktree(world, &context, &workspace).await?;
+    let restored = worktree.restore_backup(commit).await;
+    trust::accepted::keep_own_changes(world, &context, worktree.repo()).await?;
     match restored {
         Err(forge_git::GitError::RestoreInTheWay { files }) => Err(EngineError::Conflict {
             code: ConflictCode::BackupInTheWay,

@@ -7,9 +7,9 @@
 pub(crate) mod accepted;
 pub(crate) mod contribution;
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::collections::BTreeSet;
 
-use forge_git::{GitError, Repo, StartupFile, changed_lines};
+use forge_git::{GitError, Repo, StartupFile, Worktree, changed_lines};
 use forge_model::ids::TaskId;
 use forge_model::trust::{Judged, OWN_FILES, TrustFile, TrustState, TrustedContent, judge};
 use forge_model::workspace::Workspace;
@@ -35,7 +35,7 @@ pub(crate) struct Start {
     /// The commits whose startup files it sees: the task's first, else those that tasks start on.
     pub commits: Vec<String>,
     /// The worktree that it runs in.
-    pub worktree: Option<PathBuf>,
+    pub worktree: Option<Worktree>,
     /// Where the task's branch began.
     pub base: Option<String>,
     /// The commit of the default branch, for Forge's own files.
@@ -176,7 +176,7 @@ pub(crate) async fn start_of_project(context: &ProjectContext, repo: &Repo) -> R
     let target = branch_tip(repo, &context.usual_target()).await?;
     let mut commits: Vec<String> = target.into_iter().chain(default_commit.clone()).collect();
     commits.dedup();
-    let worktree = (!repo.is_bare()).then(|| repo.root().to_owned());
+    let worktree = (!repo.is_bare()).then(|| repo.main_worktree());
     Ok(Start { commits, worktree, default_commit, ..Start::default() })
 }
 
@@ -201,9 +201,13 @@ pub(crate) async fn start_of_task(
         Some(base) => repo.resolve(&base).await?,
         None => None,
     };
+    let worktree = match made {
+        Some(workspace) => Some(core::repository::worktree(world, context, workspace).await?),
+        None => None,
+    };
     Ok(Start {
         commits: tip.into_iter().collect(),
-        worktree: made.map(|workspace| PathBuf::from(&workspace.path)),
+        worktree,
         base,
         default_commit: branch_tip(repo, &context.project.default_branch).await?,
         task: Some(task.id.clone()),
@@ -255,7 +259,7 @@ async fn found_at(repo: &Repo, start: &Start) -> Result<Vec<Placed>> {
     };
     let in_worktree = async {
         match &start.worktree {
-            Some(worktree) => repo.worktree_at(worktree).startup_files().await,
+            Some(worktree) => worktree.startup_files().await,
             None => Ok(Vec::new()),
         }
     };

@@ -43,7 +43,7 @@ pub(crate) async fn diff_scope(
         let base = diff_base(&repo, &context, &task, &workspace, &head).await?;
         return Ok((repo, DiffScope::Commits { base, head }));
     }
-    let worktree = repo.worktree_at(&workspace.path);
+    let worktree = core::repository::worktree(world, &context, &workspace).await?;
     let present = workspace.status != WorkspaceStatus::Cleaned && worktree.path().join(".git").exists();
     let tip = if present {
         worktree.head().await?

@@ -20,7 +20,7 @@ pub(crate) async fn uncommitted(
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
     let Some(workspace) = active_workspace(world, task).await? else { return Ok(None) };
-    let status = core::repository::repo(world, context).await?.worktree_at(&workspace.path).status().await?;
+    let status = core::repository::worktree(world, context, &workspace).await?.status().await?;
     Ok((!status.is_empty()).then(|| {
         let paths: Vec<&str> = status.iter().map(|entry| entry.path.as_str()).collect();
         let said = counted(paths.len() as u64, "uncommitted file", "uncommitted files");
@@ -35,10 +35,9 @@ pub(crate) async fn markers(
     task: &TaskRow,
 ) -> Result<Option<Objection>> {
     let Some(workspace) = active_workspace(world, task).await? else { return Ok(None) };
-    let repo = core::repository::repo(world, context).await?;
-    let worktree = Path::new(&workspace.path);
-    let changed = repo.worktree_at(worktree).changed_paths(&workspace.base_commit).await?;
-    let marked = repo.worktree_at(worktree).conflict_markers(&changed).await?;
+    let worktree = core::repository::worktree(world, context, &workspace).await?;
+    let changed = worktree.changed_paths(&workspace.base_commit).await?;
+    let marked = worktree.conflict_markers(&changed).await?;
     Ok((!marked.is_empty())
         .then(|| (format!("conflict markers are left in {}", marked.join(", ")), json!({ "files": marked }))))
 }

@@ -1,21 +1,18 @@
 //! The size of a task's changes.
 
-use std::path::Path;
-
-use forge_git::Repo;
 use forge_model::task::DiffStat;
 use forge_model::workspace::Workspace;
 
-use crate::{core::world::step::Stepping, error::Result};
+use crate::{
+    World,
+    core::{self, world::step::Stepping},
+    error::Result,
+};
 
 /// How much the branch changes.
-pub(crate) async fn measure(
-    s: &Stepping,
-    repo: &Repo,
-    worktree: &Path,
-    workspace: &Workspace,
-) -> Result<DiffStat> {
-    let head = repo.worktree_at(worktree).head().await?;
+pub(crate) async fn measure(world: &World, s: &Stepping, workspace: &Workspace) -> Result<DiffStat> {
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
+    let (repo, head) = (worktree.repo(), worktree.head().await?);
     let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
     let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
     let counts = repo.diff_counts(&base, &head).await?;

@@ -73,7 +73,7 @@ pub(crate) async fn keep_workspace(world: &World, workspace: Workspace) -> Resul
     Ok(())
 }
 
-pub(crate) async fn look(world: &World, repo: &Repo, task: &TaskRow) -> Result<Found> {
+pub(crate) async fn look(world: &World, context: &ProjectContext, task: &TaskRow) -> Result<Found> {
     let last = {
         let mut conn = world.store().read().await?;
         conn.workspaces().last(&task.id).await?
@@ -84,10 +84,11 @@ pub(crate) async fn look(world: &World, repo: &Repo, task: &TaskRow) -> Result<F
         // A record that never became active is made to the end, set-up included.
         WorkspaceStatus::Creating => Ok(Found::Absent),
         _ if holds_something(Path::new(&workspace.path)) => {
-            nested::mend_dot_git(world, repo, task, &workspace).await?;
+            nested::mend_dot_git(world, context, task, &workspace).await?;
             Ok(Found::Ready(workspace))
         }
         WorkspaceStatus::Active | WorkspaceStatus::Scheduled | WorkspaceStatus::Error => {
+            let repo = core::repository::repo(world, context).await?;
             match repo.resolve(&format!("refs/heads/{}", workspace.branch)).await? {
                 Some(_) => Ok(Found::Lost(workspace)),
                 None => Ok(Found::Gone(workspace)),
@@ -191,9 +192,10 @@ pub(crate) async fn make(
 ) -> Result<()> {
     // The record of one whose folder is gone goes by this.
     let prefix = backup_prefix_of(&workspace.task_id);
-    repo.worktree_at(Path::new(&workspace.path)).keep_record_of_lost(&prefix).await?;
+    let worktree = core::repository::worktree(world, context, workspace).await?;
+    worktree.keep_record_of_lost(&prefix).await?;
     let spec = NewWorktree {
-        path: PathBuf::from(&workspace.path),
+        path: worktree.path().to_owned(),
         branch: workspace.branch.clone(),
         base: workspace.base_commit.clone(),
     };
@@ -209,7 +211,7 @@ pub(crate) async fn make(
         repo.create_worktree(&spec).await?;
     }
     // While nobody else knows of it. Every git command of this run is the faster for it.
-    repo.worktree_at(&spec.path).trust_checkout_times().await?;
+    worktree.trust_checkout_times().await?;
     Ok(())
 }
 

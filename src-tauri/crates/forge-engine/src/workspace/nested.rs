@@ -1,8 +1,6 @@
 //! Content of a worktree that is not the task's: a replaced `.git`, and repositories inside it.
 
-use std::path::Path;
-
-use forge_git::{NestedRepository, Repo, Uncommitted};
+use forge_git::{NestedRepository, Uncommitted};
 use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::Execution;
@@ -16,7 +14,7 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
-        context::backup_prefix,
+        context::{ProjectContext, backup_prefix},
         moves::EntryInput,
         world::step::{End, Stepping},
     },
@@ -30,12 +28,13 @@ const TOLD_OF_EMBEDDED: &str = "reported an embedded repository";
 /// Writes a worktree's `.git` again when it does not lead to the repository; says what was done.
 pub(crate) async fn mend_dot_git(
     world: &World,
-    repo: &Repo,
+    context: &ProjectContext,
     task: &TaskRow,
     workspace: &Workspace,
 ) -> Result<Option<String>> {
-    let (worktree, aside) = (Path::new(&workspace.path), trust::accepted::kept_folder(world, task));
-    let Some(done) = repo.worktree_at(worktree).rewrite_dot_git(&workspace.branch, &aside).await? else {
+    let worktree = core::repository::worktree(world, context, workspace).await?;
+    let aside = trust::accepted::kept_folder(world, task);
+    let Some(done) = worktree.rewrite_dot_git(&workspace.branch, &aside).await? else {
         return Ok(None);
     };
     let kept = done.kept.map(|kept| kept.display().to_string());
@@ -55,17 +54,15 @@ pub(crate) async fn mend_dot_git(
 /// commit; says what was done.
 pub(crate) async fn mend_worktree(
     world: &World,
-    repo: &Repo,
+    context: &ProjectContext,
     task: &TaskRow,
     workspace: &Workspace,
 ) -> Result<Option<String>> {
-    let mended = mend_dot_git(world, repo, task, workspace).await?;
-    let (worktree, branch) = (Path::new(&workspace.path), &workspace.branch);
-    if !worktree.is_dir()
-        || !repo
-            .worktree_at(worktree)
-            .revive_head(branch, &workspace.base_commit, &backup_prefix(task))
-            .await?
+    let mended = mend_dot_git(world, context, task, workspace).await?;
+    let worktree = core::repository::worktree(world, context, workspace).await?;
+    let branch = &workspace.branch;
+    if !worktree.path().is_dir()
+        || !worktree.revive_head(branch, &workspace.base_commit, &backup_prefix(task)).await?
     {
         return Ok(mended);
     }
@@ -83,13 +80,12 @@ pub(crate) async fn mend_worktree(
 pub(crate) async fn refuse_embedded(
     world: &World,
     s: &Stepping,
-    repo: &Repo,
     workspace: &Workspace,
     seen: &Uncommitted,
     by: Option<&Execution>,
 ) -> Result<Option<End>> {
-    let worktree = Path::new(&workspace.path);
-    let found = repo.worktree_at(worktree).embedded_repositories(seen, &workspace.base_commit).await?;
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
+    let found = worktree.embedded_repositories(seen, &workspace.base_commit).await?;
     if found.is_empty() {
         return Ok(None);
     }
@@ -116,8 +112,8 @@ pub(crate) async fn refuse_embedded(
 /// Files of submodules that are not committed there, and commits that no remote has, as what holds the task up; nothing
 /// when all is pushed.
 pub(crate) async fn unpushed(
+    world: &World,
     s: &Stepping,
-    repo: &Repo,
     workspace: &Workspace,
     seen: &Uncommitted,
 ) -> Result<Option<BlockReason>> {
@@ -133,11 +129,11 @@ pub(crate) async fn unpushed(
         trouble.details = json!({ "submodules": dirty.iter().map(facts).collect::<Vec<_>>() });
         return Ok(Some(trouble));
     }
-    let worktree = Path::new(&workspace.path);
-    let head = repo.worktree_at(worktree).head().await?;
+    let worktree = core::repository::worktree(world, &s.context, workspace).await?;
+    let (repo, head) = (worktree.repo(), worktree.head().await?);
     let target = format!("refs/heads/{}", s.context.target_branch(&s.task));
     let base = repo.merge_base(&target, &head).await?.unwrap_or_else(|| workspace.base_commit.clone());
-    let unpushed = repo.worktree_at(worktree).unpushed_submodules(&base).await?;
+    let unpushed = worktree.unpushed_submodules(&base).await?;
     if unpushed.is_empty() {
         return Ok(None);
     }

@@ -92,7 +92,7 @@ async fn have_workspace(
     restarted: Option<String>,
     cancel: &CancellationToken,
 ) -> Result<End> {
-    let found = super::look(world, repo, &s.task).await?;
+    let found = super::look(world, &s.context, &s.task).await?;
     let made = match &found {
         Found::Ready(workspace) => Some(workspace),
         Found::Lost(_) | Found::Gone(_) | Found::Absent => None,
@@ -187,13 +187,11 @@ pub(crate) async fn review_from_target(
         None => None,
     };
     if let Some(workspace) = present {
-        let worktree = Path::new(&workspace.path);
-        if !worktree.join(".git").exists() {
+        let worktree = core::repository::worktree(world, &s.context, workspace).await?;
+        if !worktree.path().join(".git").exists() {
             return Ok(Some(None));
         }
-        if repo.worktree_at(worktree).head().await? != start.tip
-            || !repo.worktree_at(worktree).uncommitted().await?.is_empty()
-        {
+        if worktree.head().await? != start.tip || !worktree.uncommitted().await?.is_empty() {
             return Ok(Some(None));
         }
     }
@@ -227,11 +225,11 @@ async fn start_later(
     start: LaterStart,
 ) -> Result<String> {
     let LaterStart { tip, onto, .. } = start;
+    let mut worktree = None;
     if let Some(workspace) = &present {
-        super::nested::mend_worktree(world, repo, &s.task, workspace).await?;
+        super::nested::mend_worktree(world, &s.context, &s.task, workspace).await?;
+        worktree = Some(core::repository::worktree(world, &s.context, workspace).await?);
     }
-    let worktree = present.as_ref().map(|workspace| Path::new(&workspace.path));
-    let worktree = worktree.map(|path| repo.worktree_at(path));
     repo.move_branch(worktree.as_ref(), &task_branch(&s.task), &tip, &onto, &backup_prefix(&s.task)).await?;
     world.point("workspace.restarted");
     if let Some(workspace) = present {

@@ -120,13 +120,13 @@ async fn back_up_and_remove(
     workspace: &Workspace,
     goes: Goes,
 ) -> Result<bool> {
-    let path = Path::new(&workspace.path);
-    let repo = core::repository::repo(world, context).await?;
+    let worktree = core::repository::worktree(world, context, workspace).await?;
+    let (repo, path) = (worktree.repo(), worktree.path());
     if !path.exists() {
         // Perhaps removed by a try that did not live to say so.
-        repo.worktree_at(path).keep_record_of_lost(&backup_prefix(task)).await?;
+        worktree.keep_record_of_lost(&backup_prefix(task)).await?;
         repo.forget_worktree(path).await?;
-        delete_merged_branch(context, task, &repo, workspace).await;
+        delete_merged_branch(context, task, repo, workspace).await;
         return Ok(false);
     }
     let _lock = core::worktree_lock::lock_workspace_now(
@@ -136,7 +136,7 @@ async fn back_up_and_remove(
         &format!("cleanup-{}", workspace.id),
     )?;
     require_nobody_in(path).await?;
-    super::nested::mend_dot_git(world, &repo, task, workspace).await?;
+    super::nested::mend_dot_git(world, context, task, workspace).await?;
     // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
     // looked into and written to.
     let mut withdrawn = repo.withdraw_worktree(path).await?;
@@ -159,7 +159,7 @@ async fn back_up_and_remove(
         });
     }
     world.point("cleanup.removed");
-    delete_merged_branch(context, task, &repo, workspace).await;
+    delete_merged_branch(context, task, repo, workspace).await;
     Ok(pooled)
 }
 

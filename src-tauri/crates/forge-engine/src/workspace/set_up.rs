@@ -48,7 +48,8 @@ pub(crate) async fn copy(
         let text = format!("{}, now {}", copied_words(now.files, now.bytes), now.path);
         p.log.append(EntryKind::Notice, "copy", json!({ "text": text, "code": "copy" }));
     };
-    let copied = p.repo.worktree_at(Path::new(&p.workspace.path)).copy_files(&rules, &progress, cancel).await;
+    let worktree = core::repository::worktree(world, &p.s.context, p.workspace).await?;
+    let copied = worktree.copy_files(&rules, &progress, cancel).await;
     match copied {
         Ok(report) => {
             trust::accepted::keep_own_changes(world, &p.s.context, p.repo).await?;

@@ -33,16 +33,13 @@ pub(crate) async fn remove_traces(
 ) -> Result<()> {
     let left = world.store().read().await?.executions().with_traces(&task.id).await?;
     for (execution, untracked) in left {
-        let worktree = Path::new(&workspace.path);
         let mut kept = Vec::new();
-        if let Some(before) = execution.before_commit.as_ref().filter(|_| worktree.is_dir()) {
-            let repo = core::repository::repo(world, context).await?;
-            workspace::nested::mend_worktree(world, &repo, task, workspace).await?;
+        if let Some(before) = execution.before_commit.as_ref().filter(|_| Path::new(&workspace.path).is_dir())
+        {
+            workspace::nested::mend_worktree(world, context, task, workspace).await?;
             let prefix = backup_prefix(task);
-            let undone = repo
-                .worktree_at(worktree)
-                .discard_changes(&workspace.branch, before, &untracked, &prefix)
-                .await?;
+            let worktree = core::repository::worktree(world, context, workspace).await?;
+            let undone = worktree.discard_changes(&workspace.branch, before, &untracked, &prefix).await?;
             kept = undone.kept;
         }
         world.point("traces.discarded");

@@ -1,9 +1,7 @@
 //! Git operations that an agent left unfinished: finished where nothing needs a decision, reported where something
 //! does.
 
-use std::path::Path;
-
-use forge_git::{Operation, Repo, Standing, UnfinishedOperation};
+use forge_git::{Operation, Standing, UnfinishedOperation};
 use forge_model::correction::Correction;
 use forge_model::task::AnnotationType;
 use forge_model::workspace::Workspace;
@@ -36,10 +34,9 @@ pub(crate) enum Settled {
 pub(crate) async fn finish_git_operation(
     world: &World,
     s: &Stepping,
-    repo: &Repo,
     workspace: &Workspace,
 ) -> Result<Settled> {
-    finish_git_operation_of(world, &s.context, &s.task, repo, workspace).await
+    finish_git_operation_of(world, &s.context, &s.task, workspace).await
 }
 
 /// The same outside of a step.
@@ -47,13 +44,13 @@ pub(crate) async fn finish_git_operation_of(
     world: &World,
     context: &ProjectContext,
     task: &TaskRow,
-    repo: &Repo,
     workspace: &Workspace,
 ) -> Result<Settled> {
     let author = context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-    let (tree, branch) = (Path::new(&workspace.path), &workspace.branch);
-    let mended = super::nested::mend_worktree(world, repo, task, workspace).await?;
-    Ok(match repo.worktree_at(tree).finish_operation(branch, &backup_prefix(task), author).await? {
+    let branch = &workspace.branch;
+    let mended = super::nested::mend_worktree(world, context, task, workspace).await?;
+    let worktree = core::repository::worktree(world, context, workspace).await?;
+    Ok(match worktree.finish_operation(branch, &backup_prefix(task), author).await? {
         Standing::Ready { finished, taken } => {
             let finished = finished.map(|operation| format!("finished the {}", name_of(operation)));
             let taken = taken.then(|| "moved the branch to the commits made beside it".to_owned());
