@@ -7,6 +7,9 @@
 //! touched different paths are merged here (`merge/apart`), and a list of changes is shown again while nothing it
 //! depends on changed (`diff/watch`).
 //!
+//! [`Repo`] works on objects and refs, and makes, lists, moves and removes worktrees; what works in one of them is a method
+//! of [`Worktree`].
+//!
 //! A worktree's git directory comes from the repository's record, never from the worktree (`repo`, `dot_git`); no
 //! program runs that the repository did not name when a person accepted it (`accepted`), none that lies in a worktree
 //! because a setting's path is relative (`relative`), none that the state of a unfinished operation names (`sequencer`),

@@ -11,6 +11,7 @@ mod surroundings;
 mod text;
 mod tree;
 mod ui_imports;
+mod worktrees;
 
 use std::{fmt, fs, io};
 
@@ -76,6 +77,7 @@ pub fn run(workspace: &Workspace) -> Result<()> {
         findings.extend(text::check(&source.path, &source.text));
         findings.extend(starts::check(&source.path, &source.text));
         findings.extend(surroundings::check(&source.path, &source.text));
+        findings.extend(worktrees::check(&source.path, &source.text));
         findings.extend(ui_imports::check(&source.path, &source.text));
     }
     findings.sort();
