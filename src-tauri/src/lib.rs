@@ -118,7 +118,7 @@ fn follow<R: Runtime>(app: &AppHandle<R>, event: &RunEvent) {
         RunEvent::ExitRequested { code: None, api, .. } => {
             api.prevent_exit();
             let app = app.clone();
-            tauri::async_runtime::spawn(async move { quit::end(&app).await });
+            tauri::async_runtime::spawn(async move { quit::end(&app, quit::Agents::Stop).await });
         }
         _ => {}
     }

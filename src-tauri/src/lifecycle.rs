@@ -7,7 +7,9 @@ use std::{
 };
 
 use forge_api::Api;
-use forge_engine::{Engine, EngineConfig, InstanceError, OpenError, StartError, data_folder, needs_restore};
+use forge_engine::{
+    Engine, EngineConfig, InstanceError, KeeperPlace, OpenError, StartError, data_folder, needs_restore,
+};
 use forge_model::storage::Backup;
 use forge_server::{Running, ServeError, ServeOptions};
 use tauri::{AppHandle, Manager as _, Runtime};
@@ -18,7 +20,7 @@ use crate::{
     events,
     host::Host,
     notify,
-    quit::{Lifetime, ask_to_quit, end, running_agents},
+    quit::{Agents, Lifetime, ask_to_quit, end, running_agents},
     tray,
     windows::{self, Visibility},
 };
@@ -112,10 +114,11 @@ pub async fn launch<R: Runtime>(app: AppHandle<R>) {
 async fn start<R: Runtime>(app: &AppHandle<R>) -> Result<Api, LaunchError> {
     let data_dir = data_dir(app)?;
     let own_program = env::current_exe().map_err(LaunchError::OwnProgram)?;
-    let engine =
-        Engine::start(EngineConfig::new(data_dir.clone(), env::vars_os()).with_tokens_of(env::vars_os()))
-            .await
-            .map_err(|source| LaunchError::Engine { data_dir, source: Box::new(source) })?;
+    let config = EngineConfig::new(data_dir.clone(), env::vars_os()).with_tokens_of(env::vars_os());
+    let config = EngineConfig { keeper: KeeperPlace::beside(&own_program), ..config };
+    let engine = Engine::start(config)
+        .await
+        .map_err(|source| LaunchError::Engine { data_dir, source: Box::new(source) })?;
     let api = Api::new(engine.clone(), own_program);
     let server = serve(&api).await;
     *app.state::<Lifetime>().open.lock().unwrap_or_else(PoisonError::into_inner) = Some((engine, server));
@@ -200,7 +203,7 @@ pub fn close<R: Runtime>(app: &AppHandle<R>) {
     tauri::async_runtime::spawn(async move {
         let agents = running_agents(&app).await;
         if agents == 0 {
-            return end(&app).await;
+            return end(&app, Agents::Stop).await;
         }
         if !tray::is_there(&app) {
             return ask_to_quit(&app, agents);
@@ -220,12 +223,13 @@ pub async fn end_on_signal<R: Runtime>(app: AppHandle<R>) {
     });
     match signals {
         Ok((mut terminate, mut interrupt, mut hangup)) => {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            end(&app).await;
+            // The session or a person ends what runs; a service manager or an upgrade does not.
+            let agents = tokio::select! {
+                _ = terminate.recv() => Agents::GoOn,
+                _ = interrupt.recv() => Agents::Stop,
+                _ = hangup.recv() => Agents::Stop,
+            };
+            end(&app, agents).await;
         }
         Err(error) => tracing::warn!(%error, "failed to listen for signals"),
     }

@@ -8,7 +8,7 @@ use std::sync::{
 use forge_engine::Engine;
 use forge_server::Running;
 use tauri::{AppHandle, Manager as _, Runtime};
-use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind, MessageDialogResult};
 
 use crate::{counts, host::Host, windows};
 
@@ -25,19 +25,34 @@ pub fn quit<R: Runtime>(app: &AppHandle<R>) {
     let app = app.clone();
     tauri::async_runtime::spawn(async move {
         match running_agents(&app).await {
-            0 => end(&app).await,
+            0 => end(&app, Agents::Stop).await,
             agents => ask_to_quit(&app, agents),
         }
     });
 }
 
-/// Asks whether agents at work may be interrupted.
+/// What becomes of the agents that run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agents {
+    /// They are stopped, and resume at the next start.
+    Stop,
+    /// They go on without the window, for a while.
+    GoOn,
+}
+
+const KEEP: &str = "Keep running";
+const STOP: &str = "Stop and quit";
+
+/// Asks what becomes of agents at work.
 pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
     let text = match agents {
-        1 => "1 agent is running. Quitting interrupts it; it resumes at the next start.".to_owned(),
-        count => {
-            format!("{count} agents are running. Quitting interrupts them; they resume at the next start.")
-        }
+        1 => "1 agent is running. It can keep running in the background until Forge starts again, or stop now and \
+              resume at the next start."
+            .to_owned(),
+        count => format!(
+            "{count} agents are running. They can keep running in the background until Forge starts again, or stop \
+             now and resume at the next start."
+        ),
     };
     let handle = app.clone();
     let mut dialog = app.dialog().message(text);
@@ -47,11 +62,18 @@ pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
     dialog
         .title("Quit Forge?")
         .kind(MessageDialogKind::Warning)
-        .buttons(MessageDialogButtons::OkCancelCustom("Quit".to_owned(), "Keep working".to_owned()))
-        .show(move |quit| {
-            if quit {
-                tauri::async_runtime::spawn(async move { end(&handle).await });
-            }
+        .buttons(MessageDialogButtons::YesNoCancelCustom(
+            KEEP.to_owned(),
+            STOP.to_owned(),
+            "Cancel".to_owned(),
+        ))
+        .show_with_result(move |answer| {
+            let agents = match answer {
+                MessageDialogResult::Custom(answer) if answer == KEEP => Agents::GoOn,
+                MessageDialogResult::Custom(answer) if answer == STOP => Agents::Stop,
+                _ => return,
+            };
+            tauri::async_runtime::spawn(async move { end(&handle, agents).await });
         });
 }
 
@@ -69,7 +91,7 @@ pub async fn running_agents<R: Runtime>(app: &AppHandle<R>) -> usize {
 }
 
 /// Stops the server and the engine, and ends the program. A second call does nothing.
-pub async fn end<R: Runtime>(app: &AppHandle<R>) {
+pub async fn end<R: Runtime>(app: &AppHandle<R>, agents: Agents) {
     let lifetime = app.state::<Lifetime>();
     if lifetime.closing.swap(true, Ordering::AcqRel) {
         return;
@@ -81,7 +103,10 @@ pub async fn end<R: Runtime>(app: &AppHandle<R>) {
         if let Some(server) = server {
             server.stop().await;
         }
-        engine.stop().await;
+        match agents {
+            Agents::Stop => engine.stop().await,
+            Agents::GoOn => engine.leave().await,
+        }
     }
     app.exit(0);
 }

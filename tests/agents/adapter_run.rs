@@ -12,6 +12,7 @@ use forge_agents::{
     Adapter, Ask, Control, Handle, Launch, Limits, LogReader, LogWriter, RunCommand, RunEvent, RunOutcome,
     SessionRequest, log::DEFAULT_CAP_BYTES, marker_of,
 };
+use forge_keeper::Keeper;
 use forge_model::{
     agent::PermissionMode,
     execution::ExecutionRole,
@@ -32,6 +33,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// A repository, a model, and a program with a home.
 pub struct AdapterFixture {
+    keeper: Keeper,
     pub server: ModelServer,
     pub seat: Seat,
     pub repository: Repository,
@@ -105,7 +107,8 @@ impl AdapterFixture {
         let server = ModelServer::start().await?;
         let seat = program.settle(&folder.path().join("a"), &server)?;
         let repository = Repository::create(&folder.path().join("repository"), &[("README.md", "hello\n")])?;
-        Ok(Self { server, seat, repository, folder, runs: AtomicU32::new(0) })
+        let keeper = forge_testkit::keeper(folder.path())?;
+        Ok(Self { keeper, server, seat, repository, folder, runs: AtomicU32::new(0) })
     }
 
     /// The profile's configuration.
@@ -143,6 +146,10 @@ impl AdapterFixture {
         fs::write(&prompt_file, &order.prompt)?;
         let launch = Launch {
             execution_id: execution_id.clone(),
+            task_id: execution_id.clone(),
+            keeper: self.keeper.clone(),
+            process: 1,
+            memo: Vec::new(),
             log: LogWriter::open(&logs, &execution_id, &execution_id, DEFAULT_CAP_BYTES, Default::default())?,
             config,
             model: None,

@@ -13,6 +13,7 @@ use forge_agents::{
     Adapter as _, AgentError, ClaudeAdapter, Control, Handle, Launch, LimitKind, Limits, LogReader,
     LogWriter, ProbeFolder, RunCommand, RunEvent, RunOutcome, SessionRequest, marker_of,
 };
+use forge_keeper::Keeper;
 use forge_model::{
     agent::PermissionMode,
     execution::ExecutionRole,
@@ -36,6 +37,7 @@ type OnActivity = Box<dyn Fn(&str, &Handle) + Send>;
 
 /// A repository, the program, its model, and the adapter between them.
 struct AdapterFixture {
+    keeper: Keeper,
     server: ModelServer,
     seat: Seat,
     repository: Repository,
@@ -112,7 +114,8 @@ impl AdapterFixture {
         let server = ModelServer::start().await?;
         let seat = AgentProgram::Claude.settle(&folder.path().join("a"), &server)?;
         let repository = Repository::create(&folder.path().join("repository"), &[("README.md", "hello\n")])?;
-        Ok(Self { server, seat, repository, folder, runs: Mutex::default() })
+        let keeper = forge_testkit::keeper(folder.path())?;
+        Ok(Self { keeper, server, seat, repository, folder, runs: Mutex::default() })
     }
 
     fn script(&self, scenario: Scenario) -> String {
@@ -132,6 +135,10 @@ impl AdapterFixture {
         let log_id = format!("run-{number}");
         let launch = Launch {
             execution_id: id.clone(),
+            task_id: id.clone(),
+            keeper: self.keeper.clone(),
+            process: 1,
+            memo: Vec::new(),
             log: LogWriter::open(&logs, &log_id, &id, 1 << 28, Default::default())?,
             config: json!({ "program": self.seat.program, "env": env }),
             model: None,

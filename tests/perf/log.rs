@@ -14,6 +14,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use forge_agents::{Control, Launch, Limits, LogReader, LogWriter, SessionRequest, adapter, pack_logs};
+use forge_keeper::Keeper;
 use forge_model::{
     agent::{AdapterKind, PermissionMode},
     execution::ExecutionRole,
@@ -76,10 +77,11 @@ async fn of_program(program: Program, folder: &Path, rounds: usize, megabytes: u
     let written = lines::write(program, &file, megabytes * 1_000_000)?;
     let (mut kept, mut jq, mut grown, mut stored) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut opened, mut packed) = (Vec::new(), Vec::new());
+    let keeper = forge_testkit::keeper(folder)?;
     for round in 0..rounds {
         let dir = folder.join(format!("logs-{round}"));
         let peak = Peak::from_now()?;
-        kept.push(keep(program, &file, &dir).await?);
+        kept.push(keep(program, &file, &dir, &keeper).await?);
         grown.push(peak.grown()?);
         jq.push(timed_by_hand(|| by_jq(&file))?);
         stored.push(bytes_of(&dir)?);
@@ -144,7 +146,7 @@ fn redactor() -> Redactor {
 }
 
 /// Runs the agent to its end and closes its log.
-async fn keep(program: Program, file: &Path, dir: &Path) -> Result<f64> {
+async fn keep(program: Program, file: &Path, dir: &Path, keeper: &Keeper) -> Result<f64> {
     fs::create_dir_all(dir)?;
     let (kind, script) = match program {
         Program::Claude => (AdapterKind::Claude, CLAUDE),
@@ -158,6 +160,10 @@ async fn keep(program: Program, file: &Path, dir: &Path) -> Result<f64> {
         LogWriter::open(dir, "log", "0198c0de-0000-7000-8000-000000000000", CAP_BYTES, Arc::new(redactor()))?;
     let launch = Launch {
         execution_id: dir.display().to_string(),
+        task_id: "t".to_owned(),
+        keeper: keeper.clone(),
+        process: 1,
+        memo: Vec::new(),
         log: log.clone(),
         config: json!({ "program": path, "env": { "LINES_FILE": file } }),
         model: None,

@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use forge_exec::{Exit, Marker, ProcessIdentity};
+use forge_keeper::Keeper;
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode},
     approval::{ApprovalKind, ApprovalOption},
@@ -15,6 +16,7 @@ use forge_model::{
     execution::ExecutionRole,
     usage::UsageSample,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
     sync::{Mutex as AsyncMutex, mpsc, watch},
@@ -80,7 +82,7 @@ pub struct Detected {
 }
 
 /// Which conversation a run belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionRequest {
     /// A fresh one.
     New,
@@ -91,7 +93,7 @@ pub enum SessionRequest {
 }
 
 /// How long a run may take and be quiet. None means without limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// From start to end.
     pub wall_clock: Option<Duration>,
@@ -105,7 +107,7 @@ pub struct Limits {
 }
 
 /// What a run may still cost, and the limit that leaves so much.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CostLimit {
     /// What is left of it, in micro-dollars.
     pub left_micro_usd: u64,
@@ -130,6 +132,15 @@ impl Default for Limits {
 pub struct Launch {
     /// The execution; its [`marker_of`] is on every process of the run.
     pub execution_id: String,
+    /// The task that it is for.
+    pub task_id: String,
+    /// What runs its processes.
+    pub keeper: Keeper,
+    /// Which process of the run, from 1. Each is started once; a run that goes on after the engine was killed finds
+    /// those that it started.
+    pub process: u32,
+    /// What the engine needs to go on with the run after it was killed.
+    pub memo: Vec<u8>,
     /// Where everything it says goes.
     pub log: LogWriter,
     /// The agent profile's own configuration.
@@ -230,7 +241,7 @@ pub struct Ask {
 }
 
 /// What a run is told while it goes on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum RunCommand {
     /// Words for the running turn; for adapters that can [`Capabilities::steer`].
     Say {
@@ -394,6 +405,20 @@ pub trait Adapter: Send + Sync {
 
     /// Runs one prompt to its end. Dropping the future kills what runs.
     async fn run(&self, launch: Launch, control: &Control) -> RunOutcome;
+}
+
+impl Launch {
+    /// What the keeper knows the process by.
+    #[must_use]
+    pub fn kept_id(&self) -> String {
+        kept_id(&self.execution_id, self.process)
+    }
+}
+
+/// What the keeper knows a process of an execution by, counted from 1.
+#[must_use]
+pub fn kept_id(execution_id: &str, process: u32) -> String {
+    format!("{}.{process}", marker_of(execution_id).0)
 }
 
 /// The marker on every process of an execution.

@@ -8,11 +8,11 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::Arc,
     time::Duration,
 };
 
-use forge_exec::{Command, ExecError, Finished, Stdin};
+use forge_exec::{Command, Finished, Stdin};
+use forge_keeper::{KeepError, KeptRun, LimitHit, Session};
 use forge_model::{
     log::{EntryKind, EntryStatus},
     usage::{self, UsageSample},
@@ -25,11 +25,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AgentError, Ask, Control, Launch, LimitKind, LogWriter, NewEntry, RunCommand, RunEvent, RunOutcome,
+    AgentError, Ask, Control, Launch, LimitKind, Limits, LogWriter, NewEntry, RunCommand, RunEvent,
+    RunOutcome,
     end::{flush, not_run, note_end},
+    journal::{Deed, Journal, StopReason},
     line_reader::{LineReader, READS_AHEAD, Read},
     lines::lines,
-    output::LastOutput,
     question,
 };
 
@@ -251,8 +252,8 @@ pub async fn converse(
     let log = launch.log.clone();
     log.append_entry(NewEntry::text(EntryKind::UserMessage, &launch.prompt));
     let mut dialogue_run = DialogueRun::new(log.clone(), control, &launch);
-    let (finished, stopped_by) = dialogue_run.run(launch, command, dialogue).await;
-    let state = dialogue_run.state;
+    let finished = dialogue_run.run(launch, command, dialogue).await;
+    let (state, stopped_by) = (dialogue_run.state, dialogue_run.stopped);
     control.activity.flush();
     for ask in &state.asks {
         control.tell(RunEvent::Withdrawn { id: ask.clone() });
@@ -288,10 +289,14 @@ pub async fn converse(
 struct DialogueRun<'r> {
     log: LogWriter,
     control: &'r Control,
-    silence: Option<Duration>,
-    wall_clock: Option<Duration>,
+    limits: Limits,
     out: VecDeque<Vec<u8>>,
     state: State,
+    journal: Journal,
+    /// Whether everything was heard that the program had said before this engine followed it.
+    is_live: bool,
+    /// Why the dialogue was asked to stop, once it was.
+    stopped: Option<AgentError>,
     last_words: String,
 }
 
@@ -300,10 +305,12 @@ impl<'r> DialogueRun<'r> {
         Self {
             log,
             control,
-            silence: launch.limits.silence,
-            wall_clock: launch.limits.wall_clock,
+            limits: launch.limits,
             out: VecDeque::new(),
             state: State::default(),
+            journal: Journal::none(),
+            is_live: false,
+            stopped: None,
             last_words: String::new(),
         }
     }
@@ -324,27 +331,23 @@ impl<'r> DialogueRun<'r> {
         launch: Launch,
         mut command: Command,
         dialogue: &mut dyn Dialogue,
-    ) -> (Result<Finished, AgentError>, Option<AgentError>) {
+    ) -> Result<Finished, AgentError> {
         let (input, stdin) = mpsc::channel(1);
         command.stdin = Stdin::Stream(stdin);
         command.timeout = None;
         command.grace = launch.grace;
+        let session = open(launch, command).await?;
+        self.journal = Journal::new(session.notes(), &session.opened().notes);
         let (sender, mut lines) = mpsc::channel(READS_AHEAD);
         let mut reader = LineReader::new(self.log.clone(), self.control, sender);
-        let last = Arc::clone(&reader.last);
         let stop = CancellationToken::new();
-        let (finished, stopped_by) = {
-            let mut process = Box::pin(forge_exec::run(command, &stop, launch.started, &mut reader));
+        let finished = {
+            let mut process = Box::pin(session.run(&stop, &mut reader));
             self.with_context(|cx| dialogue.begin(cx));
-            match self.listen(&mut process, &mut lines, &last, &input, dialogue).await {
-                Listened::Gone(finished) => (finished, None),
-                Listened::Over => {
-                    (self.take_leave(&mut process, &mut lines, input, &stop, dialogue).await, None)
-                }
-                Listened::Stop(why) => {
-                    self.with_context(|cx| dialogue.interrupt(cx));
-                    (self.take_leave(&mut process, &mut lines, input, &stop, dialogue).await, Some(why))
-                }
+            self.do_again(dialogue);
+            match self.listen(&mut process, &mut lines, &input, dialogue).await {
+                Some(finished) => finished,
+                None => self.take_leave(&mut process, &mut lines, input, &stop, dialogue).await,
             }
         };
         // What came in its last moment.
@@ -355,12 +358,13 @@ impl<'r> DialogueRun<'r> {
             self.hear(last, dialogue);
         }
         self.last_words = reader.errors.last_words();
-        (finished.map_err(not_run), stopped_by)
+        finished.map_err(not_run)
     }
 
     fn hear(&mut self, read: Read, dialogue: &mut dyn Dialogue) {
         match read {
-            Read::Lines { bytes, mut raw_offset, starts } => {
+            Read::Lines { bytes, mut raw_offset, starts, at_ms } => {
+                self.log.set_time(Some(at_ms));
                 for (at, line) in lines(&bytes).enumerate() {
                     let told = line.strip_suffix(b"\n").unwrap_or(line);
                     if !told.trim_ascii().is_empty() {
@@ -368,12 +372,65 @@ impl<'r> DialogueRun<'r> {
                         self.with_context(|cx| dialogue.hear(told, start, cx));
                     }
                     raw_offset += line.len() as u64;
+                    self.journal.heard();
+                    self.do_again(dialogue);
                 }
+                self.log.set_time(None);
             }
             Read::TooLong { length } => {
                 let text = format!("A line of {length} bytes is too long to show; it is in the raw log.");
                 self.with_context(|cx| cx.notice("line_too_long", &text));
+                self.journal.heard();
+                self.do_again(dialogue);
             }
+            Read::Limit(hit) => {
+                let why = match hit {
+                    LimitHit::WallClock => {
+                        AgentError::Limit(LimitKind::WallClock(self.limits.wall_clock.unwrap_or_default()))
+                    }
+                    LimitHit::Silence => {
+                        AgentError::Silent { after: self.limits.silence.unwrap_or_default() }
+                    }
+                };
+                self.stop(why, dialogue);
+            }
+            Read::Live => {
+                self.is_live = true;
+                self.log.told_again();
+                self.journal.set_waiting(!self.state.asks.is_empty());
+            }
+        }
+    }
+
+    /// Does again what an earlier engine did at this place.
+    fn do_again(&mut self, dialogue: &mut dyn Dialogue) {
+        while let Some(deed) = self.journal.next_due() {
+            match deed {
+                Deed::Told(command) => self.with_context(|cx| dialogue.command(command, cx)),
+                // Whoever asked for the stop is gone with the earlier engine: the run is to go on in another one.
+                Deed::Stopped(StopReason::Request) => self.stop(AgentError::Lost, dialogue),
+                Deed::Stopped(reason) => self.stop(reason.error(), dialogue),
+            }
+        }
+    }
+
+    /// Asks the dialogue to stop, once.
+    fn stop(&mut self, why: AgentError, dialogue: &mut dyn Dialogue) {
+        if self.stopped.is_none() {
+            self.stopped = Some(why);
+            self.with_context(|cx| dialogue.interrupt(cx));
+        }
+    }
+
+    /// Tells the dialogue what the engine has for it, unless it was told before.
+    fn tell(&mut self, command: RunCommand, dialogue: &mut dyn Dialogue) {
+        if let RunCommand::Answer { ask, .. } = &command
+            && !self.state.asks.contains(ask)
+        {
+            return;
+        }
+        if self.journal.note(&Deed::Told(command.clone())) {
+            self.with_context(|cx| dialogue.command(command, cx));
         }
     }
 
@@ -392,47 +449,42 @@ impl<'r> DialogueRun<'r> {
         }
     }
 
-    /// Goes on until the process is gone, the dialogue is over, or somebody or a limit stops it.
+    /// Goes on until the process is gone, and then says how, or until the dialogue is over or was stopped.
     async fn listen<P>(
         &mut self,
         process: &mut P,
         lines: &mut mpsc::Receiver<Read>,
-        last: &LastOutput,
         input: &mpsc::Sender<Vec<u8>>,
         dialogue: &mut dyn Dialogue,
-    ) -> Listened
+    ) -> Option<Result<Finished, KeepError>>
     where
-        P: Future<Output = Result<Finished, ExecError>> + Unpin,
+        P: Future<Output = Result<Finished, KeepError>> + Unpin,
     {
         let control = self.control;
         let mut settling = Box::pin(control.activity.keep_settling());
-        let mut clock = Clock::new(self.wall_clock);
-        while !self.state.over {
+        while !self.state.over && self.stopped.is_none() {
             self.hand_on(input);
             let asked = !self.state.asks.is_empty();
-            clock.count(asked);
             // A program that floods does not keep the others from being heard.
             tokio::select! {
                 biased;
-                () = control.cancel.cancelled() => return Listened::Stop(control.why_stopped()),
-                limit = clock.expired() => {
-                    return Listened::Stop(AgentError::Limit(LimitKind::WallClock(limit)));
+                () = control.cancel.cancelled(), if self.is_live => {
+                    let why = control.why_stopped();
+                    self.journal.note(&Deed::Stopped(StopReason::of(&why)));
+                    self.stop(why, dialogue);
                 }
-                command = control.next_command() => self.with_context(|cx| dialogue.command(command, cx)),
+                command = control.next_command(), if self.is_live => self.tell(command, dialogue),
                 () = takes(input), if !self.out.is_empty() => {}
                 read = lines.recv() => if let Some(read) = read { self.hear(read, dialogue) },
-                finished = &mut *process => return Listened::Gone(finished),
-                after = last.fall_silent(self.silence.filter(|_| !asked)) => {
-                    return Listened::Stop(AgentError::Silent { after });
-                }
+                finished = &mut *process => return Some(finished),
                 never = &mut settling => match never {},
             }
-            if asked && self.state.asks.is_empty() {
-                // While a person thinks nobody else is silent.
-                last.touch();
+            let asks = !self.state.asks.is_empty();
+            if self.is_live && asks != asked {
+                self.journal.set_waiting(asks);
             }
         }
-        Listened::Over
+        None
     }
 
     /// Ends the conversation: by the protocol if it is not over, by the end of the input, by signal.
@@ -443,9 +495,9 @@ impl<'r> DialogueRun<'r> {
         input: mpsc::Sender<Vec<u8>>,
         stop: &CancellationToken,
         dialogue: &mut dyn Dialogue,
-    ) -> Result<Finished, ExecError>
+    ) -> Result<Finished, KeepError>
     where
-        P: Future<Output = Result<Finished, ExecError>> + Unpin,
+        P: Future<Output = Result<Finished, KeepError>> + Unpin,
     {
         let interrupted_until = Instant::now() + INTERRUPT_PATIENCE;
         while !(self.state.over && self.out.is_empty()) {
@@ -472,57 +524,21 @@ impl<'r> DialogueRun<'r> {
     }
 }
 
+/// Starts the program of a launch, or goes on with it.
+async fn open(launch: Launch, command: Command) -> Result<Session, AgentError> {
+    let id = launch.kept_id();
+    let Launch { keeper, task_id, limits, memo, mut started, .. } = launch;
+    let limits = forge_keeper::Limits { wall_clock: limits.wall_clock, silence: limits.silence };
+    let kept = KeptRun { id, task: task_id, command, limits, memo };
+    let session = keeper.open(kept).await.map_err(not_run)?;
+    if let Some(identity) = &session.opened().identity {
+        started(identity.clone());
+    }
+    Ok(session)
+}
+
 /// Returns when the program may be told more.
 async fn takes(input: &mpsc::Sender<Vec<u8>>) {
     // An error means that it reads no more; handing on finds that out.
     drop(input.reserve().await);
-}
-
-enum Listened {
-    /// The process is gone.
-    Gone(Result<Finished, ExecError>),
-    /// The dialogue has come to its end.
-    Over,
-    /// Somebody or a limit ends it.
-    Stop(AgentError),
-}
-
-/// The wall clock of a run, which stands still while a person is asked.
-struct Clock {
-    limit: Option<Duration>,
-    left: Option<Duration>,
-    since: Instant,
-    runs: bool,
-}
-
-impl Clock {
-    fn new(limit: Option<Duration>) -> Self {
-        Self { limit, left: limit, since: Instant::now(), runs: true }
-    }
-
-    /// Lets it stand or go on.
-    fn count(&mut self, waits: bool) {
-        match (self.runs, waits) {
-            (true, true) => {
-                self.left = self.left.map(|left| left.saturating_sub(self.since.elapsed()));
-                self.runs = false;
-            }
-            (false, false) => {
-                self.since = Instant::now();
-                self.runs = true;
-            }
-            (true, false) | (false, true) => {}
-        }
-    }
-
-    /// Returns the limit when it is reached.
-    async fn expired(&self) -> Duration {
-        match self.left.zip(self.limit).filter(|_| self.runs) {
-            Some((left, limit)) => {
-                sleep_until(self.since + left).await;
-                limit
-            }
-            None => std::future::pending().await,
-        }
-    }
 }

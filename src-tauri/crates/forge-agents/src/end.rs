@@ -3,21 +3,26 @@
 use std::time::Duration;
 
 use forge_exec::{ExecError, Exit, Finished};
+use forge_keeper::KeepError;
 use forge_model::log::{EntryKind, EntryStatus};
 use serde_json::{Map, Value, json};
 
 use crate::{AgentError, Launch, LogWriter, NewEntry, RunOutcome};
 
 /// What a program that could not be run means.
-pub(crate) fn not_run(error: ExecError) -> AgentError {
+pub(crate) fn not_run(error: KeepError) -> AgentError {
     let detail = error_chain(&error);
     match error {
-        ExecError::NoProgram { program, .. }
-        | ExecError::NoFolder { program, .. }
-        | ExecError::Start { program, .. } => {
+        KeepError::Run(
+            ExecError::NoProgram { program, .. }
+            | ExecError::NoFolder { program, .. }
+            | ExecError::Start { program, .. },
+        )
+        | KeepError::NoKeeper { program, .. } => {
             AgentError::Unavailable { program: program.to_string_lossy().into_owned(), detail }
         }
-        ExecError::Wait { .. } | ExecError::Output { .. } => {
+        KeepError::Lost { .. } => AgentError::Lost,
+        KeepError::Run(ExecError::Wait { .. } | ExecError::Output { .. }) => {
             AgentError::Crashed { exit: None, last_line: detail }
         }
     }
@@ -63,7 +68,7 @@ pub(crate) fn note_end(
 const fn status_of(result: &Result<(), AgentError>) -> EntryStatus {
     match result {
         Ok(()) => EntryStatus::Completed,
-        Err(AgentError::Cancelled) => EntryStatus::Cancelled,
+        Err(AgentError::Cancelled | AgentError::Lost) => EntryStatus::Cancelled,
         Err(_) => EntryStatus::Failed,
     }
 }

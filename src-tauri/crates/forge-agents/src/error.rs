@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use forge_exec::Exit;
+use serde::{Deserialize, Serialize};
 
 /// The limit that a run reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LimitKind {
     /// It ran too long.
     WallClock(Duration),
@@ -22,7 +23,7 @@ pub enum LimitKind {
 }
 
 /// What a limit of cost is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CostScope {
     /// One run.
     Run,
@@ -102,6 +103,9 @@ pub enum AgentError {
     /// It was stopped on request.
     #[error("the agent was stopped")]
     Cancelled,
+    /// What ran it was killed. It is no fault of the agent's: the work goes on in another run.
+    #[error("the agent was lost with what ran it")]
+    Lost,
     /// The program cannot be started.
     #[error("could not start the agent's program `{program}`: {detail}")]
     Unavailable {
@@ -126,6 +130,7 @@ impl AgentError {
             Self::Crashed { .. } => "crashed",
             Self::Silent { .. } => "silent",
             Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
             Self::Unavailable { .. } => "unavailable",
         }
     }
@@ -142,6 +147,7 @@ impl AgentError {
             | Self::Refused { .. }
             | Self::Limit(_)
             | Self::Cancelled
+            | Self::Lost
             | Self::Unavailable { .. } => false,
         }
     }
@@ -162,7 +168,7 @@ impl AgentError {
             Self::Silent { .. } => {
                 "Check the end of the log. Raise the silence limit if the work has long silent phases."
             }
-            Self::Cancelled => "Retry to continue the work.",
+            Self::Cancelled | Self::Lost => "Retry to continue the work.",
             Self::Unavailable { .. } => "Install the program, or set its path in the agent's profile.",
         }
     }

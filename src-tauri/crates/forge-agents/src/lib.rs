@@ -18,6 +18,7 @@ mod end;
 pub mod error;
 pub mod fake_run;
 mod fuzz;
+mod journal;
 mod json;
 mod line_reader;
 mod lines;
@@ -39,7 +40,7 @@ mod verdict;
 pub use acp::AcpAdapter;
 pub use adapter::{
     Activity, Adapter, Ask, Capabilities, Control, CostLimit, Detected, Handle, Launch, Limits, RunCommand,
-    RunEvent, RunOutcome, SessionRequest, Started, marker_of,
+    RunEvent, RunOutcome, SessionRequest, Started, kept_id, marker_of,
 };
 pub use claude::ClaudeAdapter;
 pub use codex::CodexAdapter;

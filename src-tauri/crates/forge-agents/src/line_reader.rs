@@ -7,10 +7,11 @@
 //! unchanged, because the program must get some values back unchanged, such as the input of an approved tool call, and
 //! they may contain a secret. The log redacts what a dialogue writes.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use async_trait::async_trait;
-use forge_exec::{OutputSink, Stream};
+use forge_exec::Stream;
+use forge_keeper::{KeptSink, LimitHit, Output as Printed};
 use forge_model::redact::RedactedStream;
 use tokio::sync::mpsc;
 
@@ -18,7 +19,7 @@ use crate::{
     Control, LogWriter,
     deltas::MaskedDeltas,
     lines::{MAX_LINE_BYTES, lines},
-    output::{LastOutput, Output, RawLogSink},
+    output::{Output, RawLogSink},
 };
 
 /// How many reads of the pipe, each with the lines that it ends, wait for the dialogue before the program has to.
@@ -29,16 +30,20 @@ pub(crate) const READS_AHEAD: usize = 2;
 pub(crate) enum Read {
     /// Whole lines, with their ends; the program's last one may have none. The first starts at `raw_offset` in the raw
     /// log, the others each behind the one before it, unless `starts` says otherwise for all of them.
-    Lines { bytes: Vec<u8>, raw_offset: u64, starts: Vec<u64> },
+    /// They came at `at_ms`, in Unix milliseconds.
+    Lines { bytes: Vec<u8>, raw_offset: u64, starts: Vec<u64>, at_ms: i64 },
     /// A line that is not kept.
     TooLong { length: usize },
+    /// The program reached a limit.
+    Limit(LimitHit),
+    /// What comes now was said after this engine began to follow the program.
+    Live,
 }
 
 /// Reads a program's output: standard output as lines for the dialogue, standard error for the log.
 pub(crate) struct LineReader {
     log: LogWriter,
     pub(crate) errors: Output,
-    pub(crate) last: Arc<LastOutput>,
     lines: mpsc::Sender<Read>,
     carry: Vec<u8>,
     deltas: MaskedDeltas,
@@ -50,24 +55,25 @@ pub(crate) struct LineReader {
     /// Bytes of a line that is too long, so far.
     skipped: usize,
     longest: usize,
+    /// When what is read now came.
+    at_ms: i64,
 }
 
 impl LineReader {
     pub(crate) fn new(log: LogWriter, control: &Control, lines: mpsc::Sender<Read>) -> Self {
         let errors = Output::new(RawLogSink::Log(log.clone()), control);
-        let last = errors.last_output();
         Self {
             deltas: MaskedDeltas::new(),
             redacted: log.redactor().stream(),
             log,
             errors,
-            last,
             lines,
             carry: Vec::new(),
             raw_offset: 0,
             has_begun: false,
             skipped: 0,
             longest: MAX_LINE_BYTES,
+            at_ms: 0,
         }
     }
 
@@ -82,7 +88,8 @@ impl LineReader {
             return None;
         }
         let raw_offset = self.raw_offset;
-        let whole = Read::Lines { bytes: std::mem::take(&mut self.carry), raw_offset, starts: Vec::new() };
+        let (bytes, at_ms) = (std::mem::take(&mut self.carry), self.at_ms);
+        let whole = Read::Lines { bytes, raw_offset, starts: Vec::new(), at_ms };
         Some(self.too_long(0).unwrap_or(whole))
     }
 
@@ -135,7 +142,8 @@ impl LineReader {
             whole.extend_from_slice(ended);
             let is_as_read = self.raw_offset == raw_offset + whole.len() as u64;
             let starts = if is_as_read { Vec::new() } else { starts };
-            let _ = self.lines.send(Read::Lines { bytes: whole, raw_offset, starts }).await;
+            let _ =
+                self.lines.send(Read::Lines { bytes: whole, raw_offset, starts, at_ms: self.at_ms }).await;
         }
         if self.skipped > 0 || self.carry.len() + rest.len() > self.longest {
             self.skipped += self.carry.len() + rest.len();
@@ -147,20 +155,33 @@ impl LineReader {
 }
 
 #[async_trait]
-impl OutputSink for LineReader {
-    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        self.last.touch();
-        self.errors.until_room().await;
+impl KeptSink for LineReader {
+    async fn output(&mut self, printed: Printed<'_>) -> io::Result<()> {
+        let Printed { stream, at_ms, bytes } = printed;
+        self.at_ms = at_ms;
+        self.log.until_room().await;
         match stream {
             Stream::Stdout => self.stdout(bytes).await,
-            Stream::Stderr => self.errors.take(Stream::Stderr, bytes),
+            Stream::Stderr => self.errors.take_at(Stream::Stderr, bytes, at_ms),
         }
         Ok(())
+    }
+
+    async fn limit(&mut self, hit: LimitHit) {
+        // The receiver outlives the process.
+        let _ = self.lines.send(Read::Limit(hit)).await;
+    }
+
+    async fn live(&mut self) {
+        // The receiver outlives the process.
+        let _ = self.lines.send(Read::Live).await;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tempfile::TempDir;
     use tokio_util::sync::CancellationToken;
 
@@ -174,10 +195,14 @@ mod tests {
         (reader, lines)
     }
 
+    const fn printed(bytes: &[u8]) -> Printed<'_> {
+        Printed { stream: Stream::Stdout, at_ms: 1, bytes }
+    }
+
     /// Each line and where it is in the raw log, or how long it was.
     fn lines_of(read: Read, heard: &mut Vec<(String, u64)>) {
         match read {
-            Read::Lines { bytes, mut raw_offset, starts } => {
+            Read::Lines { bytes, mut raw_offset, starts, .. } => {
                 for (at, line) in lines(&bytes).enumerate() {
                     let start = starts.get(at).copied().unwrap_or(raw_offset);
                     heard.push((String::from_utf8_lossy(line).trim_end().to_owned(), start));
@@ -185,6 +210,7 @@ mod tests {
                 }
             }
             Read::TooLong { length } => heard.push(("(too long)".to_owned(), length as u64)),
+            Read::Limit(_) | Read::Live => {}
         }
     }
 
@@ -208,7 +234,7 @@ mod tests {
             let mut heard = Vec::new();
             for bytes in text.chunks(length) {
                 let mut taken = Vec::new();
-                let mut write = Box::pin(reader.write(Stream::Stdout, bytes));
+                let mut write = Box::pin(reader.output(printed(bytes)));
                 loop {
                     tokio::select! {
                         biased;
@@ -240,8 +266,8 @@ mod tests {
         let mut reader = LineReader::new(log.clone(), &Control::new(CancellationToken::new()).0, sender);
         let text = format!("one\n{{\"key\":\"{secret}\"}}\nthree\n{secret}");
         let (first, second) = text.as_bytes().split_at(20);
-        reader.write(Stream::Stdout, first).await.expect("written");
-        reader.write(Stream::Stdout, second).await.expect("written");
+        reader.output(printed(first)).await.expect("written");
+        reader.output(printed(second)).await.expect("written");
         let last = reader.finish().expect("a last line");
         let mut heard = Vec::new();
         while let Ok(read) = lines.try_recv() {
@@ -272,8 +298,8 @@ mod tests {
         };
         let text = format!("one\n{}{}two", delta("ghp_aB3dE5"), delta("gH7jK9"));
         let (first, second) = text.as_bytes().split_at(30);
-        reader.write(Stream::Stdout, first).await.expect("written");
-        reader.write(Stream::Stdout, second).await.expect("written");
+        reader.output(printed(first)).await.expect("written");
+        reader.output(printed(second)).await.expect("written");
         assert!(reader.finish().is_some());
         drop(lines);
         reader.log.flush();
@@ -287,9 +313,9 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let (mut reader, mut lines) = reader(&dir, MAX_LINE_BYTES);
         for _ in 0..READS_AHEAD {
-            reader.write(Stream::Stdout, &b"{}\n".repeat(20_000)).await.expect("written");
+            reader.output(printed(&b"{}\n".repeat(20_000))).await.expect("written");
         }
-        let mut write = Box::pin(reader.write(Stream::Stdout, b"{}\n"));
+        let mut write = Box::pin(reader.output(printed(b"{}\n")));
         let took = tokio::select! {
             biased;
             _ = &mut write => true,

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use agent_client_protocol_schema::v1 as acp;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// What the server is called: not as people call it who gave their programs Forge's tools by hand, since a program that
@@ -37,7 +38,7 @@ pub const MCP_URL_VARIABLE: &str = "FORGE_MCP_URL";
 pub const MCP_TOKEN_VARIABLE: &str = "FORGE_MCP_TOKEN";
 
 /// The MCP server of Forge, for one run.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgeMcp {
     /// Its address.
     pub url: String,

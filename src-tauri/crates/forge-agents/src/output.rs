@@ -1,13 +1,10 @@
 //! From bytes to entries: text in batches of lines, and the lines that are entries themselves.
 
-use std::{
-    io,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{io, sync::Arc};
 
 use async_trait::async_trait;
-use forge_exec::{OutputSink, Stream};
+use forge_exec::Stream;
+use forge_keeper::{KeptSink, LimitHit, Output as Printed};
 use forge_model::{
     log::{EntryKind, EntryStatus},
     redact::{RedactedStream, Redactor},
@@ -15,7 +12,8 @@ use forge_model::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::{sync::mpsc, time::Instant};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     AgentError, Control, LogWriter, NewEntry, RunEvent, adapter::Activity, doing::doing,
@@ -63,6 +61,13 @@ impl RawLogSink {
         }
     }
 
+    fn set_time(&self, at_ms: Option<i64>) {
+        match self {
+            Self::Log(log) => log.set_time(at_ms),
+            Self::Memory { .. } => {}
+        }
+    }
+
     fn set_turn(&mut self, turn: u32) {
         match self {
             Self::Log(log) => log.set_turn(turn),
@@ -76,7 +81,10 @@ pub(crate) struct Output {
     pub(crate) log: RawLogSink,
     activity: Activity,
     events: mpsc::UnboundedSender<RunEvent>,
-    last: Arc<LastOutput>,
+    /// The limit that the command reached.
+    pub(crate) limit: Option<LimitHit>,
+    /// Fired when it reaches one.
+    stop: CancellationToken,
     stdout: PartialLine,
     stderr: PartialLine,
     /// What takes the secrets out before anything is written or read.
@@ -111,7 +119,8 @@ impl Output {
             log,
             activity: control.activity.clone(),
             events: control.events(),
-            last: Arc::new(LastOutput::new()),
+            limit: None,
+            stop: CancellationToken::new(),
             stdout: PartialLine::default(),
             stderr: PartialLine::default(),
             usage: Vec::new(),
@@ -122,8 +131,9 @@ impl Output {
         }
     }
 
-    pub(crate) fn last_output(&self) -> Arc<LastOutput> {
-        Arc::clone(&self.last)
+    /// Has a limit that is reached fire a token.
+    pub(crate) fn stop_by(&mut self, stop: &CancellationToken) {
+        self.stop = stop.clone();
     }
 
     /// What it said last, to be shown with a failure.
@@ -149,11 +159,18 @@ impl Output {
         }
     }
 
-    /// Waits while the disk refuses the log, and with it the program; that is no silence of the program's.
-    pub(crate) async fn until_room(&self) {
+    /// Waits while the disk refuses the log.
+    async fn until_room(&self) {
         if let RawLogSink::Log(log) = &self.log {
-            log.until_room(|| self.last.touch()).await;
+            log.until_room().await;
         }
+    }
+
+    /// Takes bytes that came at a time, in Unix milliseconds.
+    pub(crate) fn take_at(&mut self, stream: Stream, bytes: &[u8], at_ms: i64) {
+        self.log.set_time(Some(at_ms));
+        self.take(stream, bytes);
+        self.log.set_time(None);
     }
 
     const fn redacted(&mut self, stream: Stream) -> &mut RedactedStream {
@@ -306,12 +323,22 @@ impl Output {
 }
 
 #[async_trait]
-impl OutputSink for Output {
-    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        self.last.touch();
+impl KeptSink for Output {
+    async fn output(&mut self, printed: Printed<'_>) -> io::Result<()> {
         self.until_room().await;
-        self.take(stream, bytes);
+        self.take_at(printed.stream, printed.bytes, printed.at_ms);
         Ok(())
+    }
+
+    async fn limit(&mut self, hit: LimitHit) {
+        self.limit.get_or_insert(hit);
+        self.stop.cancel();
+    }
+
+    async fn live(&mut self) {
+        if let RawLogSink::Log(log) = &self.log {
+            log.told_again();
+        }
     }
 }
 
@@ -439,30 +466,5 @@ fn reported_error(error: &Value) -> Option<AgentError> {
         "model_error" => Some(AgentError::ModelError { detail }),
         "refused" => Some(AgentError::Refused { detail }),
         _ => None,
-    }
-}
-
-/// When the program was heard last.
-pub(crate) struct LastOutput(Mutex<Instant>);
-
-impl LastOutput {
-    fn new() -> Self {
-        Self(Mutex::new(Instant::now()))
-    }
-
-    pub(crate) fn touch(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    /// Returns `limit` when nothing has been heard for so long; never, without one.
-    pub(crate) async fn fall_silent(&self, limit: Option<Duration>) -> Duration {
-        let Some(limit) = limit else { return std::future::pending().await };
-        loop {
-            let due = *self.0.lock().unwrap_or_else(PoisonError::into_inner) + limit;
-            if Instant::now() >= due {
-                return limit;
-            }
-            tokio::time::sleep_until(due).await;
-        }
     }
 }

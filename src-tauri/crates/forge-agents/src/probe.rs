@@ -143,7 +143,8 @@ impl ProbeSink<'_> {
     async fn listen(&mut self, command: Command) -> Result<(Exit, Option<AgentError>), AgentError> {
         let program = command.program.to_string_lossy().into_owned();
         let patience = command.timeout.unwrap_or_default();
-        let finished = run(command, &CancellationToken::new(), |_| {}, self).await.map_err(not_run)?;
+        let finished = run(command, &CancellationToken::new(), |_| {}, self).await;
+        let finished = finished.map_err(|error| not_run(error.into()))?;
         let detail = format!("it does not answer within {} s", patience.as_secs());
         Ok((finished.exit, finished.timed_out.then_some(AgentError::Unavailable { program, detail })))
     }

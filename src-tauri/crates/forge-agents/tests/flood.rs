@@ -7,6 +7,7 @@ use forge_agents::{
     Adapter as _, Control, Launch, Limits, LogReader, LogWriter, SessionRequest, ShellAdapter,
     log::DEFAULT_CAP_BYTES,
 };
+use forge_keeper::{Keeper, Place};
 use forge_model::{agent::PermissionMode, execution::ExecutionRole, log::EntryKind};
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +21,10 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
     let line = format!("yes 'a line that an agent may well have printed' | head -c {BYTES}");
     let launch = Launch {
         execution_id: dir.path().display().to_string(),
+        task_id: "t".to_owned(),
+        keeper: Keeper::new(dir.path().join("keeper"), Place::Within, 1, Duration::ZERO),
+        process: 1,
+        memo: Vec::new(),
         log: LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log"),
         config: serde_json::json!({ "command": line }),
         model: None,

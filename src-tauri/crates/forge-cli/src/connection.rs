@@ -45,6 +45,13 @@ pub(crate) async fn stop_engine(api: &Api) {
     }
 }
 
+/// The same, but agents go on without it.
+pub(crate) async fn leave_engine(api: &Api) {
+    if tokio::time::timeout(ENGINE_ENDS_WITHIN, api.engine().leave()).await.is_err() {
+        tracing::warn!("the engine did not stop in time; the next start recovers what is left");
+    }
+}
+
 impl Connection {
     /// Connects to the engine that runs on the folder. Where none runs, starts one, which does this much of the
     /// pending work.

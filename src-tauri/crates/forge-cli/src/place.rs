@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use forge_engine::{EngineConfig, Observer};
+use forge_engine::{EngineConfig, KeeperPlace, Observer};
 
 use crate::error::CliError;
 
@@ -83,6 +83,7 @@ pub(crate) fn engine_config(
     if let Some(seconds) = above_zero(VALIDATE_LIMIT, "a number of seconds")? {
         config.validate_command_limit = Duration::from_secs(u64::from(seconds));
     }
+    config.keeper = KeeperPlace::beside(&env::current_exe().map_err(CliError::io("find this program"))?);
     config.cwd = Some(checked_folder(None)?.into());
     config.login_shell = variable("SHELL");
     config.observer = observer;

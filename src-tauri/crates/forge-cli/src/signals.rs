@@ -9,8 +9,17 @@ pub(crate) async fn interruptible<T>(work: impl Future<Output = Result<T, CliErr
     let mut signals = Signals::listen()?;
     tokio::select! {
         done = work => done,
-        () = signals.any() => Err(CliError::Interrupted),
+        _ = signals.any() => Err(CliError::Interrupted),
     }
+}
+
+/// Who asks this program to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A person at the terminal: what runs ends, too.
+    ByPerson,
+    /// A service manager or an upgrade: agents go on meanwhile.
+    ByProgram,
 }
 
 /// The signals that ask this program to end.
@@ -30,11 +39,12 @@ impl Signals {
         })
     }
 
-    pub(crate) async fn any(&mut self) {
+    /// Waits for one of them.
+    pub(crate) async fn any(&mut self) -> Asked {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            _ = self.hangup.recv() => {}
+            _ = self.terminate.recv() => Asked::ByProgram,
+            _ = self.interrupt.recv() => Asked::ByPerson,
+            _ = self.hangup.recv() => Asked::ByPerson,
         }
     }
 }

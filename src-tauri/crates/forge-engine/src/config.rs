@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 
 use forge_exec::Variables;
 use forge_hosts::{Keychain, TOKEN_VARIABLES};
+use forge_keeper::Place;
 use forge_model::time::Timestamp;
 use futures::future::BoxFuture;
 
@@ -128,6 +129,8 @@ pub struct EngineConfig {
     pub validate_command_limit: Duration,
     /// How long `validate` may take over the form of a file, or a contract.
     pub source_check_limit: Duration,
+    /// What runs agents, checks, hooks and set-up.
+    pub keeper: Place,
     /// Which pending work is done.
     pub work: Work,
     /// Time.
@@ -158,6 +161,7 @@ impl EngineConfig {
             cwd: None,
             validate_command_limit: VALIDATE_COMMAND_LIMIT,
             source_check_limit: SOURCE_CHECK_LIMIT,
+            keeper: Place::Within,
             work: Work::All,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),

@@ -76,6 +76,7 @@ pub use error::{ConflictCode, EngineError, Panic, StorageFailure, Untrusted};
 pub use forge_agents::{AgentError, Detected};
 pub use forge_exec::is_out_of_files;
 pub use forge_git::{DiffPage, GitError};
+pub use forge_keeper::Place as KeeperPlace;
 pub use forge_store::{OpenError, backups::BackupError};
 pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};

@@ -1,5 +1,5 @@
-//! Recovery at start: processes of an earlier engine are ended, its locks are released, its open runs are recorded
-//! as lost, and every task with pending steps gets a worker.
+//! Recovery at start: runs that went on meanwhile are gone on with; other processes of an earlier engine are ended,
+//! its locks are released, its open runs are recorded as lost, and every task with pending steps gets a worker.
 //!
 //! Runs once, before any command. It may be killed and run again.
 
@@ -20,7 +20,8 @@ pub(crate) async fn recover(world: &World) -> Result<()> {
         let is_owned = |marker: &str| world.features().moments.owns_process.iter().any(|owns| owns(marker));
         return end_orphans(world, is_owned).await;
     }
-    end_orphans(world, |_| true).await?;
+    let adoptable = run::adopted::Adoptable::find(world).await?;
+    end_orphans(world, |marker| !adoptable.has_marker(marker)).await?;
     return_withdrawn(world);
     let mut tx = world.store().write().await?;
     for workspace in tx.workspaces().present().await? {
@@ -28,6 +29,9 @@ pub(crate) async fn recover(world: &World) -> Result<()> {
     }
     for row in tx.executions().open(None).await? {
         let Some(task) = tx.tasks().get(&row.execution.task_id).await? else { continue };
+        if adoptable.has(&row.execution.id) {
+            continue;
+        }
         tracing::info!(execution = %row.execution.id, task = %task.id, "a run was cut short by the end of an earlier process");
         run::lost::lose_run(world, &mut tx, &task, row.execution).await?;
     }
@@ -36,6 +40,7 @@ pub(crate) async fn recover(world: &World) -> Result<()> {
         recover(world).await?;
     }
     core::observed_time::observe_time(world).await?;
+    adoptable.adopt(world).await?;
     world.point("recovery.settled");
     if world.inner.config.work == Work::Named {
         export::keep_exporting(world);

@@ -21,6 +21,15 @@ use crate::{
 /// How long an engine that stops waits for a shell's profile, which takes less than a second as a rule.
 const PROFILE_PATIENCE: Duration = Duration::from_secs(5);
 
+/// What becomes of the agents at work when an engine stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// They are ended. The next start goes on with their work in other runs.
+    End,
+    /// They go on without an engine, for as long as the setting `orphan_minutes` says. The next start goes on with them.
+    GoOn,
+}
+
 /// Opens the data folder, recovers, and begins to work.
 pub(crate) async fn open(config: EngineConfig) -> Result<World, StartError> {
     let io = |path: &Path| {
@@ -48,11 +57,13 @@ pub(crate) async fn open(config: EngineConfig) -> Result<World, StartError> {
     if let Err(error) = forge_exec::become_subreaper() {
         tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
     }
-    let world = World { inner: Arc::new(Inner::new(config, store, git, instance, registry::features())) };
+    let keeper = core::keeper::keeper_of(&config, &store).await.map_err(io(&config.data_dir))?;
+    let inner = Inner::new(config, store, git, instance, keeper, registry::features());
+    let world = World { inner: Arc::new(inner) };
     core::redaction::learn_own_secrets(&world);
     if let Some(detail) = core::disk::check_content(&world).await {
         let (path, folder) = (world.store().path().to_owned(), world.data_dir().to_owned());
-        stop(&world).await;
+        stop(&world, Runs::End).await;
         return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
     }
     core::sleep::follow_clock(&world);
@@ -77,8 +88,13 @@ fn ask_login_shell(world: &World) {
     }
 }
 
-/// Ends agents, checks and set-up, lets short steps finish, and closes the database.
-pub(crate) async fn stop(world: &World) {
+/// Ends checks and set-up, lets short steps finish, and closes the database. Agents are ended, too, or left to go on
+/// with their keeper.
+pub(crate) async fn stop(world: &World, runs: Runs) {
+    if runs == Runs::GoOn {
+        world.keeper().leave_running();
+        world.inner.leave.cancel();
+    }
     world.inner.shutdown.cancel();
     world.inner.tracker.close();
     world.inner.tracker.wait().await;

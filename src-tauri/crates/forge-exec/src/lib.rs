@@ -17,6 +17,7 @@
 //! What is platform's own lives in [`process`] and `group`. Deliberately absent: terminals (children get
 //! pipes), and any knowledge of agents, tasks or git.
 
+pub mod apart;
 pub mod capture;
 mod child;
 pub mod collect;
@@ -34,6 +35,7 @@ pub mod process;
 pub mod run;
 pub mod variables;
 
+pub use apart::start_apart;
 pub use capture::{Captured, HeadTail};
 pub use collect::{Caps, CollectError, Collected, collect};
 pub use command::{Command, Stdin, Stdout, Unmarked};

@@ -1,8 +1,12 @@
 //! The workspace's own programs, as the test build left them.
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result, ensure};
+use forge_keeper::{Keeper, Place};
 
 /// The path of a program of this workspace.
 ///
@@ -17,4 +21,13 @@ pub fn program(name: &str) -> Result<PathBuf> {
     let path = folder.join(name);
     ensure!(path.is_file(), "{} is not built: run `cargo build --workspace`", path.display());
     Ok(path)
+}
+
+/// A keeper below `folder`, as an engine has it. What it runs ends with whoever asked for it.
+///
+/// # Errors
+/// When its program is not built.
+pub fn keeper(folder: &Path) -> Result<Keeper> {
+    let place = Place::Program(program("forge-keeper")?);
+    Ok(Keeper::new(folder.join("keeper"), place, 1, Duration::ZERO))
 }

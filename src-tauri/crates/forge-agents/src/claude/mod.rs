@@ -119,6 +119,10 @@ fn start_anew(launch: &mut Launch) -> Launch {
     launch.started = tell(Arc::clone(&started));
     Launch {
         execution_id: launch.execution_id.clone(),
+        task_id: launch.task_id.clone(),
+        keeper: launch.keeper.clone(),
+        process: launch.process + 1,
+        memo: launch.memo.clone(),
         log: launch.log.clone(),
         config: launch.config.clone(),
         model: launch.model.clone(),

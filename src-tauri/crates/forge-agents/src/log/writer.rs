@@ -11,10 +11,11 @@
 //! a program takes the secrets out of its output first ([`LogWriter::redactor`]).
 
 mod line;
+mod replay;
 mod thread;
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -36,6 +37,7 @@ use super::{
 };
 
 use line::{Line, LineId};
+use replay::Replay;
 
 /// How long a disk that refuses is left alone before it is tried again.
 const RETRY_EVERY: Duration = Duration::from_millis(500);
@@ -114,6 +116,8 @@ struct Inner {
 
 #[derive(Debug)]
 struct Shared {
+    dir: PathBuf,
+    log_id: String,
     paths: Paths,
     execution_id: String,
     cap_bytes: u64,
@@ -155,6 +159,10 @@ struct State {
     asleep: bool,
     /// Whether it waits for more to write. It is not woken by each entry then.
     gathers: bool,
+    /// What is told once more.
+    replay: Option<Replay>,
+    /// When what is told now happened; now, where nobody says so.
+    told_at: Option<i64>,
 }
 
 impl LogWriter {
@@ -194,8 +202,12 @@ impl LogWriter {
             refused: false,
             asleep: false,
             gathers: false,
+            replay: None,
+            told_at: None,
         };
         let shared = Arc::new(Shared {
+            dir: dir.to_owned(),
+            log_id: log_id.to_owned(),
             paths,
             execution_id: execution_id.to_owned(),
             cap_bytes,
@@ -246,8 +258,11 @@ impl LogWriter {
             let is_first = state.raw_since.is_none();
             if !state.closing && state.raw.len() + state.raw_writing < FULL_BYTES {
                 state.raw_position += bytes.len() as u64;
-                state.raw.extend_from_slice(bytes);
-                state.raw_since.get_or_insert_with(Instant::now);
+                let fresh = state.replay.as_ref().map_or(bytes, |replay| replay.fresh(offset, bytes));
+                if !fresh.is_empty() {
+                    state.raw.extend_from_slice(fresh);
+                    state.raw_since.get_or_insert_with(Instant::now);
+                }
             }
             shared.look_for_room(&state);
             // Whoever sleeps since the first bytes of a frame came sleeps until it is due.
@@ -269,6 +284,25 @@ impl LogWriter {
         &self.inner.shared.redactor
     }
 
+    /// From now on a run tells once more what it told before it was interrupted: what the log has of that is not
+    /// written again. Called before anything is appended.
+    pub fn tell_again(&self) {
+        let shared = &self.inner.shared;
+        let mut state = shared.state();
+        let known = std::mem::take(&mut state.raw_position);
+        state.replay = Some(Replay::new(shared.dir.clone(), shared.log_id.clone(), known));
+    }
+
+    /// Everything was told that had happened before; what comes now is new.
+    pub fn told_again(&self) {
+        self.inner.shared.state().end_replay();
+    }
+
+    /// Says when what is told from now on happened, in Unix milliseconds; none means now.
+    pub fn set_time(&self, at_ms: Option<i64>) {
+        self.inner.shared.state().told_at = at_ms;
+    }
+
     /// Says which turn of the conversation the next entries belong to.
     pub fn set_turn(&self, turn: u32) {
         self.inner.shared.state().turn = turn;
@@ -287,15 +321,11 @@ impl LogWriter {
         !self.inner.shared.state().refused
     }
 
-    /// Waits until there is room for more: at once, unless the disk refuses what is in memory already. `waiting` is
-    /// called while it goes on.
-    pub async fn until_room(&self, mut waiting: impl FnMut() + Send) {
+    /// Waits until there is room for more: at once, unless the disk refuses what is in memory already.
+    pub async fn until_room(&self) {
         let mut room = self.inner.shared.room.subscribe();
-        while !*room.borrow_and_update() {
-            waiting();
-            // The writer lives as long as this handle, so the wait ends by the time or by news.
-            let _ = tokio::time::timeout(RETRY_EVERY, room.changed()).await;
-        }
+        // The writer lives as long as this handle.
+        let _ = room.wait_for(|room| *room).await;
     }
 
     /// Writes what is in memory and ends the log; what is appended later is dropped. Blocks on the disk.
@@ -339,6 +369,13 @@ impl Drop for Inner {
 
 impl State {
     fn append(&mut self, shared: &Shared, entry: NewEntry) {
+        if let Some(mut replay) = self.replay.take() {
+            let is_known = replay.has(&entry, self.turn, &shared.redactor);
+            self.replay = Some(replay);
+            if is_known {
+                return;
+            }
+        }
         if self.closing || (self.refused && self.held() >= FULL_BYTES) {
             self.dropped += 1;
             return;
@@ -380,7 +417,7 @@ impl State {
             entry.body = short.body;
         }
         let start = self.lines.len();
-        let at = crate::clock::now_ms();
+        let at = self.told_at.unwrap_or_else(crate::clock::now_ms);
         let mut written = self.write_line(shared, &entry, (seq, at, raw_offset));
         // One search of the line says of almost every entry that it holds no secret.
         if written.is_ok() && shared.redactor.finds(self.lines.get(start..).unwrap_or_default()) {
@@ -423,6 +460,13 @@ impl State {
             raw_offset,
         };
         serde_json::to_writer(&mut self.lines, &line)
+    }
+
+    /// The log goes on where it ended, whatever was told again.
+    fn end_replay(&mut self) {
+        if let Some(replay) = self.replay.take() {
+            self.raw_position = self.raw_position.max(replay.raw());
+        }
     }
 
     fn say_what_was_dropped(&mut self, shared: &Shared) {

@@ -11,7 +11,8 @@ mod tests;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use forge_exec::{Exit, Finished, ProcessIdentity};
+use forge_exec::{Exit, Finished};
+use forge_keeper::{KeptRun, LimitHit};
 use forge_model::{
     agent::{AdapterKind, AgentModel},
     environment::Variables,
@@ -96,26 +97,26 @@ struct Ran {
 async fn run_watched(launch: Launch, output: &mut Output, control: &Control) -> Result<Ran, AgentError> {
     let command = command::prepare(&launch)?;
     let program = command.program.to_string_lossy().into_owned();
-    let last_output = output.last_output();
-    let silence = launch.limits.silence;
-    let Launch { log, mut started, .. } = launch;
-    let started = move |identity: ProcessIdentity| {
+    let id = launch.kept_id();
+    let Launch { log, mut started, keeper, task_id, limits, memo, .. } = launch;
+    let limits = forge_keeper::Limits { wall_clock: None, silence: limits.silence };
+    let session = keeper.open(KeptRun { id, task: task_id, command, limits, memo }).await.map_err(not_run)?;
+    if let Some(identity) = session.opened().identity.clone() {
         let body = json!({ "program": program, "pid": identity.pid });
         log.append(EntryKind::SessionStarted, "session", body);
         started(identity);
-    };
+    }
     let stop = control.cancel.child_token();
-    let mut run = Box::pin(forge_exec::run(command, &stop, started, output));
-    let (finished, was_silent) = tokio::select! {
-        finished = &mut run => (finished, false),
-        _ = last_output.fall_silent(silence) => {
-            stop.cancel();
-            (run.await, true)
+    output.stop_by(&stop);
+    let finished = {
+        let mut run = Box::pin(session.run(&stop, output));
+        tokio::select! {
+            finished = &mut run => finished,
+            never = control.activity.keep_settling() => match never {},
         }
-        never = control.activity.keep_settling() => match never {},
     };
     // Whoever cancelled at the same moment is right.
-    let was_silent = was_silent && !control.cancel.is_cancelled();
+    let was_silent = output.limit == Some(LimitHit::Silence) && !control.cancel.is_cancelled();
     Ok(Ran { finished: finished.map_err(not_run)?, was_silent })
 }
 

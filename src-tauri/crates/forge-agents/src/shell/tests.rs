@@ -7,6 +7,7 @@ use std::{
 };
 
 use forge_exec::usage as processes;
+use forge_keeper::{Keeper, Place};
 use forge_model::{
     agent::PermissionMode,
     execution::ExecutionRole,
@@ -60,6 +61,10 @@ impl Run {
         std::fs::write(&prompt_file, "do it").expect("a prompt");
         let launch = Launch {
             execution_id: self.execution_id.clone(),
+            task_id: "t".to_owned(),
+            keeper: Keeper::new(self.dir.path().join("keeper"), Place::Within, 1, Duration::ZERO),
+            process: 1,
+            memo: Vec::new(),
             log: LogWriter::open(&self.logs(), "log", &self.execution_id, cap, Default::default())
                 .expect("a log"),
             config: self.config.clone(),

@@ -34,7 +34,7 @@ pub(crate) async fn run(data_dir: PathBuf, observer: Option<Arc<dyn Observer>>) 
     let line = Line::open(data_dir, observer).await?;
     let served = tokio::select! {
         served = forge_mcp::serve_stdio(line.clone(), tokio::io::stdin(), tokio::io::stdout()) => served,
-        () = signals.any() => Ok(()),
+        _ = signals.any() => Ok(()),
     };
     line.close().await;
     Ok(served?)

@@ -6,7 +6,13 @@ use forge_engine::{Observer, Work, data_folder};
 use forge_server::ServeOptions;
 use serde_json::json;
 
-use crate::{answer::put, args::Serve, connection, error::CliError, signals::Signals};
+use crate::{
+    answer::put,
+    args::Serve,
+    connection,
+    error::CliError,
+    signals::{Asked, Signals},
+};
 
 /// Runs the engine and serves it until a signal asks for the end.
 pub(crate) async fn run(
@@ -22,7 +28,7 @@ pub(crate) async fn run(
     };
     let api = tokio::select! {
         api = connection::start_engine(data_dir.clone(), observer, Work::All) => api?,
-        () = signals.any() => return Ok(()),
+        _ = signals.any() => return Ok(()),
     };
     let serve = ServeOptions {
         port: options.port,
@@ -54,9 +60,21 @@ pub(crate) async fn run(
         tracing::warn!("standard output is closed; serving continues");
     }
     tracing::info!(url = %server.url, data_dir = %data_dir.display(), "serving");
-    signals.any().await;
-    tracing::info!("stopping: short steps finish; agents and checks stay pending until the next start");
+    let asked = signals.any().await;
     server.stop().await;
-    connection::stop_engine(&api).await;
+    match asked {
+        Asked::ByPerson => {
+            tracing::info!(
+                "stopping: short steps finish; agents and checks stay pending until the next start"
+            );
+            connection::stop_engine(&api).await;
+        }
+        Asked::ByProgram => {
+            tracing::info!(
+                "stopping: short steps finish; agents go on, and checks stay pending until the next start"
+            );
+            connection::leave_engine(&api).await;
+        }
+    }
     Ok(())
 }

@@ -107,7 +107,7 @@ mod tests {
             pass.expect("the timer was not begun again").unwrap();
         }
         passes.close();
-        crate::start::stop(&world).await;
+        crate::start::stop(&world, crate::start::Runs::End).await;
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ pub(crate) mod guarded;
 pub(crate) mod guards;
 pub(crate) mod held;
 pub(crate) mod instant;
+pub(crate) mod keeper;
 pub(crate) mod leaving;
 pub(crate) mod lineage;
 pub(crate) mod load;

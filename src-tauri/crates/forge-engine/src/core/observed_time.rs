@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(observed_age(&world, world.now()).await.unwrap(), None);
         disk.0.store(false, Ordering::Release);
         until("a record", async || observed_age(&world, world.now()).await.unwrap().is_some()).await;
-        crate::start::stop(&world).await;
+        crate::start::stop(&world, crate::start::Runs::End).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -192,7 +192,7 @@ mod tests {
             let wall = conn.clock_marks().earliest_wall_since(0).await.unwrap();
             assert_eq!(wall, Some(Timestamp(earliest)), "made while the clock was back, and old by it");
         }
-        crate::start::stop(&world).await;
+        crate::start::stop(&world, crate::start::Runs::End).await;
     }
 
     #[test]

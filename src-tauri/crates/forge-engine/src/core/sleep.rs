@@ -117,7 +117,7 @@ mod tests {
             assert!(tokio::time::timeout(patience, sleep).await.expect("woke too late").unwrap());
         }
         assert!(!later.is_finished(), "something was due before its time");
-        crate::start::stop(&world).await;
+        crate::start::stop(&world, crate::start::Runs::End).await;
         assert!(!later.await.unwrap(), "the engine stopped before its time");
     }
 

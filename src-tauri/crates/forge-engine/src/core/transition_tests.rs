@@ -96,7 +96,7 @@ async fn every_edge_of_the_default_workflow_is_walked() {
         default_workflow().edges().len()
     );
     assert_eq!(edges, default_workflow().edges());
-    crate::start::stop(&bench.world).await;
+    crate::start::stop(&bench.world, crate::start::Runs::End).await;
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn the_fourth_cascade_in_a_row_blocks_the_task() {
     }
     assert_eq!(task.error_annotation.as_ref().unwrap().kind, AnnotationType::CascadeLimit);
     tx.commit().await.unwrap();
-    crate::start::stop(&bench.world).await;
+    crate::start::stop(&bench.world, crate::start::Runs::End).await;
 }
 
 #[tokio::test]
@@ -155,5 +155,5 @@ async fn a_hook_for_others_is_recorded_as_skipped() {
         assert_eq!(checks(&queued).outcome.is_some(), is_skipped, "{:?}", first.audience);
     }
     tx.commit().await.unwrap();
-    crate::start::stop(&bench.world).await;
+    crate::start::stop(&bench.world, crate::start::Runs::End).await;
 }

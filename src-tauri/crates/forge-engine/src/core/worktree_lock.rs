@@ -57,6 +57,8 @@ pub(crate) struct WorkspaceHold {
     path: PathBuf,
     task: TaskId,
     held: Arc<Mutex<HashMap<TaskId, PathBuf>>>,
+    /// Fired when runs are left to go on without this engine, and their locks with them.
+    leaves: CancellationToken,
     /// Passed on after the file is gone.
     _turn: OwnedMutexGuard<()>,
 }
@@ -64,6 +66,9 @@ pub(crate) struct WorkspaceHold {
 impl Drop for WorkspaceHold {
     fn drop(&mut self) {
         locked(&self.held).remove(&self.task);
+        if self.leaves.is_cancelled() {
+            return;
+        }
         match std::fs::remove_file(&self.path) {
             // A worktree that went took its folder along.
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -262,7 +267,8 @@ fn hold_of(world: &World, task: &TaskId, folder: &Path, turn: OwnedMutexGuard<()
     let path = folder.join(LOCK_FILE);
     let held = Arc::clone(&world.part::<Locks>().held);
     locked(&held).insert(task.clone(), path.clone());
-    WorkspaceHold { path, task: task.clone(), held, _turn: turn }
+    let leaves = world.inner.leave.clone();
+    WorkspaceHold { path, task: task.clone(), held, leaves, _turn: turn }
 }
 
 /// Takes the file of a folder whose turn the caller has. One that nobody living holds is released first.
@@ -286,8 +292,13 @@ fn take(world: &World, folder: &Path, holder: &str) -> Result<Taken> {
         match std::fs::hard_link(&fresh, &path) {
             Ok(()) => break Ok(Taken::Ours),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => match read(&path) {
-                // Of this process none can be alive: the turn is ours.
-                Some(lock) if lock.pid != mine.pid && lives(&lock) => break Ok(Taken::Theirs(lock)),
+                // Of this process none can be alive: the turn is ours. So is that of a run that went on while no engine
+                // was there.
+                Some(lock)
+                    if lock.pid != mine.pid && lock.execution_id != mine.execution_id && lives(&lock) =>
+                {
+                    break Ok(Taken::Theirs(lock));
+                }
                 stale => match release(&path, stale.as_ref()) {
                     Ok(()) => {}
                     Err(error) => break Err(EngineError::io(doing())(error)),

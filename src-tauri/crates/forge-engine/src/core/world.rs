@@ -14,6 +14,7 @@ use std::{
 
 use forge_exec::{LoginEnvironments, LoginShell};
 use forge_git::Git;
+use forge_keeper::Keeper;
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::time::Timestamp;
@@ -51,6 +52,10 @@ pub(crate) struct Inner {
     pub(crate) marked: Mutex<tokio::time::Instant>,
     /// Bumped when the wall clock jumps.
     pub(crate) clock_jumps: watch::Sender<u64>,
+    /// What runs agents, checks, hooks and set-up.
+    keeper: Keeper,
+    /// Fired when the runs are left to go on without this engine.
+    pub(crate) leave: CancellationToken,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tracker: TaskTracker,
 }
@@ -75,6 +80,7 @@ impl Inner {
         store: Store,
         git: Git,
         instance: Instance,
+        keeper: Keeper,
         features: Features,
     ) -> Self {
         let shell = config.login_shell.clone().unwrap_or_else(|| "bash".into());
@@ -89,6 +95,8 @@ impl Inner {
             progress: watch::Sender::new(0),
             marked: Mutex::new(tokio::time::Instant::now()),
             clock_jumps: watch::Sender::new(0),
+            keeper,
+            leave: CancellationToken::new(),
             shutdown: CancellationToken::new(),
             tracker: TaskTracker::new(),
             config,
@@ -105,6 +113,11 @@ impl World {
     /// Where everything that lasts lives.
     pub(crate) fn data_dir(&self) -> &Path {
         &self.inner.config.data_dir
+    }
+
+    /// What runs agents, checks, hooks and set-up.
+    pub(crate) fn keeper(&self) -> &Keeper {
+        &self.inner.keeper
     }
 
     /// The time now.

@@ -11,7 +11,8 @@ use tokio::sync::watch;
 use crate::{
     Engine, EngineConfig, core,
     error::{Result, StartError},
-    start,
+    run,
+    start::{self, Runs},
 };
 
 impl Engine {
@@ -27,7 +28,13 @@ impl Engine {
     /// Ends agents, checks and set-up (they stay pending for the next start), lets short steps finish,
     /// and closes the database.
     pub async fn stop(&self) {
-        start::stop(&self.world).await;
+        start::stop(&self.world, Runs::End).await;
+    }
+
+    /// The same, but agents go on without an engine, for as long as the setting `orphan_minutes` says; the next start
+    /// goes on with them.
+    pub async fn leave(&self) {
+        start::stop(&self.world, Runs::GoOn).await;
     }
 
     /// Tells other programs where this engine can be reached.
@@ -42,6 +49,7 @@ impl Engine {
     /// ([`crate::Work::Named`]).
     pub fn work_on(&self, task: &TaskId) {
         core::workers::work_on(&self.world, task);
+        run::adopted::adopt_named_later(&self.world, task);
     }
 
     /// The version of the git program in use.

@@ -198,6 +198,10 @@ async fn run_in_folder(
     let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
     let launch = Launch {
         execution_id: id.to_owned(),
+        task_id: task.id.0.clone(),
+        keeper: world.keeper().clone(),
+        process: 1,
+        memo: Vec::new(),
         log: log.clone(),
         config: agent.config.clone(),
         model: agent.model.clone(),
@@ -224,6 +228,7 @@ async fn run_in_folder(
     let outcome = redacted_outcome(log.redactor(), adapter(agent.adapter).run(launch, &control).await);
     drop(control);
     run::running::forget_draft(world, &execution.id);
+    run::kept::forget_processes(world, &execution.id).await;
     let cost = listening.over().await?.cost();
     drop(growth);
     program::log::close_log(world, log).await?;

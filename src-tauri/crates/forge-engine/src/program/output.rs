@@ -17,7 +17,7 @@ pub(crate) struct CheckOutput {
 #[async_trait]
 impl OutputSink for CheckOutput {
     async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        self.log.until_room(|| {}).await;
+        self.log.until_room().await;
         self.kept.push(stream, bytes);
         self.log.raw(bytes);
         let kind = match stream {

@@ -8,6 +8,7 @@ use forge_exec::Finished;
 use forge_exec::OutputSink;
 use forge_exec::ProcessIdentity;
 use forge_git::REPOSITORY_VARIABLES;
+use forge_keeper::{KeepError, KeptRun, Limits, Plain};
 use forge_model::ids::TaskId;
 use forge_model::redact::Redactor;
 use forge_store::table::{processes::ProcessRow, tasks::TaskRow};
@@ -61,19 +62,39 @@ pub(crate) async fn run_recorded_for(
     };
     let program = command.program.clone();
     let mut output = Redacting::new(output, redactor);
-    let finished = forge_exec::run(command, cancel, started, &mut output).await;
-    let written = output.finish().await.map_err(|source| ExecError::Output { program, source });
+    let (id, task, limits) = (marker.clone(), owner.0.clone(), Limits::default());
+    let kept = KeptRun { id, task, command, limits, memo: Vec::new() };
+    let finished = follow(world, kept, cancel, started, &mut output).await;
+    let written =
+        output.finish().await.map_err(|source| KeepError::Run(ExecError::Output { program, source }));
     let finished = finished.and_then(|finished| written.map(|()| finished));
     let forget = || async {
         let mut tx = world.store().write().await?;
         tx.processes_mut().delete(&marker).await?;
         Ok(tx.commit().await?)
     };
+    if let Err(error) = world.keeper().forget(&marker).await {
+        tracing::warn!(%error, "failed to drop a process that ended");
+    }
     // What the process came to is worth the wait; a record that stays is settled by the next start.
     if let Err(error) = core::disk::with_patience_until(world, cancel, forget).await {
         tracing::warn!(%error, "failed to forget a process that ended");
     }
     Ok(finished?)
+}
+
+async fn follow(
+    world: &World,
+    kept: KeptRun,
+    cancel: &CancellationToken,
+    started: impl FnOnce(ProcessIdentity),
+    output: &mut (dyn OutputSink + Send),
+) -> Result<Finished, KeepError> {
+    let session = world.keeper().open(kept).await?;
+    if let Some(identity) = session.opened().identity.clone() {
+        started(identity);
+    }
+    session.run(cancel, &mut Plain(output)).await
 }
 
 /// Why a process on a task's behalf could not be run.
@@ -82,5 +103,5 @@ pub(crate) enum RunError {
     #[error(transparent)]
     Record(#[from] Box<EngineError>),
     #[error(transparent)]
-    Exec(#[from] ExecError),
+    Keep(#[from] KeepError),
 }

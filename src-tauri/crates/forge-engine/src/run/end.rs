@@ -49,6 +49,12 @@ pub(crate) async fn end_run(
     let Some(task) = tx.tasks().get(task_id).await? else { return Ok(()) };
     let Some(row) = tx.executions().get(&execution.id).await? else { return Ok(()) };
     let mut execution = row.execution;
+    if outcome.result == Err(AgentError::Lost) {
+        cost.write_into(&mut execution);
+        super::lost::lose_run(world, &mut tx, &task, execution).await?;
+        tx.commit().await?;
+        return Ok(());
+    }
     let stopped = cancel.is_cancelled() && outcome.result == Err(AgentError::Cancelled);
     write_end(&mut execution, outcome, cost, stopped, world.now());
     tx.executions_mut().update(&execution).await?;

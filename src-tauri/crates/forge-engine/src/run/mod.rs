@@ -3,6 +3,7 @@
 //!
 //! Absent: the protocols of agent programs, which are in `forge-agents`.
 
+pub(crate) mod adopted;
 pub(crate) mod approval;
 pub(crate) mod attachments;
 pub(crate) mod audit_prompt;
@@ -14,8 +15,10 @@ pub(crate) mod finish;
 pub(crate) mod follow_up;
 pub(crate) mod given;
 pub(crate) mod idle;
+pub(crate) mod kept;
 pub(crate) mod list;
 pub(crate) mod lost;
+pub(crate) mod memo;
 pub(crate) mod panicked;
 pub(crate) mod plan;
 pub(crate) mod prepared;
@@ -57,6 +60,7 @@ use crate::{
         end::{end_run, record_failure},
         events::Listening,
         given::{limits_of, permissions_of, run_env, session_of},
+        memo::LaunchMemo,
         plan::needs_merge_begun,
         prepared::Prepared,
         running::{Run, Running},
@@ -71,18 +75,25 @@ const GRACE: Duration = Duration::from_secs(5);
 /// What a run needs besides what is stored.
 struct Ready {
     lock: WorkspaceHold,
-    prompt: String,
     prompt_file: PathBuf,
     identity: Vec<(String, String)>,
     environment: ProgramEnvironment,
     log: LogWriter,
-    mcp: Option<ForgeMcp>,
-    cost: Option<CostLimit>,
+    memo: LaunchMemo,
 }
 
 /// Starts the process of a recorded execution. It can be stopped from this moment on, before there is a
 /// process, too: whoever moves the task next must find it.
 pub(crate) fn launch(world: &World, task: &TaskId, id: ExecutionId) {
+    begin(world, task, id, None);
+}
+
+/// Goes on with a run whose process another engine started.
+pub(crate) fn launch_again(world: &World, task: &TaskId, id: ExecutionId, memo: LaunchMemo) {
+    begin(world, task, id, Some(memo));
+}
+
+fn begin(world: &World, task: &TaskId, id: ExecutionId, memo: Option<LaunchMemo>) {
     let (control, handle, told) = Control::new(world.inner.shutdown.child_token());
     let (sender, gone) = watch::channel(false);
     let run = Run { execution: id.clone(), handle: handle.clone(), gone };
@@ -90,7 +101,12 @@ pub(crate) fn launch(world: &World, task: &TaskId, id: ExecutionId) {
     let (world, task) = (world.clone(), task.clone());
     world.clone().inner.tracker.spawn(async move {
         let listening = events::listen_to_run(&world, task.clone(), id.clone(), handle, told);
-        let run = guarded(run_execution(&world, &id, control, listening)).await;
+        let run = tokio::select! {
+            biased;
+            // Dropped, a run goes on with its keeper.
+            () = world.inner.leave.cancelled() => return,
+            run = guarded(run_execution(&world, &id, control, listening, memo)) => run,
+        };
         let settled = guarded(async {
             match &run {
                 Ok(Ok(())) => Ok(()),
@@ -100,8 +116,12 @@ pub(crate) fn launch(world: &World, task: &TaskId, id: ExecutionId) {
                 Ok(Err(error)) => record_failure(&world, &id, error).await,
             }
         });
-        if let Ok(Err(error)) = settled.await {
-            tracing::error!(execution = %id, %error, "failed to record how a run ended; the next start settles it");
+        match settled.await {
+            Ok(Ok(())) => kept::forget_processes(&world, &id).await,
+            Ok(Err(error)) => {
+                tracing::error!(execution = %id, %error, "failed to record how a run ended; the next start settles it");
+            }
+            Err(_) => {}
         }
         locked(&world.part::<Running>().runs).remove(&task);
         sender.send_replace(true);
@@ -116,9 +136,10 @@ async fn run_execution(
     id: &ExecutionId,
     control: Control,
     listening: Listening,
+    memo: Option<LaunchMemo>,
 ) -> Result<()> {
     let prepared = core::disk::with_patience(world, || prepare_run(world, id)).await?;
-    run_prepared(world, &prepared, control, listening).await
+    run_prepared(world, &prepared, control, listening, memo).await
 }
 
 async fn prepare_run(world: &World, id: &ExecutionId) -> Result<Prepared> {
@@ -139,11 +160,21 @@ async fn prepare_run(world: &World, id: &ExecutionId) -> Result<Prepared> {
     Ok(Prepared { row, task, context, agent, workspace, strategy })
 }
 
-async fn run_prepared(world: &World, p: &Prepared, control: Control, listening: Listening) -> Result<()> {
+async fn run_prepared(
+    world: &World,
+    p: &Prepared,
+    control: Control,
+    listening: Listening,
+    memo: Option<LaunchMemo>,
+) -> Result<()> {
     let id = &p.row.execution.id;
-    let ready =
-        core::disk::with_patience_until(world, &control.cancel, || make_run_ready(world, p, &control.cancel))
-            .await;
+    let make = || async {
+        match &memo {
+            Some(memo) => make_ready_again(world, p, memo, &control.cancel).await,
+            None => make_run_ready(world, p, &control.cancel).await,
+        }
+    };
+    let ready = core::disk::with_patience_until(world, &control.cancel, make).await;
     let ready = match ready {
         Err(error)
             if !(control.cancel.is_cancelled() && core::disk::passes_with_storage(world, &error).await) =>
@@ -152,7 +183,7 @@ async fn run_prepared(world: &World, p: &Prepared, control: Control, listening: 
         }
         ready => ready.ok().flatten(),
     };
-    let Some(Ready { lock, prompt, prompt_file, identity, environment, log, mcp, cost }) = ready else {
+    let Some(Ready { lock, prompt_file, identity, environment, log, memo }) = ready else {
         let never_began = RunOutcome::failed(AgentError::Cancelled);
         let no_cost = Ledger::default().cost();
         let end =
@@ -160,28 +191,32 @@ async fn run_prepared(world: &World, p: &Prepared, control: Control, listening: 
         return core::disk::with_patience(world, end).await;
     };
     world.point("execution.starting");
-    let adapter = adapter(p.agent.adapter);
+    let adapter = adapter(memo.adapter);
     let growth = follow_log(world, &p.task.project_id, Some(&p.task.id), id.as_str(), &log);
     let (starting, task_id) = (world.clone(), p.task.id.clone());
     let launch = Launch {
         execution_id: id.0.clone(),
+        task_id: p.task.id.0.clone(),
+        keeper: world.keeper().clone(),
+        process: 1,
+        memo: memo.to_bytes(),
         log: log.clone(),
-        config: p.agent.config.clone(),
-        model: p.agent.model.clone(),
-        prompt,
+        config: memo.config,
+        model: memo.model,
+        prompt: memo.prompt,
         prompt_file: prompt_file.clone(),
         worktree: PathBuf::from(&p.workspace.path),
         given: Some(attachments::attachment_dir(world, &p.task.project_id, &p.task.id)),
         base: environment.base(),
-        env: run_env(world, p, &prompt_file, identity, mcp.as_ref()),
+        env: run_env(world, p, &prompt_file, identity, memo.mcp.as_ref()),
         shell: environment.shell().to_vec(),
-        limits: Limits { cost, ..limits_of(&p.agent) },
+        limits: memo.limits,
         grace: GRACE,
-        session: session_of(&p.row.execution, adapter),
-        carry: p.row.carry.clone(),
-        role: p.row.execution.role,
-        permissions: permissions_of(&p.agent, p.row.execution.role),
-        mcp,
+        session: memo.session,
+        carry: memo.carry,
+        role: memo.role,
+        permissions: memo.permissions,
+        mcp: memo.mcp,
         started: Box::new(move |identity: ProcessIdentity| {
             starting.point("execution.started");
             core::worktree_lock::name_holder(&starting, &task_id, &identity);
@@ -226,7 +261,7 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
     let suffix = p.strategy.as_ref().and_then(|strategy| strategy.prompt_suffix.clone());
     corrections.extend(suffix.map(|text| Correction::Workflow { text }));
     let prompt = prompt_of(&plan::layers_of(world, &p.context, &p.task, who, &corrections).await?);
-    let prompt_file = task_folder(&p.workspace).join(format!("prompt-{id}.md"));
+    let prompt_file = prompt_file_of(p);
     private_data::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
     let before = worktree.head().await?;
     let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
@@ -237,20 +272,51 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
     } else {
         None
     };
-    let log_dir = world.log_dir(&p.task.project_id, &p.task.id);
     let environment = core::environment::agent_environment(world, Some(&p.context), &p.agent).await?;
-    let log = LogWriter::open(
-        &log_dir,
-        id.as_str(),
-        id.as_str(),
-        forge_agents::log::DEFAULT_CAP_BYTES,
-        Arc::clone(environment.redactor()),
-    )?;
+    let log = open_log(world, p, &environment)?;
     let marker = marker_of(id.as_str());
     record_running(world, p, &before, untracked, &marker, &environment.withheld_names()).await?;
-    let mcp = mcp_of(world, p).await?;
-    let cost = left_to_spend(world, p).await?;
-    Ok(Some(Ready { lock, prompt, prompt_file, identity, environment, log, mcp, cost }))
+    let memo = LaunchMemo {
+        adapter: p.agent.adapter,
+        config: p.agent.config.clone(),
+        model: p.agent.model.clone(),
+        prompt,
+        session: session_of(&p.row.execution, adapter(p.agent.adapter)),
+        carry: p.row.carry.clone(),
+        role: p.row.execution.role,
+        permissions: permissions_of(&p.agent, p.row.execution.role),
+        mcp: mcp_of(world, p).await?,
+        limits: Limits { cost: left_to_spend(world, p).await?, ..limits_of(&p.agent) },
+    };
+    Ok(Some(Ready { lock, prompt_file, identity, environment, log, memo }))
+}
+
+/// Makes ready what a run needs whose process goes on.
+async fn make_ready_again(
+    world: &World,
+    p: &Prepared,
+    memo: &LaunchMemo,
+    cancel: &CancellationToken,
+) -> Result<Option<Ready>> {
+    let holder = p.row.execution.id.as_str();
+    let lock = core::worktree_lock::lock_workspace(world, &p.task.id, &p.workspace, holder, cancel).await?;
+    let Some(lock) = lock else { return Ok(None) };
+    let environment = core::environment::agent_environment(world, Some(&p.context), &p.agent).await?;
+    let log = open_log(world, p, &environment)?;
+    log.tell_again();
+    let (prompt_file, memo) = (prompt_file_of(p), memo.clone());
+    Ok(Some(Ready { lock, prompt_file, identity: Vec::new(), environment, log, memo }))
+}
+
+fn prompt_file_of(p: &Prepared) -> PathBuf {
+    task_folder(&p.workspace).join(format!("prompt-{}.md", p.row.execution.id))
+}
+
+fn open_log(world: &World, p: &Prepared, environment: &ProgramEnvironment) -> Result<LogWriter> {
+    let log_dir = world.log_dir(&p.task.project_id, &p.task.id);
+    let id = p.row.execution.id.as_str();
+    let redactor = Arc::clone(environment.redactor());
+    Ok(LogWriter::open(&log_dir, id, id, forge_agents::log::DEFAULT_CAP_BYTES, redactor)?)
 }
 
 /// Begins the merge whose conflicts the run is to resolve, where its program cannot. Done again after a kill, it

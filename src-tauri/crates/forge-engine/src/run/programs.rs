@@ -150,6 +150,10 @@ async fn try_in(world: &World, agent: &Agent, trial: &str, folder: &std::path::P
     let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
     let launch = Launch {
         execution_id: trial.to_owned(),
+        task_id: trial.to_owned(),
+        keeper: world.keeper().clone(),
+        process: 1,
+        memo: Vec::new(),
         log: log.clone(),
         config: agent.config.clone(),
         model: agent.model.clone(),
@@ -172,6 +176,7 @@ async fn try_in(world: &World, agent: &Agent, trial: &str, folder: &std::path::P
     let (control, _handle, _told) = Control::new(world.inner.shutdown.child_token());
     let begun = Instant::now();
     let outcome = adapter(agent.adapter).run(launch, &control).await;
+    super::kept::forget_processes(world, &forge_model::ids::ExecutionId(trial.to_owned())).await;
     program::log::close_log(world, log).await?;
     let mut ledger = Ledger::default();
     for sample in &outcome.usage {

@@ -13,6 +13,7 @@ use crate::{
         redaction::{general_redactor, redacted_command},
         sync::locked,
     },
+    run,
 };
 
 /// The runs of this process.
@@ -38,7 +39,10 @@ pub(crate) fn is_running(world: &World, task: &TaskId) -> bool {
 /// Ends the run of a task, if there is one, and waits until nothing of it is left.
 pub(crate) async fn stop_run(world: &World, task: &TaskId) -> bool {
     let run = locked(&world.part::<Running>().runs).get(task).cloned();
-    let Some(mut run) = run else { return false };
+    let Some(mut run) = run else {
+        run::kept::end_unattended(world, task).await;
+        return false;
+    };
     run.handle.cancel.cancel();
     // An error means the run's sender is dropped: it is gone too.
     let _ = run.gone.wait_for(|gone| *gone).await;

@@ -205,7 +205,7 @@ mod tests {
             clock.jump(ONE_DAY_MS).await;
         }
         assert!(backups_are_behind(&world).await.unwrap());
-        crate::start::stop(&world).await;
+        crate::start::stop(&world, crate::start::Runs::End).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -229,6 +229,6 @@ mod tests {
         until_copies(&world, 1).await;
         clock.jump(HOUR_MS).await;
         assert_eq!(backup_failure(&world), None);
-        crate::start::stop(&world).await;
+        crate::start::stop(&world, crate::start::Runs::End).await;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use forge_keeper::{Keeper, Place};
 use forge_model::{
     agent::{PermissionMode, ProgramConfig},
     execution::ExecutionRole,
@@ -14,6 +15,10 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
     let limit = CostLimit { left_micro_usd: 1_500_000, limit_micro_usd: 2_000_000, of: CostScope::Task };
     Launch {
         execution_id: "e".to_owned(),
+        task_id: "t".to_owned(),
+        keeper: Keeper::new(PathBuf::new(), Place::Within, 1, std::time::Duration::ZERO),
+        process: 1,
+        memo: Vec::new(),
         log,
         config: Value::Null,
         model: Some("opus".to_owned()),

@@ -1,0 +1,136 @@
+//! Runs that went on while no engine was there, and are gone on with.
+
+use std::collections::HashMap;
+
+use forge_agents::{kept_id, marker_of};
+use forge_model::approval::ApprovalStatus;
+use forge_model::ids::{ExecutionId, TaskId};
+
+use crate::{
+    Work, World,
+    core::{guarded::in_background, sync::locked},
+    error::Result,
+    run::{
+        self,
+        kept::{Unattended, kept_ids},
+        memo::LaunchMemo,
+    },
+};
+
+/// Runs that are to be gone on with, each with what it was begun with.
+pub(crate) struct Adoptable(HashMap<ExecutionId, LaunchMemo>);
+
+impl Adoptable {
+    /// Looks at what the keeper has. What is of no open run is ended and dropped there.
+    pub(crate) async fn find(world: &World) -> Result<Self> {
+        let kept = match world.keeper().runs().await {
+            Ok(kept) => kept,
+            Err(error) => {
+                tracing::error!(%error, "failed to ask what went on meanwhile; it is ended");
+                Vec::new()
+            }
+        };
+        let open = world.store().read().await?.executions().open(None).await?;
+        let mut found = HashMap::new();
+        for row in open {
+            let id = row.execution.id;
+            let first = kept_id(id.as_str(), 1);
+            let memo =
+                kept.iter().find(|kept| kept.id == first).and_then(|kept| LaunchMemo::read(&kept.memo));
+            if let Some(memo) = memo {
+                found.insert(id, memo);
+            }
+        }
+        let adopted = Self(found);
+        for kept in kept.iter().filter(|kept| !adopted.has_process(&kept.id)) {
+            if let Err(error) = world.keeper().forget(&kept.id).await {
+                tracing::error!(%error, id = %kept.id, "failed to end what went on meanwhile");
+            }
+        }
+        Ok(adopted)
+    }
+
+    /// Whether a process with this marker belongs to one of them.
+    pub(crate) fn has_marker(&self, marker: &str) -> bool {
+        self.0.keys().any(|id| marker_of(id.as_str()).0 == marker)
+    }
+
+    pub(crate) fn has(&self, id: &ExecutionId) -> bool {
+        self.0.contains_key(id)
+    }
+
+    fn has_process(&self, kept: &str) -> bool {
+        self.0.keys().any(|id| kept_ids(id).any(|it| it == kept))
+    }
+
+    /// Goes on with them, in an engine that does all work. One that does only what it is told of leaves the others to
+    /// go on by themselves.
+    pub(crate) async fn adopt(self, world: &World) -> Result<()> {
+        for (id, memo) in self.0 {
+            let row = world.store().read().await?.executions().get(&id).await?;
+            let Some(row) = row else { continue };
+            let task = row.execution.task_id;
+            if world.inner.config.work == Work::All {
+                adopt_one(world, &task, id, memo).await?;
+            } else {
+                locked(&world.part::<Unattended>().0).insert(task, (id, memo));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Goes on with the run of a task and of its parts, in an engine that was told of the task.
+pub(crate) fn adopt_named_later(world: &World, task: &TaskId) {
+    let (world, task) = (world.clone(), task.clone());
+    in_background(&world.clone(), async move { adopt_named(&world, &task).await });
+}
+
+async fn adopt_named(world: &World, task: &TaskId) {
+    let all: Vec<TaskId> = locked(&world.part::<Unattended>().0).keys().cloned().collect();
+    for one in all {
+        let adopted = async {
+            if one != *task && !is_part(world, &one, task).await? {
+                return Ok(());
+            }
+            let found = locked(&world.part::<Unattended>().0).remove(&one);
+            match found {
+                Some((id, memo)) => adopt_one(world, &one, id, memo).await,
+                None => Ok(()),
+            }
+        };
+        if let Err(error) = adopted.await {
+            tracing::error!(task = %one, %error, "failed to go on with a run");
+        }
+    }
+}
+
+async fn is_part(world: &World, task: &TaskId, of: &TaskId) -> Result<bool> {
+    let mut conn = world.store().read().await?;
+    let mut next = conn.tasks().get(task).await?.and_then(|row| row.parent_id);
+    while let Some(id) = next {
+        if id == *of {
+            return Ok(true);
+        }
+        next = conn.tasks().get(&id).await?.and_then(|row| row.parent_id);
+    }
+    Ok(false)
+}
+
+async fn adopt_one(world: &World, task: &TaskId, id: ExecutionId, memo: LaunchMemo) -> Result<()> {
+    tracing::info!(execution = %id, %task, "a run went on while no engine was there");
+    run::launch_again(world, task, id.clone(), memo);
+    tell_again(world, task, &id).await
+}
+
+/// Tells a run the answers that were stored and that it may not have been told; it leaves alone what it was told.
+/// A message that it was not told goes to the agent after the run.
+async fn tell_again(world: &World, task: &TaskId, id: &ExecutionId) -> Result<()> {
+    let mut conn = world.store().read().await?;
+    for approval in conn.approvals().list(Some(task), false).await? {
+        if approval.execution_id == *id && approval.status == ApprovalStatus::Answered {
+            run::events::pass_on(world, &approval);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! The engine's end: finding or starting the keeper, and what is asked of it beside a program's own connection.
+
+mod session;
+
+use std::{
+    fs, io,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use forge_exec::{Marker, start_apart};
+use tokio::{net::UnixStream, sync::OnceCell};
+
+pub use session::{KeptSink, NoteSender, Opened, Output, Plain, Session};
+
+use crate::{
+    KeepError, KeptRun, Place, Server,
+    place::socket_path,
+    task::Spec,
+    wire::{Ask, PROTOCOL, Refusal, RunState, Tell, Wire, receive_message, send, wire},
+};
+
+/// How often a keeper that goes just then is asked again.
+const TRIES: u32 = 5;
+
+/// Between two of them.
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
+/// From the gentle signal to the kill of what a keeper left that was killed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The keeper of one engine. Cheap to clone; all clones are the same.
+#[derive(Debug, Clone)]
+pub struct Keeper {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    root: PathBuf,
+    place: Place,
+    epoch: u64,
+    within: OnceCell<Server>,
+    /// How long programs may go on without this engine, and what holds the connection that says it is there.
+    lease: tokio::sync::Mutex<Lease>,
+    leaves_running: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Lease {
+    patience: Duration,
+    holder: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(holder) = self.lease.get_mut().holder.take() {
+            holder.abort();
+        }
+    }
+}
+
+impl Keeper {
+    /// The keeper in the folder `root`, for an engine that is the `epoch`th on its data. Programs may go on for
+    /// `patience` without it. Nothing is started yet.
+    #[must_use]
+    pub fn new(root: PathBuf, place: Place, epoch: u64, patience: Duration) -> Self {
+        let inner = Inner {
+            root,
+            place,
+            epoch,
+            within: OnceCell::new(),
+            lease: tokio::sync::Mutex::new(Lease { patience, holder: None }),
+            leaves_running: AtomicBool::new(false),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Starts a program, or goes on with it when its id was started before.
+    ///
+    /// # Errors
+    /// `NoKeeper` when no keeper can be had. Why the program itself could not be started is told by
+    /// [`Session::run`].
+    pub async fn open(&self, run: KeptRun) -> Result<Session, KeepError> {
+        let program = run.command.program.clone();
+        let no_keeper = |source| KeepError::NoKeeper { program: program.clone(), source };
+        let (spec, stdin) = Spec::of(run)?;
+        let about = session::About {
+            id: spec.id.clone(),
+            program: program.clone(),
+            marker: spec.marker.clone(),
+            grace: spec.grace,
+        };
+        self.attend().await.map_err(no_keeper)?;
+        let ask = Ask::Open { spec: Box::new(spec) };
+        let (wire, opened) = self.follow(&ask).await.map_err(no_keeper)?;
+        Ok(Session::new(self.clone(), wire, opened, about, stdin))
+    }
+
+    /// What is kept, whether it runs or has ended; nothing when no keeper is there. One that keeps something for this
+    /// engine learns that the engine is there.
+    ///
+    /// # Errors
+    /// When the keeper cannot be asked.
+    pub async fn runs(&self) -> io::Result<Vec<RunState>> {
+        let Some(mut wire) = self.connect(false).await? else { return Ok(Vec::new()) };
+        // Said first: it must not leave between two questions.
+        self.attend().await?;
+        send(&mut wire, &Ask::List).await?;
+        match receive_message(&mut wire).await? {
+            Tell::Runs(runs) => Ok(runs),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Ends what still runs of a program, and has the keeper drop it. One that is not known is no error.
+    ///
+    /// # Errors
+    /// When the keeper cannot be asked, or refuses.
+    pub async fn forget(&self, id: &str) -> io::Result<()> {
+        let Some(mut wire) = self.connect(false).await? else { return Ok(()) };
+        send(&mut wire, &Ask::Forget { id: id.to_owned() }).await?;
+        match receive_message(&mut wire).await? {
+            Tell::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Says how long programs may go on without this engine from now on.
+    ///
+    /// # Errors
+    /// When the keeper that is there cannot be told.
+    pub async fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        let is_attended = {
+            let mut lease = self.inner.lease.lock().await;
+            lease.patience = patience;
+            lease.holder.take().map(|holder| holder.abort()).is_some()
+        };
+        if is_attended { self.attend().await } else { Ok(()) }
+    }
+
+    /// From now on a [`Session`] that is dropped leaves its program running.
+    pub fn leave_running(&self) {
+        self.inner.leaves_running.store(true, Ordering::Relaxed);
+    }
+
+    fn leaves_running(&self) -> bool {
+        self.inner.leaves_running.load(Ordering::Relaxed)
+    }
+
+    /// Tells the keeper that this engine is there, and starts it when there is none.
+    async fn attend(&self) -> io::Result<()> {
+        let mut lease = self.inner.lease.lock().await;
+        if lease.holder.as_ref().is_some_and(|holder| !holder.is_finished()) {
+            return Ok(());
+        }
+        let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
+        let orphan_ms = u64::try_from(lease.patience.as_millis()).unwrap_or(u64::MAX);
+        send(&mut wire, &Ask::Lease { orphan_ms }).await?;
+        match receive_message(&mut wire).await? {
+            Tell::Done => {}
+            other => return Err(unexpected(&other)),
+        }
+        // The connection is what is held.
+        lease.holder = Some(tokio::spawn(async move {
+            let _: io::Result<Tell> = receive_message(&mut wire).await;
+        }));
+        Ok(())
+    }
+
+    /// Opens or attaches on a connection of its own.
+    async fn follow(&self, ask: &Ask) -> io::Result<(Wire, Opened)> {
+        let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
+        send(&mut wire, ask).await?;
+        match receive_message(&mut wire).await? {
+            Tell::Opened(opened) => Ok((wire, Opened::from(*opened))),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Goes on with a program at an offset, if the keeper that has it is there.
+    async fn attach(&self, id: &str, from: u64) -> io::Result<Option<Wire>> {
+        let Some(mut wire) = self.connect(false).await? else { return Ok(None) };
+        send(&mut wire, &Ask::Attach { id: id.to_owned(), from }).await?;
+        match receive_message(&mut wire).await? {
+            Tell::Opened(_) => Ok(Some(wire)),
+            Tell::Refused(Refusal::Unknown) => Ok(None),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Ends what a program left whose keeper was killed.
+    async fn sweep(&self, marker: &Marker) {
+        forge_exec::sweep(marker, GRACE).await;
+    }
+
+    /// A connection on which both have said who they are; none when no keeper is there and none is to be started.
+    async fn connect(&self, starts: bool) -> io::Result<Option<Wire>> {
+        let mut failed: io::Error = io::ErrorKind::NotFound.into();
+        for tried in 0..TRIES {
+            if tried > 0 {
+                tokio::time::sleep(BETWEEN_TRIES).await;
+            }
+            let stream = match self.stream(starts).await {
+                Ok(Some(stream)) => stream,
+                Ok(None) => return Ok(None),
+                Err(error) => {
+                    failed = error;
+                    continue;
+                }
+            };
+            match greet(stream, self.inner.epoch).await {
+                Ok(wire) => return Ok(Some(wire)),
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => return Err(error),
+                // It was about to leave.
+                Err(error) => failed = error,
+            }
+        }
+        if starts { Err(failed) } else { Ok(None) }
+    }
+
+    async fn stream(&self, starts: bool) -> io::Result<Option<UnixStream>> {
+        let inner = &*self.inner;
+        let program = match &inner.place {
+            Place::Within => {
+                if !starts && !inner.within.initialized() {
+                    return Ok(None);
+                }
+                let server = inner.within.get_or_try_init(|| Server::new(&inner.root)).await?.clone();
+                let (ours, theirs) = UnixStream::pair()?;
+                tokio::spawn(async move { server.serve(theirs).await });
+                return Ok(Some(ours));
+            }
+            Place::Program(program) => program,
+        };
+        match connect(&inner.root).await {
+            Ok(stream) => return Ok(Some(stream)),
+            Err(error) if is_absent(&error) && !starts => return Ok(None),
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+        start(program, &inner.root).await?;
+        connect(&inner.root).await.map(Some)
+    }
+}
+
+async fn connect(root: &Path) -> io::Result<UnixStream> {
+    let (path, _folder) = socket_path(&root.join("socket"))?;
+    UnixStream::connect(path).await
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+async fn start(program: &Path, root: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
+    let log = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(root.join("keeper.log"))?;
+    let args = ["serve".into(), root.as_os_str().to_owned()];
+    start_apart(program, &args, log).await
+}
+
+async fn greet(stream: UnixStream, epoch: u64) -> io::Result<Wire> {
+    let mut wire = wire(stream);
+    send(&mut wire, &Ask::Hello { protocol: PROTOCOL, epoch }).await?;
+    match receive_message(&mut wire).await? {
+        Tell::Welcome { .. } => Ok(wire),
+        Tell::Refused(refusal) => Err(io::Error::new(io::ErrorKind::Unsupported, refusal)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn unexpected(tell: &Tell) -> io::Error {
+    match tell {
+        Tell::Refused(refusal) => io::Error::other(refusal.clone()),
+        _ => io::Error::new(io::ErrorKind::InvalidData, "the keeper answered something else"),
+    }
+}

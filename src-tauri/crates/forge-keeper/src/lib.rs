@@ -1,0 +1,34 @@
+//! The keeper: the one small program of a machine that runs agents, checks, hooks and set-up for engines.
+//!
+//! A program that an engine runs itself dies with it, or lives on unseen. The keeper outlives the engine: it starts a
+//! program once per id, however often it is asked; it stores what the program prints, with offsets, and takes what the
+//! program is to read, with offsets; so an engine that was killed or upgraded goes on where the one before it was.
+//! [`Keeper`] is the engine's end, [`Server`] the other one; both speak [`wire`] over a stream of bytes.
+//!
+//! Invariants:
+//! - An id names one start. Asked again, the keeper says what became of it and starts nothing.
+//! - What a program printed is kept, in order, until it is forgotten; a reader may begin again at any offset.
+//! - Of what a program is to read each byte is given to it once, however often it is sent.
+//! - Time limits are counted here, so that no lost connection counts as silence.
+//! - Without an engine, programs go on for as long as the last engine allowed, and are then ended.
+//! - What was printed or sent may hold secrets: it is in memory and in files without a name, never in one with a name.
+//!
+//! Absent: what the programs are, what their output means, git, and the database.
+
+mod client;
+mod error;
+mod marks;
+mod place;
+mod record;
+mod server;
+mod spool;
+mod task;
+pub mod wire;
+
+pub use client::{Keeper, KeptSink, NoteSender, Opened, Output, Plain, Session};
+pub use error::KeepError;
+pub use place::Place;
+pub use record::Record;
+pub use server::Server;
+pub use task::{KeptRun, LimitHit, Limits};
+pub use wire::{PROTOCOL, RunState};

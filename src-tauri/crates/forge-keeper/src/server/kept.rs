@@ -1,0 +1,234 @@
+//! One program that is kept: its process, its spool, its input, its notes and its end.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use forge_exec::{ExecError, Exit, Finished, Marker, OutputSink, ProcessIdentity, Stdin, Stream, sweep};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::limits;
+use crate::{
+    record::Content,
+    spool::Spool,
+    task::{Failure, Spec},
+    wire::{OpenedRun, RunState},
+};
+
+/// How much output may wait for an engine before the program has to.
+const MOST_UNREAD: u64 = 1024 * 1024 * 1024;
+
+/// How long a program that reached a limit has until the keeper ends it, if no engine does. An engine asks the program
+/// first, by its protocol and by the end of its input.
+const LIMIT_PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) id: String,
+    pub(super) task: String,
+    memo: Vec<u8>,
+    marker: Marker,
+    pub(super) spool: Arc<Spool>,
+    notes: Mutex<Vec<Vec<u8>>>,
+    input: tokio::sync::Mutex<FedInput>,
+    stop: CancellationToken,
+    kill: CancellationToken,
+    identity: watch::Sender<Option<ProcessIdentity>>,
+    ended: watch::Sender<Option<Result<Finished, Failure>>>,
+    waiting: watch::Sender<bool>,
+    /// How much an engine has read.
+    read: watch::Sender<u64>,
+    /// Ends the connection that follows; a later one takes its place.
+    follower: Mutex<CancellationToken>,
+}
+
+/// What the program is to read.
+#[derive(Debug)]
+struct FedInput {
+    sender: Option<mpsc::Sender<Vec<u8>>>,
+    taken: u64,
+}
+
+impl Kept {
+    pub(super) fn new(spec: &Spec, folder: &Path, input: Option<mpsc::Sender<Vec<u8>>>) -> io::Result<Self> {
+        Ok(Self {
+            id: spec.id.clone(),
+            task: spec.task.clone(),
+            memo: spec.memo.clone(),
+            marker: spec.marker.clone(),
+            spool: Arc::new(Spool::new(folder)?),
+            notes: Mutex::default(),
+            input: tokio::sync::Mutex::new(FedInput { sender: input, taken: 0 }),
+            stop: CancellationToken::new(),
+            kill: CancellationToken::new(),
+            identity: watch::Sender::new(None),
+            ended: watch::Sender::new(None),
+            waiting: watch::Sender::new(false),
+            read: watch::Sender::new(0),
+            follower: Mutex::default(),
+        })
+    }
+
+    /// Runs the program to its end.
+    pub(super) async fn run(&self, spec: &Spec, stdin: Stdin) {
+        let begun = Instant::now();
+        let heard = watch::Sender::new(begun);
+        let mut sink = SpoolSink { kept: self, heard: &heard };
+        let started = |identity| {
+            self.identity.send_replace(Some(identity));
+        };
+        let run = forge_exec::run(spec.command(stdin), &self.stop, started, &mut sink);
+        let limit = async {
+            let hit = limits::reached(spec.limits, self.waiting.subscribe(), &heard).await;
+            if let Err(error) = self.spool.append(Content::Limit(hit), || {}).await {
+                tracing::error!(%error, "failed to say that a limit was reached");
+            }
+            tokio::time::sleep(LIMIT_PATIENCE).await;
+            self.stop.cancel();
+            std::future::pending::<()>().await;
+        };
+        let ended = tokio::select! {
+            ended = run => Some(ended),
+            () = self.kill.cancelled() => None,
+            () = limit => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
+            // The run was dropped, which killed its family.
+            None => {
+                let left_behind = sweep(&self.marker, Duration::ZERO).await;
+                let exit = Exit::Signal(nix::libc::SIGKILL);
+                let duration = begun.elapsed();
+                Ok(Finished { exit, timed_out: false, cancelled: true, duration, left_behind })
+            }
+        };
+        self.ended.send_replace(Some(ended.map_err(|error: ExecError| Failure::of(&error))));
+    }
+
+    pub(super) fn state(&self) -> RunState {
+        RunState {
+            id: self.id.clone(),
+            is_running: self.ended.borrow().is_none(),
+            identity: self.identity.borrow().clone(),
+            memo: self.memo.clone(),
+        }
+    }
+
+    /// Returns once there is a process, or will never be one.
+    pub(super) async fn begun(&self) {
+        let (mut identity, mut ended) = (self.identity.subscribe(), self.ended.subscribe());
+        // The senders are this one's own.
+        tokio::select! {
+            _ = identity.wait_for(Option::is_some) => {}
+            _ = ended.wait_for(Option::is_some) => {}
+        }
+    }
+
+    pub(super) fn opened(&self, is_new: bool) -> OpenedRun {
+        OpenedRun {
+            is_new,
+            identity: self.identity.borrow().clone(),
+            notes: self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            spooled: if is_new { 0 } else { *self.spool.length().borrow() },
+        }
+    }
+
+    pub(super) fn end(&self) -> watch::Receiver<Option<Result<Finished, Failure>>> {
+        self.ended.subscribe()
+    }
+
+    /// Returns when nothing of it runs.
+    pub(super) async fn ended(&self) {
+        // The sender is this one's own.
+        let _ = self.ended.subscribe().wait_for(Option::is_some).await;
+    }
+
+    pub(super) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    pub(super) fn kill(&self) {
+        self.kill.cancel();
+    }
+
+    pub(super) fn set_waiting(&self, waits: bool) {
+        self.waiting.send_replace(waits);
+    }
+
+    pub(super) fn note(&self, note: Vec<u8>) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    /// An engine has read so much.
+    pub(super) fn was_read(&self, offset: u64) {
+        self.read.send_if_modified(|read| {
+            let is_more = offset > *read;
+            *read = offset.max(*read);
+            is_more
+        });
+    }
+
+    /// Gives the program what it was not given yet of `bytes`. Returns how much it was given in all. Waits while it
+    /// does not read.
+    pub(super) async fn feed(&self, offset: u64, bytes: &[u8]) -> u64 {
+        let mut input = self.input.lock().await;
+        let known = usize::try_from(input.taken.saturating_sub(offset)).unwrap_or(usize::MAX);
+        if let Some(fresh) = bytes.get(known..).filter(|fresh| !fresh.is_empty())
+            && offset <= input.taken
+        {
+            if let Some(sender) = &input.sender {
+                // One that reads no more tells why by how it ends.
+                let _ = sender.send(fresh.to_vec()).await;
+            }
+            input.taken += fresh.len() as u64;
+        }
+        input.taken
+    }
+
+    /// Ends the input, once everything before `offset` was given.
+    pub(super) async fn end_input(&self, offset: u64) {
+        let mut input = self.input.lock().await;
+        if input.taken >= offset {
+            input.sender = None;
+        }
+    }
+
+    /// Takes the place of whoever follows. The token fires when somebody else does so.
+    pub(super) fn follow(&self) -> CancellationToken {
+        let token = CancellationToken::new();
+        let mut follower = self.follower.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *follower, token.clone()).cancel();
+        token
+    }
+}
+
+struct SpoolSink<'k> {
+    kept: &'k Kept,
+    heard: &'k watch::Sender<Instant>,
+}
+
+#[async_trait]
+impl OutputSink for SpoolSink<'_> {
+    async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
+        let heard = self.heard;
+        heard.send_replace(Instant::now());
+        // A disk that refuses is no silence of the program's.
+        let refused = || {
+            heard.send_replace(Instant::now());
+        };
+        self.kept.spool.append(Content::Output(stream, bytes), refused).await?;
+        let length = *self.kept.spool.length().borrow();
+        let mut read = self.kept.read.subscribe();
+        // The sender is the program's own.
+        let _ = read.wait_for(|read| length.saturating_sub(*read) < MOST_UNREAD).await;
+        Ok(())
+    }
+}

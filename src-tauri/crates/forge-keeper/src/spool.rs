@@ -1,0 +1,93 @@
+//! The spool of one program: a file without a name that only grows.
+//!
+//! The file has no name, since what a program prints may hold secrets: nobody else can open it, and it goes with the
+//! keeper, however that ends.
+
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt as _,
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use tokio::sync::{Mutex, watch};
+
+use crate::record::{Content, Record};
+
+/// Writes of at least so many bytes are done on a thread of their own: a disk that is behind holds up nobody else.
+const APART_BYTES: usize = 32 * 1024;
+
+/// How long a disk that refuses is left alone.
+const RETRY_EVERY: Duration = Duration::from_millis(500);
+
+/// What one program printed.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    file: Arc<File>,
+    length: watch::Sender<u64>,
+    /// Whoever writes has it, so that records do not mix.
+    turn: Mutex<()>,
+}
+
+impl Spool {
+    pub(crate) fn new(folder: &Path) -> io::Result<Self> {
+        Ok(Self {
+            file: Arc::new(tempfile::tempfile_in(folder)?),
+            length: watch::Sender::new(0),
+            turn: Mutex::new(()),
+        })
+    }
+
+    /// How much there is, as it grows.
+    pub(crate) fn length(&self) -> watch::Receiver<u64> {
+        self.length.subscribe()
+    }
+
+    /// Appends a record. Waits while the disk refuses it; `refused` is called each time that it does.
+    pub(crate) async fn append(
+        &self,
+        content: Content<'_>,
+        mut refused: impl FnMut() + Send,
+    ) -> io::Result<()> {
+        let _turn = self.turn.lock().await;
+        let record = Record { at_ms: now_ms(), content };
+        let mut bytes = record.header()?.to_vec();
+        bytes.extend_from_slice(record.bytes());
+        let at = *self.length.borrow();
+        let written = bytes.len() as u64;
+        let bytes: Arc<[u8]> = bytes.into();
+        while let Err(error) = self.write(at, &bytes).await {
+            tracing::warn!(%error, "the disk refuses the output of a program, which waits");
+            refused();
+            tokio::time::sleep(RETRY_EVERY).await;
+        }
+        self.length.send_replace(at + written);
+        Ok(())
+    }
+
+    async fn write(&self, at: u64, bytes: &Arc<[u8]>) -> io::Result<()> {
+        if bytes.len() < APART_BYTES {
+            return self.file.write_all_at(bytes, at);
+        }
+        let (file, bytes) = (Arc::clone(&self.file), Arc::clone(bytes));
+        let written = tokio::task::spawn_blocking(move || file.write_all_at(&bytes, at)).await;
+        written.map_err(io::Error::other)?
+    }
+
+    /// Fills `buffer` with what is at `at`. Returns how much of it there is.
+    pub(crate) fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.length.borrow().saturating_sub(at);
+        let length = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let Some(wanted) = buffer.get_mut(..length) else { return Ok(0) };
+        self.file.read_exact_at(wanted, at)?;
+        Ok(length)
+    }
+}
+
+/// The time, in Unix milliseconds.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,193 @@
+//! What engine and keeper say to each other over one stream of bytes.
+//!
+//! A frame is `[length u32 big-endian][tag u8][rest]`: tag 0 is a message ([`Ask`] or [`Tell`]) in postcard, tag 1 is
+//! `[offset u64 little-endian][bytes]`, to the keeper for the program to read, to the engine what the spool holds.
+//! The first message of either side is `Hello` and `Welcome`; within a protocol number messages are only added at the
+//! end.
+
+use std::io;
+
+use forge_exec::{Finished, ProcessIdentity};
+use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
+use serde::{Deserialize, Serialize};
+use tokio::net::UnixStream;
+use tokio_util::{
+    bytes::{BufMut as _, Bytes, BytesMut},
+    codec::{Framed, LengthDelimitedCodec},
+};
+
+use crate::task::{Failure, Spec};
+
+/// The number of this protocol.
+pub const PROTOCOL: u32 = 1;
+
+/// The longest frame. A prompt and an environment go into one.
+const MAX_FRAME: usize = 64 * 1024 * 1024;
+
+const MESSAGE: u8 = 0;
+const BYTES: u8 = 1;
+
+/// From an engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    /// Who asks.
+    Hello { protocol: u32, epoch: u64 },
+    /// An engine is there for as long as this connection is. What runs may go on for so long without one.
+    Lease { orphan_ms: u64 },
+    /// Starts a program, or goes on with it.
+    Open { spec: Box<Spec> },
+    /// Goes on with a program that was started.
+    Attach { id: String, from: u64 },
+    /// The program's input ends at this offset.
+    EndInput { offset: u64 },
+    /// To be given back to whoever opens the run again.
+    Note(Vec<u8>),
+    /// Whether somebody is asked: limits stand still meanwhile.
+    Waiting(bool),
+    /// Ends the program: gently, and then by force.
+    Stop,
+    /// Ends it by force.
+    Kill,
+    /// What is kept.
+    List,
+    /// Ends what runs of it, and drops it.
+    Forget { id: String },
+}
+
+/// From a keeper.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Tell {
+    Welcome {
+        protocol: u32,
+        version: String,
+    },
+    /// Why it does not do what it was asked.
+    Refused(Refusal),
+    Opened(Box<OpenedRun>),
+    /// How much of the input the program was given.
+    Fed {
+        offset: u64,
+    },
+    /// All output was told, and the program is gone.
+    Ended(Result<Finished, Failure>),
+    Runs(Vec<RunState>),
+    Done,
+}
+
+/// What became of a start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OpenedRun {
+    pub(crate) is_new: bool,
+    pub(crate) identity: Option<ProcessIdentity>,
+    pub(crate) notes: Vec<Vec<u8>>,
+    /// How long the spool is now.
+    pub(crate) spooled: u64,
+}
+
+/// Why a keeper refuses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum Refusal {
+    /// Engine and keeper have no protocol in common.
+    #[error("the keeper speaks protocol {theirs}, this program speaks {ours}", ours = PROTOCOL)]
+    Protocol {
+        /// The keeper's.
+        theirs: u32,
+    },
+    /// Nothing with this id is kept.
+    #[error("nothing is kept under this id")]
+    Unknown,
+    /// Another engine, started later, works on the task.
+    #[error("another engine, started later, works on this task")]
+    OldEpoch,
+    /// It was no message, or one at the wrong time.
+    #[error("the message was not understood: {0}")]
+    Misunderstood(String),
+    /// The system refused something.
+    #[error("{0}")]
+    System(String),
+}
+
+/// Something that is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunState {
+    /// Its id.
+    pub id: String,
+    /// Whether it runs.
+    pub is_running: bool,
+    /// Its process, once there is one.
+    pub identity: Option<ProcessIdentity>,
+    /// What was given with the start.
+    pub memo: Vec<u8>,
+}
+
+/// What came over the wire.
+pub(crate) enum Frame<M> {
+    Message(M),
+    Bytes { offset: u64, bytes: Bytes },
+}
+
+/// One connection.
+pub(crate) type Wire = Framed<UnixStream, LengthDelimitedCodec>;
+
+pub(crate) fn wire(stream: UnixStream) -> Wire {
+    let codec = LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME).new_codec();
+    Framed::new(stream, codec)
+}
+
+/// A message as a frame.
+pub(crate) fn message<M: Serialize>(message: &M) -> io::Result<Bytes> {
+    let bytes = postcard::to_extend(message, vec![MESSAGE]).map_err(io::Error::other)?;
+    Ok(Bytes::from(bytes))
+}
+
+/// Bytes at an offset as a frame.
+pub(crate) fn bytes_at(offset: u64, bytes: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(9 + bytes.len());
+    frame.put_u8(BYTES);
+    frame.put_u64_le(offset);
+    frame.put_slice(bytes);
+    frame.freeze()
+}
+
+/// Sends a message.
+pub(crate) async fn send<M: Serialize>(
+    wire: &mut (impl Sink<Bytes, Error = io::Error> + Unpin),
+    it: &M,
+) -> io::Result<()> {
+    wire.send(message(it)?).await
+}
+
+/// The next frame; none when the other side is gone. Nothing is lost when the wait is given up.
+pub(crate) async fn receive<M: for<'m> Deserialize<'m>>(
+    wire: &mut (impl Stream<Item = io::Result<BytesMut>> + Unpin),
+) -> io::Result<Option<Frame<M>>> {
+    let Some(frame) = wire.next().await else { return Ok(None) };
+    let frame = frame?.freeze();
+    match frame.first() {
+        Some(&MESSAGE) => {
+            let message = postcard::from_bytes(frame.get(1..).unwrap_or_default());
+            message.map(|it| Some(Frame::Message(it))).map_err(|error| invalid(&error.to_string()))
+        }
+        Some(&BYTES) => {
+            let offset = frame.get(1..9).and_then(|it| it.first_chunk()).copied();
+            let offset = u64::from_le_bytes(offset.ok_or_else(|| invalid("a frame is cut"))?);
+            Ok(Some(Frame::Bytes { offset, bytes: frame.slice(9..) }))
+        }
+        _ => Err(invalid("a frame has an unknown tag")),
+    }
+}
+
+/// The next frame, which must be a message.
+pub(crate) async fn receive_message<M: for<'m> Deserialize<'m>>(
+    wire: &mut (impl Stream<Item = io::Result<BytesMut>> + Unpin),
+) -> io::Result<M> {
+    match receive(wire).await? {
+        Some(Frame::Message(message)) => Ok(message),
+        Some(Frame::Bytes { .. }) => Err(invalid("bytes came where a message was due")),
+        None => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
+}
