@@ -12,6 +12,13 @@ pub struct Process {
     pub command: String,
 }
 
+impl Process {
+    /// Whether it is the keeper, which stays for as long as the engine or what it keeps.
+    pub fn is_keeper(&self) -> bool {
+        self.command.contains("forge-keeper serve")
+    }
+}
+
 /// Every process with a path below the folder in its environment, its command line or its open files, or that works
 /// below it; this one is none of them. A process that has ended and is not waited for is none either.
 pub fn below(folder: &Path) -> Result<Vec<Process>> {

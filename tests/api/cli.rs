@@ -162,14 +162,20 @@ async fn claim_without_a_running_engine_works_on_its_task_alone() -> Result<()> 
         (&json!("done"), &json!("cleaned")),
         "{done:#}"
     );
-    assert_eq!(std::fs::read_to_string(&began)?, "one\n", "the other one is not started again");
+    let mut server = sandbox.serve()?;
+    let path = format!("/tasks/{}/executions", text(&cut, "id"));
+    let runs = server.get(&path).await?;
+    assert_eq!(runs["items"].as_array().map(Vec::len), Some(1), "{runs:#}");
+    assert_eq!(runs["items"][0]["status"], "running", "the other one goes on by itself");
+    assert_eq!(std::fs::read_to_string(&began)?, "one\n", "and is not started again");
 
+    server.interrupt().await?;
     let server = sandbox.serve()?;
-    until("the other one goes on", async || {
+    until("the other one goes on in another run", async || {
         Ok((std::fs::read_to_string(&began)? == "one\none\n").then_some(()))
     })
     .await?;
-    let runs = server.get(&format!("/tasks/{}/executions", text(&cut, "id"))).await?;
+    let runs = server.get(&path).await?;
     assert_eq!(runs["items"].as_array().map(Vec::len), Some(2), "{runs:#}");
     Ok(())
 }

@@ -283,8 +283,13 @@ impl EngineFixture {
         self.served()?.call_route(Method::PATCH, &format!("/agents/{}", self.agent), Some(change)).await
     }
 
-    /// Every live process of the fixture except the engine.
+    /// Every live process of the fixture except the engine and its keeper.
     pub fn processes(&self) -> Result<Vec<Process>> {
+        Ok(self.processes_with_keeper()?.into_iter().filter(|it| !it.is_keeper()).collect())
+    }
+
+    /// Every live process of the fixture except the engine.
+    pub fn processes_with_keeper(&self) -> Result<Vec<Process>> {
         let engine = self.served.as_ref().map(Served::pid);
         Ok(processes::below(self.dir.path())?.into_iter().filter(|it| Some(it.pid) != engine).collect())
     }
@@ -307,7 +312,10 @@ impl EngineFixture {
         }
         let left = self.processes()?;
         ensure!(left.is_empty(), "left behind by the engine's end: {left:#?}");
-        Ok(())
+        patience::until("the keeper's end", async || {
+            Ok(self.processes_with_keeper()?.is_empty().then_some(()))
+        })
+        .await
     }
 
     /// Waits for a file of a task's worktree.

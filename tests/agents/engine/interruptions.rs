@@ -21,13 +21,13 @@ super::both!(
     stopped_run_leaves_no_process_and_is_resumed,
     message_during_turn_reaches_the_model,
     killed_agent_is_restarted_in_its_session,
-    killed_engine_leaves_no_orphan_and_resumes_the_run,
+    killed_keeper_leaves_no_orphan_and_the_run_is_resumed,
     run_is_resumed_after_a_machine_restart,
 );
 super::with!(with_opencode, OpenCode:
     stopped_run_leaves_no_process_and_is_resumed,
     killed_agent_is_restarted_in_its_session,
-    killed_engine_leaves_no_orphan_and_resumes_the_run,
+    killed_keeper_leaves_no_orphan_and_the_run_is_resumed,
 );
 
 /// A command that never ends, and starts another one in a session of its own.
@@ -194,11 +194,11 @@ async fn killed_agent_is_restarted_in_its_session(program: AgentProgram) -> Resu
     Ok(fixture)
 }
 
-async fn killed_engine_leaves_no_orphan_and_resumes_the_run(program: AgentProgram) -> Result<EngineFixture> {
-    let mut fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
+async fn killed_keeper_leaves_no_orphan_and_the_run_is_resumed(program: AgentProgram) -> Result<EngineFixture> {
+    let fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = working_task(&fixture).await?;
-    fixture.kill_engine()?;
-    fixture.serve_again()?;
+    let keeper = fixture.processes_with_keeper()?.into_iter().find(Process::is_keeper).context("no keeper")?;
+    kill(Pid::from_raw(i32::try_from(keeper.pid)?), Signal::SIGKILL)?;
     let runs = wait_until_resumed(&fixture, &task, &first).await?;
     assert_eq!(runs[0]["status"], "lost");
     assert_eq!(runs[1]["cause"], "Forge was restarted");
@@ -221,7 +221,7 @@ async fn run_is_resumed_after_a_machine_restart(program: AgentProgram) -> Result
     let lock_file = fixture.worktree(&task).await?.with_file_name(".forge.lock");
     let mut lock: Value = serde_json::from_str(&std::fs::read_to_string(&lock_file)?)?;
     fixture.kill_engine()?;
-    for process in fixture.processes()? {
+    for process in fixture.processes_with_keeper()? {
         // It may have ended with another one.
         let _ = kill(Pid::from_raw(i32::try_from(process.pid)?), Signal::SIGKILL);
     }

@@ -34,5 +34,6 @@ mod gemini;
 mod interruptions;
 mod opencode;
 mod race;
+mod restarts;
 mod tools;
 mod work;

@@ -265,7 +265,12 @@ async fn each_start_issues_a_new_token_and_stores_none() -> Result<()> {
     let mut board = open().await?;
     let own = RunFixture::new(&board, "own", json!({})).await?;
     let file = board.folder.dir.path().join("own-token");
+    // A run that goes on without its engine keeps its token.
     board.engine.terminate().await?;
+    board.engine = board.folder.serve()?;
+    let mcp = Mcp::with_token(&board.engine, &own.token).await?;
+    mcp.call("forge_get_task", json!({ "task_id": own.id() })).await?;
+    board.engine.interrupt().await?;
     std::fs::remove_file(&file)?;
     board.engine = board.folder.serve()?;
     let token = RunFixture::written(&board, &file).await?;

@@ -188,18 +188,31 @@ impl Served {
     /// Requests a shutdown and waits for it within a limit.
     pub fn end_in_order(&mut self) {
         let Ok(pid) = i32::try_from(self.pid()).map(Pid::from_raw) else { return };
-        if matches!(self.is_gone(), Ok(false)) && kill(pid, Signal::SIGTERM).is_ok() {
+        if matches!(self.is_gone(), Ok(false)) && kill(pid, Signal::SIGINT).is_ok() {
             // A process that lives on is killed when this is dropped.
             let _ = self.exit().recv_timeout(PATIENCE);
         }
     }
 
-    /// Requests a shutdown, waits for it, and returns the exit status and the rest of standard output.
+    /// Requests a shutdown as a service manager does, waits for it, and returns the exit status and the rest of
+    /// standard output. Agents go on.
     ///
     /// # Errors
     /// When it does not end.
     pub async fn terminate(&mut self) -> Result<(ExitStatus, String)> {
-        kill(Pid::from_raw(i32::try_from(self.pid())?), Signal::SIGTERM)?;
+        self.ended_by(Signal::SIGTERM).await
+    }
+
+    /// The same as a person at a terminal does it. Agents end.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub async fn interrupt(&mut self) -> Result<(ExitStatus, String)> {
+        self.ended_by(Signal::SIGINT).await
+    }
+
+    async fn ended_by(&mut self, signal: Signal) -> Result<(ExitStatus, String)> {
+        kill(Pid::from_raw(i32::try_from(self.pid())?), signal)?;
         self.until_gone().await?;
         let status = self.child.wait()?;
         let mut rest = String::new();

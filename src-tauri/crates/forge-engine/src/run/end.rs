@@ -22,8 +22,8 @@ use crate::{
 /// Records that a run could not be brought to its end.
 pub(crate) async fn record_failure(world: &World, id: &ExecutionId, error: &EngineError) -> Result<()> {
     tracing::error!(execution = %id, %error, "failed to run an execution");
-    // A run that the disk kept from its end, up to Forge's own, is settled by the next start.
-    if core::disk::passes_with_storage(world, error).await {
+    // A run that Forge's own end, or the disk up to it, kept from its end is settled by the next start.
+    if world.inner.shutdown.is_cancelled() || core::disk::passes_with_storage(world, error).await {
         return Ok(());
     }
     core::disk::with_patience(world, || fail_to_start(world, id, error)).await
