@@ -187,7 +187,9 @@ fn removed(socket: &Path) -> io::Result<impl Future<Output = io::Result<()>>> {
             let mut buffer = [MaybeUninit::uninit(); 1024];
             match inotify::Reader::new(watch.get_ref(), &mut buffer).next() {
                 Err(Errno::AGAIN) => ready.clear_ready(),
-                event => drop(event?),
+                event => {
+                    event?;
+                }
             }
         }
         Ok(())
