@@ -194,10 +194,13 @@ async fn killed_agent_is_restarted_in_its_session(program: AgentProgram) -> Resu
     Ok(fixture)
 }
 
-async fn killed_keeper_leaves_no_orphan_and_the_run_is_resumed(program: AgentProgram) -> Result<EngineFixture> {
+async fn killed_keeper_leaves_no_orphan_and_the_run_is_resumed(
+    program: AgentProgram,
+) -> Result<EngineFixture> {
     let fixture = EngineFixture::with(program, json!({ "permissions": "unattended" }), json!({})).await?;
     let (task, first) = working_task(&fixture).await?;
-    let keeper = fixture.processes_with_keeper()?.into_iter().find(Process::is_keeper).context("no keeper")?;
+    let keeper =
+        fixture.processes_with_keeper()?.into_iter().find(Process::is_keeper).context("no keeper")?;
     kill(Pid::from_raw(i32::try_from(keeper.pid)?), Signal::SIGKILL)?;
     let runs = wait_until_resumed(&fixture, &task, &first).await?;
     assert_eq!(runs[0]["status"], "lost");

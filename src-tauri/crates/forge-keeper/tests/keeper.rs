@@ -97,19 +97,21 @@ async fn gone(root: &Path, id: &str, within: Duration) {
     }
 }
 
-/// The process that keeps, by the lock that it holds.
+/// The process that keeps.
+#[expect(clippy::expect_used, reason = "a helper of a test")]
 fn keeper_pid(root: &Path) -> i32 {
     let serves = |pid: i32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.ends_with([root.join("keeper").as_os_str().as_encoded_bytes(), b"\0"].concat().as_slice())
     };
-    let all = std::fs::read_dir("/proc").unwrap();
+    let all = std::fs::read_dir("/proc").expect("all processes");
     let mut pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.find(|pid| serves(*pid)).expect("a keeper")
 }
 
+#[expect(clippy::expect_used, reason = "a helper of a test")]
 fn root() -> TempDir {
-    tempfile::tempdir().unwrap()
+    tempfile::tempdir().expect("a folder")
 }
 
 #[tokio::test]
