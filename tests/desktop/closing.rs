@@ -1,6 +1,6 @@
 //! Closing the window, and when its process stays.
 
-use std::process::Stdio;
+use std::{path::Path, process::Stdio};
 
 use anyhow::{Context as _, Result};
 use forge_engine::{Engine, EngineConfig, data_folder};
@@ -89,7 +89,23 @@ async fn quit_with_running_agent_asks_first() -> Result<()> {
         }
     }
     until("the engine's end", async || Ok(data_folder::holder(window.data_dir()).is_none().then_some(())))
-        .await
+        .await?;
+    // The answer that the dialog offers first keeps the agent running.
+    let lines = processes_of(window.data_dir())?;
+    assert_eq!(lines.iter().filter(|line| line.starts_with("sleep 600")).count(), 1, "{lines:#?}");
+    Ok(())
+}
+
+/// The command lines of processes that work below a folder.
+fn processes_of(folder: &Path) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        if std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder)) {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            lines.push(String::from_utf8_lossy(&line).replace('\0', " "));
+        }
+    }
+    Ok(lines)
 }
 
 /// A window with an agent that runs endlessly.
