@@ -11,9 +11,8 @@ pub(crate) async fn app_setting(world: &World, key: &str) -> Result<Option<Value
 
 /// Makes a setting of Forge as a whole.
 pub(crate) async fn set_app_setting(world: &World, key: &str, value: &Value) -> Result<()> {
-    super::keeper::check_setting(key, value)?;
     let mut tx = world.store().write().await?;
     tx.app_settings_mut().put(key, value).await?;
     tx.commit().await?;
-    super::keeper::apply_setting(world, key, value).await
+    Ok(())
 }

@@ -4,18 +4,19 @@
 use std::{io, path::Path, time::Duration};
 
 use forge_keeper::Keeper;
-use forge_store::Store;
+use forge_store::{Store, StoreError};
 use serde_json::Value;
 
-use crate::{EngineConfig, EngineError, World, core::private_data, error::Result};
+use super::{app_settings, private_data};
+use crate::{EngineConfig, EngineError, World, error::Result};
 
 /// The setting of Forge as a whole: for how many minutes agents go on without an engine.
-pub(crate) const ORPHAN_MINUTES: &str = "orphan_minutes";
+const ORPHAN_MINUTES: &str = "orphan_minutes";
 
-const DEFAULT_ORPHAN_MINUTES: u64 = 30;
+const DEFAULT_ORPHAN_MINUTES: u32 = 30;
 
 /// A week.
-const MOST_ORPHAN_MINUTES: u64 = 7 * 24 * 60;
+const MOST_ORPHAN_MINUTES: u32 = 7 * 24 * 60;
 
 /// The folder of the keeper, in the data folder.
 const FOLDER: &str = "keeper";
@@ -26,35 +27,35 @@ const EPOCH: &str = "keeper-epoch";
 
 /// The keeper of an engine that is about to begin.
 pub(crate) async fn keeper_of(config: &EngineConfig, store: &Store) -> io::Result<Keeper> {
-    let set = match store.read().await {
-        Ok(mut conn) => conn.app_settings().get(ORPHAN_MINUTES).await,
-        Err(error) => Err(error),
-    };
-    let set = set.map_err(io::Error::other)?;
-    let minutes = set.as_ref().and_then(Value::as_u64).unwrap_or(DEFAULT_ORPHAN_MINUTES);
+    let minutes = minutes_in(store).await.map_err(io::Error::other)?;
     let epoch = next_epoch(&config.data_dir).await?;
     Ok(Keeper::new(config.data_dir.join(FOLDER), config.keeper.clone(), epoch, patience(minutes)))
 }
 
-/// Refuses a value that the setting cannot have.
-pub(crate) fn check_setting(key: &str, value: &Value) -> Result<()> {
-    let is_valid = value.as_u64().is_some_and(|minutes| minutes <= MOST_ORPHAN_MINUTES);
-    if key == ORPHAN_MINUTES && !is_valid {
+/// For how many minutes agents go on without an engine.
+pub(crate) async fn orphan_minutes(world: &World) -> Result<u32> {
+    Ok(minutes_in(world.store()).await?)
+}
+
+/// Sets it, here and in the keeper.
+pub(crate) async fn set_orphan_minutes(world: &World, minutes: u32) -> Result<()> {
+    if minutes > MOST_ORPHAN_MINUTES {
         let message = format!("must be a whole number from 0 to {MOST_ORPHAN_MINUTES}");
         return Err(EngineError::invalid(ORPHAN_MINUTES, message));
     }
-    Ok(())
-}
-
-/// A setting was made: the keeper learns of its own.
-pub(crate) async fn apply_setting(world: &World, key: &str, value: &Value) -> Result<()> {
-    let Some(minutes) = value.as_u64().filter(|_| key == ORPHAN_MINUTES) else { return Ok(()) };
+    app_settings::set_app_setting(world, ORPHAN_MINUTES, &minutes.into()).await?;
     let told = world.keeper().set_patience(patience(minutes)).await;
     told.map_err(EngineError::io("tell the keeper how long agents may go on without Forge"))
 }
 
-const fn patience(minutes: u64) -> Duration {
-    Duration::from_secs(minutes * 60)
+async fn minutes_in(store: &Store) -> Result<u32, StoreError> {
+    let set = store.read().await?.app_settings().get(ORPHAN_MINUTES).await?;
+    let minutes = set.as_ref().and_then(Value::as_u64).and_then(|minutes| minutes.try_into().ok());
+    Ok(minutes.unwrap_or(DEFAULT_ORPHAN_MINUTES))
+}
+
+fn patience(minutes: u32) -> Duration {
+    Duration::from_secs(u64::from(minutes) * 60)
 }
 
 async fn next_epoch(data_dir: &Path) -> io::Result<u64> {

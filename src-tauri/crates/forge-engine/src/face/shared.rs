@@ -89,4 +89,20 @@ impl Engine {
     pub async fn set_app_setting(&self, key: &str, value: &Value) -> Result<()> {
         core::app_settings::set_app_setting(&self.world, key, value).await
     }
+
+    /// For how many minutes agents go on without an engine.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn orphan_minutes(&self) -> Result<u32> {
+        core::keeper::orphan_minutes(&self.world).await
+    }
+
+    /// Sets for how many minutes agents go on without an engine; with 0 they end with it.
+    ///
+    /// # Errors
+    /// `Invalid` for more than a week; when it cannot be written, or the keeper cannot be told.
+    pub async fn set_orphan_minutes(&self, minutes: u32) -> Result<()> {
+        core::keeper::set_orphan_minutes(&self.world, minutes).await
+    }
 }
