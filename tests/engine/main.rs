@@ -37,6 +37,7 @@ mod retention;
 mod review_table;
 mod schedule;
 mod secrets;
+mod settings;
 mod subtasks;
 mod trust;
 mod typed_secrets;

@@ -247,7 +247,7 @@ async fn is_dead(board: &Board<Served>, token: &str) -> Result<()> {
 async fn run_token_is_valid_for_mcp_only_and_during_the_run() -> Result<()> {
     let board = open().await?;
     let own = RunFixture::new(&board, "own", json!({})).await?;
-    for path in ["/api/v1/meta", "/api/v1/events", "/api/v1/openapi.json"] {
+    for path in ["/api/v1/meta", "/api/v1/settings", "/api/v1/events", "/api/v1/openapi.json"] {
         let (status, body) = refused(board.engine.bare(Method::GET, path).bearer_auth(&own.token)).await?;
         assert_eq!((status, &body["code"]), (403, &json!("out_of_scope")), "{path}");
     }

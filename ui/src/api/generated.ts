@@ -282,6 +282,12 @@ export type AnswerQuestion = {
 	answer: RetentionAnswer,
 };
 
+/**  Settings of Forge as a whole. */
+export type AppSettings = {
+	/**  For how many minutes agents keep running while Forge is not; 0 stops them at once. */
+	orphan_minutes: number,
+};
+
 /**  A question of an agent. */
 export type Approval = {
 	/**  Identity. */
@@ -4736,6 +4742,12 @@ export type UpdateAgent = {
 	max_concurrent?: number | null,
 };
 
+/**  Changes to the settings of Forge as a whole. */
+export type UpdateAppSettings = {
+	/**  For how many minutes agents keep running while Forge is not, at most 10080; 0 stops them at once. */
+	orphan_minutes?: number | null,
+};
+
 /**  Changes to a comment. */
 export type UpdateComment = {
 	/**  The comment. */
@@ -5209,6 +5221,10 @@ export interface Operations {
   doors_token: { input: Empty; output: AccessToken };
   /** Renews the access token; the old one stops working. */
   doors_token_renew: { input: Empty; output: AccessToken };
+  /** Settings of Forge as a whole. */
+  settings_get: { input: Empty; output: AppSettings };
+  /** Sets how long agents keep running while Forge is not. */
+  settings_update: { input: UpdateAppSettings; output: AppSettings };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
   /** Adds a repository. */
@@ -5510,6 +5526,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   meta: () => ["meta"],
   doctor: () => ["agents", "projects"],
   doors_get: () => ["meta"],
+  settings_get: () => ["settings"],
   project_list: () => ["projects"],
   project_get: () => ["projects"],
   project_trust: (input) => ["projects", `board:${input.project_id}`],

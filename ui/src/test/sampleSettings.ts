@@ -1,4 +1,4 @@
-/** Projects' settings of the sample host: the recorded ones, and what is a project's own on top. */
+/** Settings of the sample host: the recorded ones, and what is a project's own on top. */
 import type { Handlers, Output } from "./answers.ts";
 import { cast, recorded } from "./recorded.ts";
 import { sampleLoop } from "./sampleLoop.ts";
@@ -39,6 +39,7 @@ export const sampleOwn: Tree = {
 
 export function settingsAnswers(): Handlers {
   return {
+    settings_get: () => recorded("settings_get", {}),
     project_settings_get: ({ project_id }) => sampleSettings(project_id === "p1" ? sampleOwn : {}),
   };
 }

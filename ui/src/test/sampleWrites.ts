@@ -107,6 +107,7 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
     backup_restore: done,
     doors_update: () => read("doors_get", {}),
     doors_token_renew: () => read("doors_token", {}),
+    settings_update: () => read("settings_get", {}),
     storage_update: () => read("storage_get", {}),
     storage_answer: () => read("storage_get", {}),
     database_backup_create: () => backup(),

@@ -46,8 +46,8 @@ use crate::{
     call::Call,
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
-        executions, fixes, hooks, knowledge, merges, notifications, projects, races, reviews, storage,
-        system, tasks, teaching, trust, validate, workflows, workspaces,
+        executions, fixes, hooks, knowledge, merges, notifications, projects, races, reviews, settings,
+        storage, system, tasks, teaching, trust, validate, workflows, workspaces,
     },
 };
 
@@ -124,6 +124,9 @@ table! {
     DoorsUpdate(access::UpdateDoors) -> access::Doors = ("doors_update", Patch, "/doors", "Turns MCP on or off.", access::update);
     DoorsToken(Empty) -> access::AccessToken = ("doors_token", Get, "/doors/token", "The access token for other programs.", access::token);
     DoorsTokenRenew(Empty) -> access::AccessToken = ("doors_token_renew", Post, "/doors/token", "Renews the access token; the old one stops working.", access::renew_token);
+
+    SettingsGet(Empty) -> settings::AppSettings = ("settings_get", Get, "/settings", "Settings of Forge as a whole.", settings::get).provides(&["settings"]);
+    SettingsUpdate(settings::UpdateAppSettings) -> settings::AppSettings = ("settings_update", Patch, "/settings", "Sets how long agents keep running while Forge is not.", settings::update);
 
     ProjectList(Empty) -> Page<Project> = ("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]).paged();
     ProjectCreate(projects::CreateProject) -> Project = ("project_create", Post, "/projects", "Adds a repository.", projects::create).created();

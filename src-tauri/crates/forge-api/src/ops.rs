@@ -15,6 +15,7 @@ pub mod notifications;
 pub mod projects;
 pub mod races;
 pub mod reviews;
+pub mod settings;
 pub mod storage;
 pub mod system;
 pub mod tasks;
