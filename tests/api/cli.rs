@@ -201,6 +201,23 @@ async fn taken_port_is_reported_before_work_begins() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn settings_are_shown_and_set_with_and_without_a_running_engine() -> Result<()> {
+    let sandbox = Folder::new()?;
+    let shown = sandbox.run(&["settings", "show"])?;
+    assert_eq!(shown.stdout, "SETTING         VALUE\norphan_minutes  30\n");
+    let set = sandbox.json(&["settings", "set", "orphan_minutes", "10"])?;
+    assert_eq!(set, json!({ "orphan_minutes": 10 }));
+    let _server = sandbox.serve()?;
+    assert_eq!(sandbox.json(&["settings", "show"])?, set);
+    let refused = sandbox.run(&["settings", "set", "orphan_minutes", "10081"])?;
+    check(&refused, 1, "invalid");
+    assert!(refused.stderr.contains("orphan_minutes: "), "{refused:?}");
+    check(&sandbox.run(&["settings", "set", "other", "1"])?, 2, "usage");
+    assert_eq!(sandbox.json(&["settings", "show"])?, set);
+    Ok(())
+}
+
 fn check(ended: &CommandOutput, code: i32, says: &str) {
     assert_eq!(ended.code, Some(code), "{ended:?}");
     assert!(ended.stderr.starts_with(&format!("{says}: ")), "{ended:?}");

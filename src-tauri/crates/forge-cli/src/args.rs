@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Manage copies of the database
     #[command(subcommand)]
     Backup(Backup),
+    /// Show and change the settings of Forge as a whole
+    #[command(subcommand)]
+    Settings(Settings),
     /// Check this machine for problems
     Doctor,
     /// Call any API operation; without one, list all
@@ -94,6 +97,28 @@ pub(crate) enum Backup {
         /// Name of the copy
         name: String,
     },
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum Settings {
+    /// Show the settings
+    Show,
+    /// Change a setting
+    Set {
+        /// Name of the setting
+        #[arg(value_enum)]
+        setting: Setting,
+        /// Its value
+        value: u32,
+    },
+}
+
+/// A setting of Forge as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Setting {
+    /// Minutes that agents keep running while Forge is not, 0 to 10080; 0 stops them at once
+    #[value(name = "orphan_minutes")]
+    OrphanMinutes,
 }
 
 #[derive(Debug, Subcommand)]
@@ -159,6 +184,7 @@ impl Command {
             | Self::Validate(_)
             | Self::Replay(_)
             | Self::Backup(_)
+            | Self::Settings(_)
             | Self::Doctor
             | Self::Api(_)
             | Self::Completions { .. }

@@ -8,6 +8,7 @@ mod mcp;
 mod project;
 mod replay;
 mod serve;
+mod settings;
 mod task;
 mod trust;
 mod validate;
@@ -70,6 +71,9 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         }
         Command::Replay(what) => replay::run(what).map(Some),
         Command::Backup(what) => Box::pin(backup::run(common, what, observer)).await,
+        Command::Settings(settings) => {
+            through(common, observer, work, async |at| settings::run(at, settings).await).await
+        }
         Command::Doctor => {
             let folder = data_dir(common.data_dir.clone())?;
             match through(common, observer, work, async |at| doctor(at).await).await {
