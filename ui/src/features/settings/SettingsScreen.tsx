@@ -6,6 +6,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { setPreference, usePreference, type Theme } from "#ui/store/preferences.ts";
+import { AgentsWithoutForge } from "./AgentsWithoutForge.tsx";
 import { ApiAccess } from "./ApiAccess.tsx";
 import { Row, Section } from "./Section.tsx";
 import { Storage } from "./Storage.tsx";
@@ -29,6 +30,7 @@ export default function SettingsScreen() {
           />
         </Row>
       </Section>
+      <AgentsWithoutForge />
       <ApiAccess />
       <Storage />
       <Section title={t("settings.keyboard")}>

@@ -10,10 +10,10 @@ import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
-import { NumberField } from "#ui/components/NumberField.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
+import { NumberRow } from "./NumberRow.tsx";
 import { Row, Section } from "./Section.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
@@ -35,7 +35,7 @@ function Question({ question, onChanged }: Changed & { question: RetentionQuesti
   const answer = useOpMutation("storage_answer", {
     onSuccess: onChanged,
     onError: ({ message }) =>
-      showToast({ tone: "danger", title: t("storage.notSaved"), detail: message }),
+      showToast({ tone: "danger", title: t("settings.notSaved"), detail: message }),
   });
   return (
     <div className={styles.notice}>
@@ -68,37 +68,18 @@ function Days({
   onChanged,
 }: Changed & { field: keyof Retention; retention: Retention }) {
   const { t } = useTranslation();
-  const saved = retention[field] ?? null;
-  const [days, setDays] = useState<number | null>(saved);
-  const update = useOpMutation("storage_update", {
-    onSuccess: onChanged,
-    onError: ({ message }) => {
-      setDays(saved);
-      showToast({ tone: "danger", title: t("storage.notSaved"), detail: message });
-    },
-  });
+  const update = useOpMutation("storage_update", { onSuccess: onChanged });
   const label = t(field === "logs_days" ? "storage.logsDays" : "storage.eventsDays");
   return (
-    <Row label={label} hint={t("storage.daysHint")}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (days !== null) update.mutate({ retention: { ...retention, [field]: days } });
-        }}
-      >
-        <span className={styles.actions}>
-          <NumberField
-            label={`${label}: ${t("storage.days")}`}
-            hideLabel
-            value={days}
-            onChange={setDays}
-          />
-          <Button type="submit" disabled={days === null || days === saved}>
-            {t("storage.save")}
-          </Button>
-        </span>
-      </form>
-    </Row>
+    <NumberRow
+      label={label}
+      fieldLabel={`${label}: ${t("storage.days")}`}
+      hint={t("storage.daysHint")}
+      saved={retention[field] ?? null}
+      save={(days, refused) =>
+        update.mutate({ retention: { ...retention, [field]: days } }, refused)
+      }
+    />
   );
 }
 
