@@ -141,7 +141,8 @@ impl Keeper {
             lease.patience = patience;
             lease.holder.take().map(|holder| holder.abort()).is_some()
         };
-        if is_attended { self.attend().await } else { Ok(()) }
+        // One that counts down since an earlier engine went learns of it, too.
+        if is_attended || self.connect(false).await?.is_some() { self.attend().await } else { Ok(()) }
     }
 
     /// From now on a [`Session`] that is dropped leaves its program running.
