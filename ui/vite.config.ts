@@ -1,5 +1,11 @@
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
+
+// A module that takes in whatever a folder holds stays the same when the folder gets another file: what is kept of it
+// would lack that file.
+const fixtures = createHash("sha1").update(readdirSync("src/test/fixtures").sort().join("\n"));
 
 // Tauri serves the bundle from its own scheme, so the build has one known engine per platform:
 // the oldest WebKit we promise stands in for all of them.
@@ -24,6 +30,9 @@ export default defineConfig({
     isolate: false,
     maxWorkers: "100%",
     // The compiler of components takes longer than the tests: what it made of an unchanged file is kept.
-    experimental: { fsModuleCache: true },
+    experimental: {
+      fsModuleCache: true,
+      fsModuleCachePath: `node_modules/.vitest-modules/${fixtures.digest("hex").slice(0, 12)}`,
+    },
   },
 });
