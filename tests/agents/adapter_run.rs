@@ -149,6 +149,7 @@ impl AdapterFixture {
             task_id: execution_id.clone(),
             keeper: self.keeper.clone(),
             process: 1,
+            kept: 0,
             memo: Vec::new(),
             log: LogWriter::open(&logs, &execution_id, &execution_id, DEFAULT_CAP_BYTES, Default::default())?,
             config,

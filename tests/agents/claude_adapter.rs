@@ -138,6 +138,7 @@ impl AdapterFixture {
             task_id: id.clone(),
             keeper: self.keeper.clone(),
             process: 1,
+            kept: 0,
             memo: Vec::new(),
             log: LogWriter::open(&logs, &log_id, &id, 1 << 28, Default::default())?,
             config: json!({ "program": self.seat.program, "env": env }),

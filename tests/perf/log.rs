@@ -163,6 +163,7 @@ async fn keep(program: Program, file: &Path, dir: &Path, keeper: &Keeper) -> Res
         task_id: "t".to_owned(),
         keeper: keeper.clone(),
         process: 1,
+        kept: 0,
         memo: Vec::new(),
         log: log.clone(),
         config: json!({ "program": path, "env": { "LINES_FILE": file } }),

@@ -139,6 +139,8 @@ pub struct Launch {
     /// Which process of the run, from 1. Each is started once; a run that goes on after the engine was killed finds
     /// those that it started.
     pub process: u32,
+    /// How many of its processes another engine started, which is gone: they are gone on with, never started.
+    pub kept: u32,
     /// What the engine needs to go on with the run after it was killed.
     pub memo: Vec<u8>,
     /// Where everything it says goes.
@@ -412,6 +414,11 @@ impl Launch {
     #[must_use]
     pub fn kept_id(&self) -> String {
         kept_id(&self.execution_id, self.process)
+    }
+
+    /// Whether the process is one that another engine started.
+    pub(crate) const fn goes_on(&self) -> bool {
+        self.process <= self.kept
     }
 }
 

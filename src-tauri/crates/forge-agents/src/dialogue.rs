@@ -254,6 +254,8 @@ pub async fn converse(
     let mut dialogue_run = DialogueRun::new(log.clone(), control, &launch);
     let finished = dialogue_run.run(launch, command, dialogue).await;
     let (state, stopped_by) = (dialogue_run.state, dialogue_run.stopped);
+    let ended_by_keeper =
+        finished.as_ref().is_ok_and(|finished| finished.cancelled) && !dialogue_run.ended_process;
     control.activity.flush();
     for ask in &state.asks {
         control.tell(RunEvent::Withdrawn { id: ask.clone() });
@@ -266,6 +268,8 @@ pub async fn converse(
         // Whoever finished at the moment in which it was stopped has finished.
         (Ok(_), _, Some(Ok(()))) => Ok(()),
         (Ok(_), Some(why), _) => Err(why),
+        // No engine was there for longer than it may be.
+        (Ok(_), None, _) if ended_by_keeper => Err(AgentError::Lost),
         (Ok(_), None, Some(Err(error))) => Err(error),
         (Ok(finished), None, None) => {
             Err(AgentError::Crashed { exit: Some(finished.exit), last_line: dialogue_run.last_words })
@@ -295,8 +299,12 @@ struct DialogueRun<'r> {
     journal: Journal,
     /// Whether everything was heard that the program had said before this engine followed it.
     is_live: bool,
+    /// Whether later processes of the run are there, which tell on.
+    tells_on: bool,
     /// Why the dialogue was asked to stop, once it was.
     stopped: Option<AgentError>,
+    /// Whether this engine asked the process to end.
+    ended_process: bool,
     last_words: String,
 }
 
@@ -310,7 +318,9 @@ impl<'r> DialogueRun<'r> {
             state: State::default(),
             journal: Journal::none(),
             is_live: false,
+            tells_on: launch.process < launch.kept,
             stopped: None,
+            ended_process: false,
             last_words: String::new(),
         }
     }
@@ -358,6 +368,7 @@ impl<'r> DialogueRun<'r> {
             self.hear(last, dialogue);
         }
         self.last_words = reader.errors.last_words();
+        self.ended_process = stop.is_cancelled();
         finished.map_err(not_run)
     }
 
@@ -396,7 +407,9 @@ impl<'r> DialogueRun<'r> {
             }
             Read::Live => {
                 self.is_live = true;
-                self.log.told_again();
+                if !self.tells_on {
+                    self.log.told_again();
+                }
                 self.journal.set_waiting(!self.state.asks.is_empty());
             }
         }
@@ -526,10 +539,10 @@ impl<'r> DialogueRun<'r> {
 
 /// Starts the program of a launch, or goes on with it.
 async fn open(launch: Launch, command: Command) -> Result<Session, AgentError> {
-    let id = launch.kept_id();
+    let (id, goes_on) = (launch.kept_id(), launch.goes_on());
     let Launch { keeper, task_id, limits, memo, mut started, .. } = launch;
     let limits = forge_keeper::Limits { wall_clock: limits.wall_clock, silence: limits.silence };
-    let kept = KeptRun { id, task: task_id, command, limits, memo };
+    let kept = KeptRun { id, task: task_id, command, limits, memo, goes_on };
     let session = keeper.open(kept).await.map_err(not_run)?;
     if let Some(identity) = &session.opened().identity {
         started(identity.clone());

@@ -24,6 +24,7 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
         task_id: "t".to_owned(),
         keeper: Keeper::new(dir.path().join("keeper"), Place::Within, 1, Duration::ZERO),
         process: 1,
+        kept: 0,
         memo: Vec::new(),
         log: LogWriter::open(dir.path(), "log", "e", DEFAULT_CAP_BYTES, Default::default()).expect("a log"),
         config: serde_json::json!({ "command": line }),

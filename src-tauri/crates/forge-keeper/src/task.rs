@@ -18,6 +18,8 @@ pub struct KeptRun {
     pub limits: Limits,
     /// Given back to whoever opens the run again. The keeper has it in memory alone.
     pub memo: Vec<u8>,
+    /// Whether it was started before and is to be gone on with: it is never started by this.
+    pub goes_on: bool,
 }
 
 /// How long a program may take and be quiet, without the time in which it [waits](crate::Session::set_waiting) for
@@ -73,7 +75,7 @@ impl Spec {
     /// # Errors
     /// When the command is one that a keeper cannot run.
     pub(crate) fn of(run: KeptRun) -> Result<(Self, Stdin), ExecError> {
-        let KeptRun { id, task, command, limits, memo } = run;
+        let KeptRun { id, task, command, limits, memo, goes_on: _ } = run;
         let Command { program, args, cwd, base, env, env_remove, stdin, stdout, .. } = command;
         let refused = |why: &str| ExecError::Start {
             program: program.clone(),

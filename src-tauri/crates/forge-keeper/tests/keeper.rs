@@ -33,6 +33,7 @@ fn run(root: &Path, id: &str, script: &str) -> KeptRun {
         command,
         limits: Limits::default(),
         memo: b"m".to_vec(),
+        goes_on: false,
     }
 }
 
@@ -226,7 +227,10 @@ async fn of_a_keeper_that_is_killed_nothing_is_left_and_its_programs_are_lost() 
     assert!(matches!(finished, Err(KeepError::Lost { .. })), "{finished:?}");
     assert_eq!(alive(root.path(), "c"), 0);
     assert_eq!(taken.bytes, b"begun\n");
-    // The next one starts anew.
+    // It is not there to be gone on with, and the next one starts anew.
+    let mut again = run(root.path(), "c", "echo never");
+    again.goes_on = true;
+    assert!(matches!(engine.open(again).await, Err(KeepError::Lost { .. })));
     let (finished, taken) = to_end(engine.open(run(root.path(), "c", "echo anew")).await.unwrap()).await;
     assert_eq!((finished.unwrap().exit, taken.bytes.as_slice()), (Exit::Code(0), b"anew\n".as_slice()));
 }

@@ -122,6 +122,7 @@ fn start_anew(launch: &mut Launch) -> Launch {
         task_id: launch.task_id.clone(),
         keeper: launch.keeper.clone(),
         process: launch.process + 1,
+        kept: launch.kept,
         memo: launch.memo.clone(),
         log: launch.log.clone(),
         config: launch.config.clone(),

@@ -97,10 +97,11 @@ struct Ran {
 async fn run_watched(launch: Launch, output: &mut Output, control: &Control) -> Result<Ran, AgentError> {
     let command = command::prepare(&launch)?;
     let program = command.program.to_string_lossy().into_owned();
-    let id = launch.kept_id();
+    let (id, goes_on) = (launch.kept_id(), launch.goes_on());
     let Launch { log, mut started, keeper, task_id, limits, memo, .. } = launch;
     let limits = forge_keeper::Limits { wall_clock: None, silence: limits.silence };
-    let session = keeper.open(KeptRun { id, task: task_id, command, limits, memo }).await.map_err(not_run)?;
+    let session =
+        keeper.open(KeptRun { id, task: task_id, command, limits, memo, goes_on }).await.map_err(not_run)?;
     if let Some(identity) = session.opened().identity.clone() {
         let body = json!({ "program": program, "pid": identity.pid });
         log.append(EntryKind::SessionStarted, "session", body);
@@ -125,6 +126,10 @@ fn judge(ran: &Ran, limits: &Limits, output: &Output, control: &Control) -> Resu
     let Ran { finished, was_silent } = ran;
     if *was_silent && finished.cancelled {
         return Err(AgentError::Silent { after: limits.silence.unwrap_or_default() });
+    }
+    if finished.cancelled && !control.cancel.is_cancelled() {
+        // No engine was there for longer than it may be.
+        return Err(AgentError::Lost);
     }
     if finished.cancelled {
         return Err(control.why_stopped());

@@ -64,6 +64,7 @@ impl Run {
             task_id: "t".to_owned(),
             keeper: Keeper::new(self.dir.path().join("keeper"), Place::Within, 1, Duration::ZERO),
             process: 1,
+            kept: 0,
             memo: Vec::new(),
             log: LogWriter::open(&self.logs(), "log", &self.execution_id, cap, Default::default())
                 .expect("a log"),

@@ -201,6 +201,7 @@ async fn run_in_folder(
         task_id: task.id.0.clone(),
         keeper: world.keeper().clone(),
         process: 1,
+        kept: 0,
         memo: Vec::new(),
         log: log.clone(),
         config: agent.config.clone(),

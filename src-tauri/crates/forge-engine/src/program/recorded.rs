@@ -63,7 +63,7 @@ pub(crate) async fn run_recorded_for(
     let program = command.program.clone();
     let mut output = Redacting::new(output, redactor);
     let (id, task, limits) = (marker.clone(), owner.0.clone(), Limits::default());
-    let kept = KeptRun { id, task, command, limits, memo: Vec::new() };
+    let kept = KeptRun { id, task, command, limits, memo: Vec::new(), goes_on: false };
     let finished = follow(world, kept, cancel, started, &mut output).await;
     let written =
         output.finish().await.map_err(|source| KeepError::Run(ExecError::Output { program, source }));

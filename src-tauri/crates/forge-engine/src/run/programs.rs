@@ -153,6 +153,7 @@ async fn try_in(world: &World, agent: &Agent, trial: &str, folder: &std::path::P
         task_id: trial.to_owned(),
         keeper: world.keeper().clone(),
         process: 1,
+        kept: 0,
         memo: Vec::new(),
         log: log.clone(),
         config: agent.config.clone(),

@@ -40,12 +40,16 @@ pub(crate) fn is_running(world: &World, task: &TaskId) -> bool {
 pub(crate) async fn stop_run(world: &World, task: &TaskId) -> bool {
     let run = locked(&world.part::<Running>().runs).get(task).cloned();
     let Some(mut run) = run else {
-        run::kept::end_unattended(world, task).await;
+        if let Err(error) = run::kept::end_unattended(world, task).await {
+            tracing::error!(%task, %error, "failed to end a run that goes on without an engine");
+        }
         return false;
     };
     run.handle.cancel.cancel();
-    // An error means the run's sender is dropped: it is gone too.
-    let _ = run.gone.wait_for(|gone| *gone).await;
+    // An error means the run's sender is dropped: it is gone, or left to go on by an engine that ends.
+    if run.gone.wait_for(|gone| *gone).await.is_err() && world.inner.leave.is_cancelled() {
+        run::kept::forget_processes(world, &run.execution).await;
+    }
     true
 }
 

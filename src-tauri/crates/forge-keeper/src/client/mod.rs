@@ -28,6 +28,9 @@ use crate::{
 /// How often a keeper that goes just then is asked again.
 const TRIES: u32 = 5;
 
+/// How long a keeper may take to answer a greeting. One that hangs is an error, and nobody waits for it for ever.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
 /// Between two of them.
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
@@ -84,10 +87,10 @@ impl Keeper {
     /// Starts a program, or goes on with it when its id was started before.
     ///
     /// # Errors
-    /// `NoKeeper` when no keeper can be had. Why the program itself could not be started is told by
-    /// [`Session::run`].
+    /// `NoKeeper` when no keeper can be had, `Lost` when the program is to be gone on with and is not there. Why the
+    /// program itself could not be started is told by [`Session::run`].
     pub async fn open(&self, run: KeptRun) -> Result<Session, KeepError> {
-        let program = run.command.program.clone();
+        let (program, goes_on) = (run.command.program.clone(), run.goes_on);
         let no_keeper = |source| KeepError::NoKeeper { program: program.clone(), source };
         let (spec, stdin) = Spec::of(run)?;
         let about = session::About {
@@ -97,8 +100,16 @@ impl Keeper {
             grace: spec.grace,
         };
         self.attend().await.map_err(no_keeper)?;
-        let ask = Ask::Open { spec: Box::new(spec) };
-        let (wire, opened) = self.follow(&ask).await.map_err(no_keeper)?;
+        let opened = if goes_on {
+            self.attach(&about.id, 0).await.map_err(no_keeper)?
+        } else {
+            let ask = Ask::Open { spec: Box::new(spec) };
+            Some(self.follow(&ask).await.map_err(no_keeper)?)
+        };
+        let Some((wire, opened)) = opened else {
+            self.sweep(&about.marker).await;
+            return Err(KeepError::Lost { program });
+        };
         Ok(Session::new(self.clone(), wire, opened, about, stdin))
     }
 
@@ -136,13 +147,21 @@ impl Keeper {
     /// # Errors
     /// When the keeper that is there cannot be told.
     pub async fn set_patience(&self, patience: Duration) -> io::Result<()> {
-        let is_attended = {
+        let earlier = {
             let mut lease = self.inner.lease.lock().await;
             lease.patience = patience;
-            lease.holder.take().map(|holder| holder.abort()).is_some()
+            lease.holder.take()
         };
         // One that counts down since an earlier engine went learns of it, too.
-        if is_attended || self.connect(false).await?.is_some() { self.attend().await } else { Ok(()) }
+        let told = match earlier.is_some() || self.connect(false).await?.is_some() {
+            true => self.attend().await,
+            false => Ok(()),
+        };
+        // Not before: without any engine, programs might be ended at once.
+        if let Some(earlier) = earlier {
+            earlier.abort();
+        }
+        told
     }
 
     /// From now on a [`Session`] that is dropped leaves its program running.
@@ -185,11 +204,11 @@ impl Keeper {
     }
 
     /// Goes on with a program at an offset, if the keeper that has it is there.
-    async fn attach(&self, id: &str, from: u64) -> io::Result<Option<Wire>> {
+    async fn attach(&self, id: &str, from: u64) -> io::Result<Option<(Wire, Opened)>> {
         let Some(mut wire) = self.connect(false).await? else { return Ok(None) };
         send(&mut wire, &Ask::Attach { id: id.to_owned(), from }).await?;
         match receive_message(&mut wire).await? {
-            Tell::Opened(_) => Ok(Some(wire)),
+            Tell::Opened(opened) => Ok(Some((wire, Opened::from(*opened)))),
             Tell::Refused(Refusal::Unknown) => Ok(None),
             other => Err(unexpected(&other)),
         }
@@ -217,12 +236,16 @@ impl Keeper {
             };
             match greet(stream, self.inner.epoch).await {
                 Ok(wire) => return Ok(Some(wire)),
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => return Err(error),
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::TimedOut) =>
+                {
+                    return Err(error);
+                }
                 // It was about to leave.
                 Err(error) => failed = error,
             }
         }
-        if starts { Err(failed) } else { Ok(None) }
+        if starts || !is_absent(&failed) { Err(failed) } else { Ok(None) }
     }
 
     async fn stream(&self, starts: bool) -> io::Result<Option<UnixStream>> {
@@ -268,8 +291,11 @@ async fn start(program: &Path, root: &Path) -> io::Result<()> {
 
 async fn greet(stream: UnixStream, epoch: u64) -> io::Result<Wire> {
     let mut wire = wire(stream);
-    send(&mut wire, &Ask::Hello { protocol: PROTOCOL, epoch }).await?;
-    match receive_message(&mut wire).await? {
+    let greeted = async {
+        send(&mut wire, &Ask::Hello { protocol: PROTOCOL, epoch }).await?;
+        receive_message(&mut wire).await
+    };
+    match tokio::time::timeout(ANSWERS_WITHIN, greeted).await.map_err(|_| io::ErrorKind::TimedOut)?? {
         Tell::Welcome { .. } => Ok(wire),
         Tell::Refused(refusal) => Err(io::Error::new(io::ErrorKind::Unsupported, refusal)),
         other => Err(unexpected(&other)),

@@ -1,6 +1,11 @@
 //! One program as the engine follows it.
 
-use std::{ffi::OsString, io, time::Duration};
+use std::{
+    ffi::OsString,
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use forge_exec::{ExecError, Finished, Marker, OutputSink, ProcessIdentity, Stdin};
@@ -111,21 +116,30 @@ impl NoteSender {
     }
 }
 
-/// The way to the keeper, in order.
+/// The way to the keeper, in order. Clones go on by the connection that follows one that broke.
 #[derive(Debug, Clone)]
-struct Sender(UnboundedSender<Bytes>);
+struct Sender(Arc<Mutex<UnboundedSender<Bytes>>>);
 
 impl Sender {
-    /// A connection that is gone is noticed by whoever reads it.
     fn ask(&self, ask: &Ask) {
         match message(ask) {
-            Ok(frame) => drop(self.0.send(frame)),
+            Ok(frame) => self.send(frame),
             Err(error) => tracing::error!(%error, "failed to write a message to the keeper"),
         }
     }
 
     fn feed(&self, offset: u64, bytes: &[u8]) {
-        drop(self.0.send(bytes_at(offset, bytes)));
+        self.send(bytes_at(offset, bytes));
+    }
+
+    /// A connection that is gone is noticed by whoever reads it.
+    fn send(&self, frame: Bytes) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).send(frame));
+    }
+
+    /// From now on everything goes by another connection.
+    fn go_by(&self, sender: UnboundedSender<Bytes>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sender;
     }
 }
 
@@ -138,7 +152,7 @@ impl Drop for Session {
 }
 
 /// Splits a connection. What is sent goes out beside whatever else happens, also when the session is dropped.
-fn split(wire: Wire) -> (SplitStream<Wire>, Sender) {
+fn split(wire: Wire) -> (SplitStream<Wire>, UnboundedSender<Bytes>) {
     let (mut out, frames) = wire.split();
     let (sender, mut frames_out): (_, UnboundedReceiver<Bytes>) = mpsc::unbounded_channel();
     tokio::spawn(async move {
@@ -148,7 +162,7 @@ fn split(wire: Wire) -> (SplitStream<Wire>, Sender) {
             }
         }
     });
-    (frames, Sender(sender))
+    (frames, sender)
 }
 
 /// How the program's input goes on.
@@ -211,6 +225,7 @@ impl Feeding {
 impl Session {
     pub(super) fn new(keeper: Keeper, wire: Wire, opened: Opened, about: About, stdin: Stdin) -> Self {
         let (frames, sender) = split(wire);
+        let sender = Sender(Arc::new(Mutex::new(sender)));
         Self { keeper, frames, sender, opened, about, stdin, has_ended: false }
     }
 
@@ -297,8 +312,10 @@ impl Session {
     async fn reconnect(&mut self, from: u64) -> Result<(), KeepError> {
         let lost = KeepError::Lost { program: self.about.program.clone() };
         match self.keeper.attach(&self.about.id, from).await {
-            Ok(Some(wire)) => {
-                (self.frames, self.sender) = split(wire);
+            Ok(Some((wire, _))) => {
+                let (frames, sender) = split(wire);
+                self.frames = frames;
+                self.sender.go_by(sender);
                 Ok(())
             }
             Ok(None) => {

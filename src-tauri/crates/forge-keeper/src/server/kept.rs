@@ -88,10 +88,17 @@ impl Kept {
         let run = forge_exec::run(spec.command(stdin), &self.stop, started, &mut sink);
         let limit = async {
             let hit = limits::reached(spec.limits, self.waiting.subscribe(), &heard).await;
-            if let Err(error) = self.spool.append(Content::Limit(hit), || {}).await {
-                tracing::error!(%error, "failed to say that a limit was reached");
+            let tell = async {
+                if let Err(error) = self.spool.append(Content::Limit(hit), || {}).await {
+                    tracing::error!(%error, "failed to say that a limit was reached");
+                }
+                std::future::pending::<()>().await;
+            };
+            // A disk that refuses the word does not lift the limit.
+            tokio::select! {
+                () = tell => {}
+                () = tokio::time::sleep(LIMIT_PATIENCE) => {}
             }
-            tokio::time::sleep(LIMIT_PATIENCE).await;
             self.stop.cancel();
             std::future::pending::<()>().await;
         };

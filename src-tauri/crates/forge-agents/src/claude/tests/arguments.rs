@@ -18,6 +18,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
         task_id: "t".to_owned(),
         keeper: Keeper::new(PathBuf::new(), Place::Within, 1, std::time::Duration::ZERO),
         process: 1,
+        kept: 0,
         memo: Vec::new(),
         log,
         config: Value::Null,

@@ -22,16 +22,18 @@ pub(super) struct Replay {
     ahead: VecDeque<LogEntry>,
     /// The last entry that was read.
     read: u64,
+    /// Whether that was the last one of all.
+    is_read: bool,
     /// Raw bytes that the log has.
     raw: u64,
 }
 
 impl Replay {
     pub(super) const fn new(dir: PathBuf, log_id: String, raw: u64) -> Self {
-        Self { dir, log_id, ahead: VecDeque::new(), read: 0, raw }
+        Self { dir, log_id, ahead: VecDeque::new(), read: 0, is_read: false, raw }
     }
 
-    /// Whether the log has an entry already. What is before it was told, too.
+    /// Whether the log has an entry already.
     pub(super) fn has(&mut self, entry: &NewEntry, turn: u32, redactor: &Redactor) -> bool {
         self.fill();
         let redacted = redactor.json(entry.body.clone());
@@ -50,7 +52,9 @@ impl Replay {
                 && known.body == body
         };
         let Some(at) = self.ahead.iter().take(WINDOW).position(is_same) else { return false };
-        self.ahead.drain(..=at);
+        self.ahead.remove(at);
+        // What was passed may still be told: the two pipes of a program are heard in another order now and then.
+        self.ahead.drain(..at.saturating_sub(WINDOW / 2));
         true
     }
 
@@ -66,7 +70,7 @@ impl Replay {
     }
 
     fn fill(&mut self) {
-        if self.ahead.len() >= WINDOW {
+        if self.ahead.len() >= WINDOW || self.is_read {
             return;
         }
         // What cannot be read is written again.
@@ -75,6 +79,8 @@ impl Replay {
         {
             self.read = page.last_seq;
             self.ahead.extend(page.entries);
+        } else {
+            self.is_read = true;
         }
     }
 }
