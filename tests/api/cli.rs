@@ -180,6 +180,35 @@ async fn claim_without_a_running_engine_works_on_its_task_alone() -> Result<()> 
     Ok(())
 }
 
+/// An agent is stopped once it went on without Forge for as long as it may; its work goes on at the next start.
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_stopped_without_an_engine_goes_on_in_another_run() -> Result<()> {
+    let sandbox = Folder::new()?;
+    let mut server = sandbox.serve()?;
+    sandbox.json(&["settings", "set", "orphan_minutes", "0"])?;
+    let (project, _) = server.project(&sandbox.repo, json!({})).await?;
+    let began = sandbox.dir.path().join("began");
+    let lines = [format!("run echo one >> {}", began.display()), "wait-for never".to_owned()];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let task = server.task(&project, json!({ "description": script(&lines) })).await?;
+    sandbox.json(&["task", "start", "1"])?;
+    until_there(&began).await?;
+    let path = format!("/tasks/{}/executions", text(&task, "id"));
+    let marker = format!("execution-{}", text(&server.get(&path).await?["items"][0], "id"));
+    server.kill()?;
+    until("the agent's end", async || Ok((!forge_exec::look().contains_key(&marker)).then_some(()))).await?;
+
+    let server = sandbox.serve()?;
+    until("another run", async || Ok((std::fs::read_to_string(&began)? == "one\none\n").then_some(())))
+        .await?;
+    let runs = server.get(&path).await?;
+    let statuses: Vec<&Value> = (0..2).map(|at| &runs["items"][at]["status"]).collect();
+    assert_eq!(statuses, ["lost", "running"], "{runs:#}");
+    let now = server.get(&format!("/tasks/{}", text(&task, "id"))).await?;
+    assert_eq!(now["budgets"]["execution"]["used"], 0, "{now:#}");
+    Ok(())
+}
+
 /// The engine starts no work when it cannot serve its port.
 #[tokio::test(flavor = "multi_thread")]
 async fn taken_port_is_reported_before_work_begins() -> Result<()> {

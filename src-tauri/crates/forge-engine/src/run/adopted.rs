@@ -13,12 +13,12 @@ use crate::{
     run::{
         self,
         kept::{Unattended, kept_ids},
-        memo::LaunchMemo,
+        memo::{KeptLaunch, LaunchMemo},
     },
 };
 
-/// Runs that are to be gone on with, each with what it was begun with.
-pub(crate) struct Adoptable(HashMap<ExecutionId, LaunchMemo>);
+/// Runs that are to be gone on with.
+pub(crate) struct Adoptable(HashMap<ExecutionId, KeptLaunch>);
 
 impl Adoptable {
     /// Looks at what the keeper has. What is of no open run is ended and dropped there.
@@ -38,7 +38,9 @@ impl Adoptable {
             let memo =
                 kept.iter().find(|kept| kept.id == first).and_then(|kept| LaunchMemo::read(&kept.memo));
             if let Some(memo) = memo {
-                found.insert(id, memo);
+                let is_kept = |id: &String| kept.iter().any(|kept| kept.id == *id);
+                let processes = u32::try_from(kept_ids(&id).filter(is_kept).count()).unwrap_or(1);
+                found.insert(id, KeptLaunch { memo, processes });
             }
         }
         let adopted = Self(found);
@@ -66,14 +68,14 @@ impl Adoptable {
     /// Goes on with them, in an engine that does all work. One that does only what it is told of leaves the others to
     /// go on by themselves.
     pub(crate) async fn adopt(self, world: &World) -> Result<()> {
-        for (id, memo) in self.0 {
+        for (id, kept) in self.0 {
             let row = world.store().read().await?.executions().get(&id).await?;
             let Some(row) = row else { continue };
             let task = row.execution.task_id;
             if world.inner.config.work == Work::All {
-                adopt_one(world, &task, id, memo).await?;
+                adopt_one(world, &task, id, kept).await?;
             } else {
-                locked(&world.part::<Unattended>().0).insert(task, (id, memo));
+                locked(&world.part::<Unattended>().0).insert(task, (id, kept));
             }
         }
         Ok(())
@@ -95,7 +97,7 @@ async fn adopt_named(world: &World, task: &TaskId) {
             }
             let found = locked(&world.part::<Unattended>().0).remove(&one);
             match found {
-                Some((id, memo)) => adopt_one(world, &one, id, memo).await,
+                Some((id, kept)) => adopt_one(world, &one, id, kept).await,
                 None => Ok(()),
             }
         };
@@ -117,9 +119,9 @@ async fn is_part(world: &World, task: &TaskId, of: &TaskId) -> Result<bool> {
     Ok(false)
 }
 
-async fn adopt_one(world: &World, task: &TaskId, id: ExecutionId, memo: LaunchMemo) -> Result<()> {
+async fn adopt_one(world: &World, task: &TaskId, id: ExecutionId, kept: KeptLaunch) -> Result<()> {
     tracing::info!(execution = %id, %task, "a run went on while no engine was there");
-    run::launch_again(world, task, id.clone(), memo);
+    run::launch_again(world, task, id.clone(), kept);
     tell_again(world, task, &id).await
 }
 

@@ -6,7 +6,7 @@ use forge_agents::{kept_id, marker_of};
 use forge_model::execution::ExecutionStatus;
 use forge_model::ids::{ExecutionId, TaskId};
 
-use crate::{EngineError, Work, World, core::sync::locked, error::Result, run::memo::LaunchMemo};
+use crate::{EngineError, Work, World, core::sync::locked, error::Result, run::memo::KeptLaunch};
 
 /// How many processes a run has at most.
 const PROCESSES: u32 = 2;
@@ -18,7 +18,7 @@ pub(super) fn kept_ids(id: &ExecutionId) -> impl Iterator<Item = String> {
 
 /// Runs that go on, and that this engine was not told of.
 #[derive(Default)]
-pub(super) struct Unattended(pub(super) Mutex<HashMap<TaskId, (ExecutionId, LaunchMemo)>>);
+pub(super) struct Unattended(pub(super) Mutex<HashMap<TaskId, (ExecutionId, KeptLaunch)>>);
 
 /// Ends what goes on for a task without an engine, and writes down that it was stopped. An engine that does all work
 /// has gone on with every run.

@@ -22,6 +22,15 @@ pub(crate) struct LaunchMemo {
     pub mcp: Option<ForgeMcp>,
 }
 
+/// A run that another engine began.
+#[derive(Clone)]
+pub(crate) struct KeptLaunch {
+    /// What it was begun with.
+    pub memo: LaunchMemo,
+    /// How many of its processes the keeper has.
+    pub processes: u32,
+}
+
 impl LaunchMemo {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         // Its keys are texts, so that it can be written.

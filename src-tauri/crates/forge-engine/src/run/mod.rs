@@ -60,7 +60,7 @@ use crate::{
         end::{end_run, record_failure},
         events::Listening,
         given::{limits_of, permissions_of, run_env, session_of},
-        memo::LaunchMemo,
+        memo::{KeptLaunch, LaunchMemo},
         plan::needs_merge_begun,
         prepared::Prepared,
         running::{Run, Running},
@@ -89,11 +89,11 @@ pub(crate) fn launch(world: &World, task: &TaskId, id: ExecutionId) {
 }
 
 /// Goes on with a run whose process another engine started.
-pub(crate) fn launch_again(world: &World, task: &TaskId, id: ExecutionId, memo: LaunchMemo) {
-    begin(world, task, id, Some(memo));
+pub(crate) fn launch_again(world: &World, task: &TaskId, id: ExecutionId, kept: KeptLaunch) {
+    begin(world, task, id, Some(kept));
 }
 
-fn begin(world: &World, task: &TaskId, id: ExecutionId, memo: Option<LaunchMemo>) {
+fn begin(world: &World, task: &TaskId, id: ExecutionId, kept: Option<KeptLaunch>) {
     let (control, handle, told) = Control::new(world.inner.shutdown.child_token());
     let (sender, gone) = watch::channel(false);
     let run = Run { execution: id.clone(), handle: handle.clone(), gone };
@@ -105,7 +105,7 @@ fn begin(world: &World, task: &TaskId, id: ExecutionId, memo: Option<LaunchMemo>
             biased;
             // Dropped, a run goes on with its keeper.
             () = world.inner.leave.cancelled() => return,
-            run = guarded(run_execution(&world, &id, control, listening, memo)) => run,
+            run = guarded(run_execution(&world, &id, control, listening, kept)) => run,
         };
         let settled = guarded(async {
             match &run {
@@ -136,10 +136,10 @@ async fn run_execution(
     id: &ExecutionId,
     control: Control,
     listening: Listening,
-    memo: Option<LaunchMemo>,
+    kept: Option<KeptLaunch>,
 ) -> Result<()> {
     let prepared = core::disk::with_patience(world, || prepare_run(world, id)).await?;
-    run_prepared(world, &prepared, control, listening, memo).await
+    run_prepared(world, &prepared, control, listening, kept).await
 }
 
 async fn prepare_run(world: &World, id: &ExecutionId) -> Result<Prepared> {
@@ -165,12 +165,12 @@ async fn run_prepared(
     p: &Prepared,
     control: Control,
     listening: Listening,
-    memo: Option<LaunchMemo>,
+    kept: Option<KeptLaunch>,
 ) -> Result<()> {
     let id = &p.row.execution.id;
     let make = || async {
-        match &memo {
-            Some(memo) => make_ready_again(world, p, memo, &control.cancel).await,
+        match &kept {
+            Some(kept) => make_ready_again(world, p, &kept.memo, &control.cancel).await,
             None => make_run_ready(world, p, &control.cancel).await,
         }
     };
@@ -199,6 +199,7 @@ async fn run_prepared(
         task_id: p.task.id.0.clone(),
         keeper: world.keeper().clone(),
         process: 1,
+        kept: kept.as_ref().map_or(0, |kept| kept.processes),
         memo: memo.to_bytes(),
         log: log.clone(),
         config: memo.config,
