@@ -48,6 +48,13 @@ async fn agent_pid(fixture: &EngineFixture, task: &Value) -> Result<u64> {
     lock["pid"].as_u64().context("no pid")
 }
 
+/// Waits until the same process holds the worktree: an engine that has just begun holds it itself until it has found its
+/// run again.
+async fn until_agent(fixture: &EngineFixture, task: &Value, pid: u64) -> Result<()> {
+    let is_same = async || Ok((agent_pid(fixture, task).await? == pid).then_some(()));
+    forge_tests::patience::until("the same process", is_same).await
+}
+
 /// What a log tells, without what differs from run to run.
 fn told(log: &[Value]) -> Vec<Value> {
     let texts = ["text", "command", "output", "exit_code", "summary", "code"];
@@ -85,7 +92,7 @@ async fn run_over_twenty_kills_of_the_engine_is_the_same_as_undisturbed(
         fixture.serve_again()?;
     }
     fixture.wait_for_file(&task, "waits").await?;
-    assert_eq!(agent_pid(&fixture, &task).await?, pid, "it is not the same process");
+    until_agent(&fixture, &task, pid).await?;
     go(&fixture, &task).await?;
     fixture.wait_for_task(&task, is("done")).await?;
     let runs = fixture.runs(&task).await?;
@@ -135,7 +142,7 @@ async fn turn_goes_on_over_kills_of_the_engine(program: AgentProgram) -> Result<
         fixture.serve_again()?;
     }
     fixture.wait_for_file(&task, "waits").await?;
-    assert_eq!(agent_pid(&fixture, &task).await?, pid, "it is not the same process");
+    until_agent(&fixture, &task, pid).await?;
     go(&fixture, &task).await?;
     fixture.wait_for_task(&task, is("done")).await?;
     let runs = fixture.runs(&task).await?;
