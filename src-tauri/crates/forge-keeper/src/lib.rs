@@ -28,7 +28,6 @@ pub mod wire;
 pub use client::{Keeper, KeptSink, NoteSender, Opened, Output, Plain, Session};
 pub use error::KeepError;
 pub use place::Place;
-pub use record::Record;
 pub use server::Server;
 pub use task::{KeptRun, LimitHit, Limits};
 pub use wire::{PROTOCOL, RunState};

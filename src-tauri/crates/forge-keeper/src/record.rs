@@ -17,16 +17,16 @@ const LIMIT: u8 = 3;
 
 /// What a spool holds at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record<'b> {
+pub(crate) struct Record<'b> {
     /// When it came, in Unix milliseconds.
-    pub at_ms: i64,
+    pub(crate) at_ms: i64,
     /// What it is.
-    pub content: Content<'b>,
+    pub(crate) content: Content<'b>,
 }
 
 /// What a record tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content<'b> {
+pub(crate) enum Content<'b> {
     /// Bytes that the program printed, as they were read.
     Output(Stream, &'b [u8]),
     /// A limit that the program reached.

@@ -22,7 +22,7 @@ pub struct KeptRun {
     pub goes_on: bool,
 }
 
-/// How long a program may take and be quiet, without the time in which it [waits](crate::Session::set_waiting) for
+/// How long a program may take and be quiet, without the time in which it [waits](crate::NoteSender::set_waiting) for
 /// somebody. None means without limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {

@@ -268,7 +268,7 @@ async fn engine_that_was_started_earlier_is_refused() {
         "{refused:?}"
     );
     // Whoever followed before is not told any more, and may not end it.
-    session.set_waiting(true);
+    session.notes().set_waiting(true);
     session = match session.run(&CancellationToken::new(), &mut Taken::default()).await {
         Err(KeepError::NoKeeper { .. }) => taken_over,
         other => panic!("{other:?}"),
@@ -358,7 +358,7 @@ async fn program_that_is_not_there_is_named() {
 async fn engine_that_keeps_programs_itself_follows_them_the_same_way() {
     let root = root();
     let engine = Keeper::new(root.path().join("keeper"), Place::Within, 1, LONG);
-    let mut given = run(root.path(), "k", "cat; echo end >&2");
+    let mut given = run(root.path(), "k", "cat; echo end");
     given.command.stdin = Stdin::Bytes(b"in\n".to_vec());
     let (finished, taken) = to_end(engine.open(given).await.unwrap()).await;
     assert!(finished.unwrap().is_success());

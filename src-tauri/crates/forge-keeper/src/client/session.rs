@@ -15,8 +15,8 @@ use tokio_util::{bytes::Bytes, sync::CancellationToken};
 
 use super::Keeper;
 use crate::{
-    KeepError, LimitHit, Record,
-    record::{self, Content},
+    KeepError, LimitHit,
+    record::{self, Content, Record},
     wire::{Ask, Frame, OpenedRun, Tell, Wire, bytes_at, message, receive},
 };
 
@@ -241,11 +241,6 @@ impl Session {
         NoteSender(self.sender.clone())
     }
 
-    /// Says whether somebody is asked: limits stand still meanwhile.
-    pub fn set_waiting(&self, waits: bool) {
-        self.sender.ask(&Ask::Waiting(waits));
-    }
-
     /// Follows the program from the beginning of its output to its end. Firing `stop` ends it, gently and then by
     /// force. The keeper keeps it until it is [forgotten](Keeper::forget).
     ///
@@ -269,11 +264,12 @@ impl Session {
                     self.sender.ask(&Ask::Stop);
                     continue;
                 }
-                frame = receive::<Tell>(&mut self.frames) => frame,
+                // Before the output: of a program that floods there is always more.
                 bytes = feeding.next() => {
                     feeding.send(bytes, &self.sender);
                     continue;
                 }
+                frame = receive::<Tell>(&mut self.frames) => frame,
             };
             match frame {
                 Ok(Some(Frame::Bytes { bytes, .. })) => {

@@ -59,14 +59,10 @@ async fn refuse(wire: &mut Wire, refusal: Refusal) -> io::Result<()> {
 async fn attend(shared: &Shared, mut wire: Wire, orphan_ms: u64) -> io::Result<()> {
     let attendance = shared.presence.attend(Duration::from_millis(orphan_ms));
     send(&mut wire, &Tell::Done).await?;
-    while let Some(frame) = receive::<Ask>(&mut wire).await? {
-        if let Frame::Message(Ask::Lease { orphan_ms }) = frame {
-            shared.presence.set_patience(Duration::from_millis(orphan_ms));
-            send(&mut wire, &Tell::Done).await?;
-        }
-    }
+    // Nothing more is said on it: what comes is its end.
+    let ended = receive::<Ask>(&mut wire).await;
     drop(attendance);
-    Ok(())
+    ended.map(drop)
 }
 
 /// Tells what a program prints from an offset on, and gives it what it is to read.

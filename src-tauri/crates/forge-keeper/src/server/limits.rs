@@ -26,7 +26,7 @@ impl Count {
         Self { silence: limits.silence, left: limits.wall_clock, since: Some(now), heard: now }
     }
 
-    fn hears(&mut self, at: Instant) {
+    fn printed(&mut self, at: Instant) {
         self.heard = self.heard.max(at);
     }
 
@@ -40,7 +40,7 @@ impl Count {
             None if !waits => {
                 self.since = Some(now);
                 // While a person thinks nobody else is silent.
-                self.hears(now);
+                self.printed(now);
             }
             Some(_) | None => {}
         }
@@ -63,7 +63,7 @@ pub(super) async fn reached(
 ) -> LimitHit {
     let mut count = Count::new(limits, Instant::now());
     loop {
-        count.hears(*heard.borrow());
+        count.printed(*heard.borrow());
         count.waits(*waiting.borrow_and_update(), Instant::now());
         let due = count.due();
         let reached = async {
@@ -76,7 +76,7 @@ pub(super) async fn reached(
             // The sender lives as long as the program.
             _ = waiting.changed() => {}
             () = reached => {
-                count.hears(*heard.borrow());
+                count.printed(*heard.borrow());
                 if let Some((_, hit)) = count.due().filter(|(at, _)| *at <= Instant::now()) {
                     return hit;
                 }
@@ -103,7 +103,7 @@ mod tests {
         let at = |after: u64| begun + seconds(after);
         let mut count = Count::new(limits(1000, 5), begun);
         assert_eq!(count.due(), Some((at(5), LimitHit::Silence)));
-        count.hears(at(4));
+        count.printed(at(4));
         assert_eq!(count.due(), Some((at(9), LimitHit::Silence)));
         count.waits(true, at(6));
         assert_eq!(count.due(), None);

@@ -219,6 +219,9 @@ impl Shared {
             for kept in self.all() {
                 kept.kill();
             }
+            for kept in self.all() {
+                kept.ended().await;
+            }
         }
     }
 

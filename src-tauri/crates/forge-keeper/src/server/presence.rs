@@ -35,11 +35,6 @@ impl Presence {
         Attendance(self)
     }
 
-    /// An engine that is there changes its mind.
-    pub(super) fn set_patience(&self, patience: Duration) {
-        self.state.send_modify(|state| state.patience = patience);
-    }
-
     /// Returns when an engine is there.
     pub(super) async fn attended(&self) {
         // The sender is this one's own.
