@@ -11,6 +11,7 @@ mod flood;
 mod lines;
 mod lists;
 mod log;
+mod machines;
 mod measure;
 mod merge;
 mod meter;
@@ -48,8 +49,8 @@ fn disk() -> Option<PathBuf> {
 }
 
 /// The groups of rows, by the names that `--only` takes.
-const GROUPS: [&str; 10] =
-    ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "lists", "costs"];
+const GROUPS: [&str; 11] =
+    ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "machines", "lists", "costs"];
 
 /// The most rounds of what takes long.
 const LONG_ROUNDS: usize = 3;
@@ -133,6 +134,9 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
     }
     if wanted("fleet") {
         rows.extend(fleet::measure(folder, rounds.min(LONG_ROUNDS)).await?);
+    }
+    if wanted("machines") {
+        rows.extend(Box::pin(machines::measure(folder, rounds)).await?);
     }
     if wanted("lists") {
         rows.extend(lists::measure(folder, rounds)?);

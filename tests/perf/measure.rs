@@ -38,6 +38,8 @@ pub enum Promise {
     Ratio(f64),
     /// The largest figure of Forge's own.
     Most(f64),
+    /// How much larger than the yardstick's Forge's figure may be.
+    More(f64),
     /// Nothing: the figure is told beside others that are promised.
     Told,
 }
@@ -78,6 +80,7 @@ impl Row {
         match self.promise {
             Promise::Ratio(most) => self.ratio.is_some_and(|ratio| ratio <= most),
             Promise::Most(most) => self.forge <= most,
+            Promise::More(most) => self.forge - self.beside <= most,
             Promise::Told => true,
         }
     }
@@ -117,12 +120,13 @@ pub fn table(rows: &[Row]) -> String {
     for row in rows {
         let verdict = match row.promise {
             Promise::Told => "told",
-            Promise::Ratio(_) | Promise::Most(_) if row.kept() => "kept",
-            Promise::Ratio(_) | Promise::Most(_) => "MISSED",
+            Promise::Ratio(_) | Promise::Most(_) | Promise::More(_) if row.kept() => "kept",
+            Promise::Ratio(_) | Promise::Most(_) | Promise::More(_) => "MISSED",
         };
         let promise = match row.promise {
             Promise::Ratio(most) => format!("{most:.2} x"),
             Promise::Most(most) => format!("{most:.0} {}", row.unit),
+            Promise::More(most) => format!("+ {most:.0} {}", row.unit),
             Promise::Told => String::new(),
         };
         let ratio = row.ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();

@@ -1,6 +1,7 @@
-//! The scripted agents of the measurements: `forge-perf print flood BYTES` and `forge-perf print stream MS`.
+//! The scripted agents of the measurements: `forge-perf print flood BYTES`, `forge-perf print stream MS` and
+//! `forge-perf print ask MS`.
 //!
-//! Both print lines that tell their own place, so that nothing can be lost unseen, and leave a file to be merged.
+//! The first two print lines that tell their own place, so that nothing can be lost unseen, and leave a file to be merged.
 
 use std::{
     fmt::Write as _,
@@ -18,6 +19,8 @@ pub const BYTES_A_SECOND: u64 = 40_000;
 const TICK: Duration = Duration::from_millis(10);
 /// The length of each of its lines, line break included.
 pub const LINE_BYTES: usize = 100;
+/// How often an asking agent prints.
+const ASKS_EVERY: Duration = Duration::from_millis(20);
 
 /// Prints as the arguments say.
 pub fn print(mut args: impl Iterator<Item = String>) -> Result<()> {
@@ -26,6 +29,7 @@ pub fn print(mut args: impl Iterator<Item = String>) -> Result<()> {
     match how.as_str() {
         "flood" => flood(number)?,
         "stream" => stream(Duration::from_millis(number))?,
+        "ask" => ask(Duration::from_millis(number))?,
         _ => bail!("nothing is printed in this way: {how}"),
     }
     // Nothing but the flood in a folder that is no worktree: the yardstick's.
@@ -100,6 +104,18 @@ fn stream(time: Duration) -> Result<()> {
         std::thread::sleep((TICK * ticks).saturating_sub(begun.elapsed()));
     }
     Ok(writeln!(out, "{} {number} end", now_us())?)
+}
+
+/// For so long, now and then: a line with the time in microseconds, as short as a question.
+fn ask(time: Duration) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        writeln!(out, "{}", now_us())?;
+        out.flush()?;
+        std::thread::sleep(ASKS_EVERY);
+    }
+    Ok(())
 }
 
 /// The time as streaming agents tell it.

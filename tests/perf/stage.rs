@@ -40,6 +40,7 @@ impl Stage {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
+        config.keeper = forge_testkit::keeper_program()?;
         let api = Api::new(Engine::start(config).await?, std::env::current_exe()?);
         let settings = json!({
             "auto_approve": true, "review_config": { "ci_steps": ["true"] }, "max_concurrent": most_at_once,

@@ -57,6 +57,7 @@ pub async fn measure(folder: &Path, files: u32, rounds: usize, worktree: Worktre
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
+    config.keeper = forge_testkit::keeper_program()?;
     let api = Api::new(Engine::start(config).await?, std::env::current_exe()?);
     let (project, agent) = prepare(&api, &ours, reuse).await?;
     let (mut forge, mut shell) = (Vec::new(), Vec::new());

@@ -23,6 +23,6 @@ pub use board::Board;
 pub use caller::Caller;
 pub use folder::Folder;
 pub use local::LocalEngine;
-pub use programs::{keeper, program};
+pub use programs::{keeper, keeper_program, program};
 pub use repository::{HERMETIC_GIT, Repository};
 pub use sandbox::{Sandbox, script};

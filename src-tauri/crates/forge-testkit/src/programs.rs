@@ -23,11 +23,18 @@ pub fn program(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// The keeper's program, which an engine runs beside its own.
+///
+/// # Errors
+/// When it is not built.
+pub fn keeper_program() -> Result<Place> {
+    Ok(Place::Program(program("forge-keeper")?))
+}
+
 /// A keeper below `folder`, as an engine has it. What it runs ends with whoever asked for it.
 ///
 /// # Errors
 /// When its program is not built.
 pub fn keeper(folder: &Path) -> Result<Keeper> {
-    let place = Place::Program(program("forge-keeper")?);
-    Ok(Keeper::new(folder.join("keeper"), place, 1, Duration::ZERO))
+    Ok(Keeper::new(folder.join("keeper"), keeper_program()?, 1, Duration::ZERO))
 }

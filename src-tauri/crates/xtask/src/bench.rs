@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::{
+    keeper,
     program::{program, run as run_program},
     system::{self, Purpose},
     ui,
@@ -26,7 +27,10 @@ pub fn run(workspace: &Workspace, rounds: u32, only: Option<&str>) -> Result<()>
     }
     let arguments = ["build", "--release", "--package", "forge-tests", "--bin", "forge-perf"];
     run_program(&mut program("cargo", arguments, &workspace.root))?;
-    let mut perf = Command::new(workspace.root.join("target/release/forge-perf"));
+    let perf = workspace.released("forge-perf");
+    // Beside the program that is measured, as in a package.
+    keeper::build(workspace, perf.parent().unwrap_or(&workspace.root))?;
+    let mut perf = Command::new(perf);
     perf.args(["--rounds", &rounds.to_string(), "--json", "target/bench.json"]).current_dir(&workspace.root);
     if let Some(only) = only {
         perf.args(["--only", only]);

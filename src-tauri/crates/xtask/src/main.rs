@@ -7,6 +7,7 @@ mod bench;
 mod codegen;
 mod dependencies;
 mod fixtures;
+mod keeper;
 mod memory_folder;
 mod program;
 mod python;
@@ -64,7 +65,7 @@ enum Task {
         /// How often each side is measured.
         #[arg(long, default_value_t = 7)]
         rounds: u32,
-        /// Only one group of rows: task, worktree, churn, diff or merge.
+        /// Only one group of rows: task, worktree, churn, diff, merge, log, flood, fleet, machines, lists or costs.
         #[arg(long)]
         only: Option<String>,
     },

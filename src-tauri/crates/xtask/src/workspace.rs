@@ -66,6 +66,16 @@ impl Workspace {
         self.target.join("debug").join(name)
     }
 
+    /// A program that the release build leaves.
+    pub fn released(&self, name: &str) -> PathBuf {
+        self.target.join("release").join(name)
+    }
+
+    /// A program that the release build for a target leaves that is named.
+    pub fn released_for(&self, target: &str, name: &str) -> PathBuf {
+        self.target.join(target).join("release").join(name)
+    }
+
     /// A place for what this tool itself writes.
     pub fn scratch(&self) -> PathBuf {
         self.target.join("xtask")

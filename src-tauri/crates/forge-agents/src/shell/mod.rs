@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use forge_exec::{Exit, Finished};
-use forge_keeper::{KeptRun, LimitHit};
+use forge_keeper::{KeptRun, KeptSink, LimitHit};
 use forge_model::{
     agent::{AdapterKind, AgentModel},
     environment::Variables,
@@ -25,12 +25,19 @@ use serde_json::{Value, json};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, NewEntry, ProbeFolder,
-    RunOutcome,
+    Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, LogWriter, NewEntry,
+    ProbeFolder, RunOutcome,
     end::{flush, not_run, note_end},
     output::{Output, RawLogSink},
     program::path_in,
 };
+
+/// What takes a command's output into its log, as a run of the adapter does it: to be measured by itself.
+#[doc(hidden)]
+#[must_use]
+pub fn output_sink(log: LogWriter, control: &Control) -> Box<dyn KeptSink> {
+    Box::new(Output::new(RawLogSink::Log(log), control))
+}
 
 /// Runs commands.
 #[derive(Debug, Clone, Copy, Default)]

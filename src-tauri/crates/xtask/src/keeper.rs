@@ -1,0 +1,66 @@
+//! The keeper as packages carry it: a static release build, which also runs where the C library is an older one or
+//! another one.
+
+use std::{fs, io, path::Path};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::{
+    program::{output, program, run},
+    workspace::Workspace,
+};
+
+/// Name of package and program.
+const KEEPER: &str = "forge-keeper";
+
+/// Builds the keeper and puts it into a folder.
+pub fn build(workspace: &Workspace, folder: &Path) -> Result<()> {
+    let version = output(&mut program("rustc", ["--version", "--verbose"], &workspace.root))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc names no host")?;
+    // Named, so that the flags are for the program alone and not for build scripts.
+    let arguments = ["build", "--release", "--target", host, "--package", KEEPER, "--bin", KEEPER];
+    let flags = format!("target.{host}.rustflags = [\"-C\", \"target-feature=+crt-static\"]");
+    run(program("cargo", arguments, &workspace.root).args(["--config", &flags]))?;
+    let built = workspace.released_for(host, KEEPER);
+    let bytes = fs::read(&built).with_context(|| format!("failed to read {}", built.display()))?;
+    ensure!(is_static(&bytes), "{} needs libraries of the system", built.display());
+    fs::create_dir_all(folder)?;
+    let place = folder.join(KEEPER);
+    // Not written over: it may run, and cargo links what it built to other places.
+    match fs::remove_file(&place) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::copy(&built, &place),
+    }
+    .with_context(|| format!("failed to write {}", place.display()))?;
+    Ok(())
+}
+
+/// Whether an ELF program of 64 bits names no interpreter, which would load its libraries.
+fn is_static(program: &[u8]) -> bool {
+    const INTERPRETER: usize = 3;
+    let number = |at: usize, bytes: usize| {
+        let bytes = program.get(at..at + bytes)?;
+        Some(bytes.iter().rev().fold(0_usize, |number, byte| (number << 8) | usize::from(*byte)))
+    };
+    let headers = || Some((number(32, 8)?, number(54, 2)?, number(56, 2)?));
+    let Some((start, size, count)) = headers() else { return false };
+    program.starts_with(b"\x7fELF\x02\x01")
+        && (0..count).all(|at| number(start + at * size, 4).is_some_and(|kind| kind != INTERPRETER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_with_an_interpreter_is_not_static() {
+        let mut elf = b"\x7fELF\x02\x01".to_vec();
+        elf.resize(64 + 2 * 56, 0);
+        (elf[32], elf[54], elf[56]) = (64, 56, 2);
+        (elf[64], elf[64 + 56]) = (1, 2);
+        assert!(is_static(&elf));
+        elf[64 + 56] = 3;
+        assert!(!is_static(&elf));
+        assert!(!is_static(b"#!/bin/sh"));
+    }
+}
