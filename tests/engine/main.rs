@@ -35,6 +35,7 @@ mod refusals;
 mod restart;
 mod retention;
 mod review_table;
+mod reworded;
 mod schedule;
 mod secrets;
 mod settings;

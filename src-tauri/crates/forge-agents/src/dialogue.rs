@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     AgentError, Ask, Control, Launch, LimitKind, Limits, LogWriter, NewEntry, RunCommand, RunEvent,
     RunOutcome,
+    alignment::{Alignment, Saying},
     end::{flush, not_run, note_end},
     journal::{Deed, Journal, StopReason},
     line_reader::{LineReader, READS_AHEAD, Read},
@@ -45,6 +46,10 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(3);
 /// What the log says of a conversation that the program does not have any more.
 pub(crate) const SESSION_LOST: &str =
     "The program no longer has the session that this run was to resume. It starts a new one.";
+
+/// What the log says when nobody can tell what a program was told before.
+const UNALIGNED: &str = "This version of Forge talks to the program in another way than the version that started it, so \
+                         it cannot go on with this run.";
 
 /// A protocol, as a state machine without I/O.
 pub trait Dialogue: Send {
@@ -297,6 +302,7 @@ struct DialogueRun<'r> {
     out: VecDeque<Vec<u8>>,
     state: State,
     journal: Journal,
+    alignment: Alignment,
     /// Whether everything was heard that the program had said before this engine followed it.
     is_live: bool,
     /// Whether later processes of the run are there, which tell on.
@@ -317,6 +323,7 @@ impl<'r> DialogueRun<'r> {
             out: VecDeque::new(),
             state: State::default(),
             journal: Journal::none(),
+            alignment: Alignment::default(),
             is_live: false,
             tells_on: launch.process < launch.kept,
             stopped: None,
@@ -325,15 +332,47 @@ impl<'r> DialogueRun<'r> {
         }
     }
 
-    /// Lets the dialogue act.
+    /// Lets the dialogue act. What it says is sent unless the program was given it.
     fn with_context(&mut self, act: impl FnOnce(&mut DialogueContext<'_>)) {
+        let mut said = VecDeque::new();
         let mut cx = DialogueContext {
             log: LogSink::Log(&self.log),
             control: self.control,
-            out: &mut self.out,
+            out: &mut said,
             state: &mut self.state,
         };
         act(&mut cx);
+        for message in said {
+            match self.alignment.say(&message) {
+                Saying::Known => {}
+                Saying::Fresh => self.out.push_back(message),
+                Saying::Unaligned => self.lose(),
+            }
+        }
+    }
+
+    /// Ends the run, whose program is told nothing more.
+    fn lose(&mut self) {
+        self.stopped.get_or_insert(AgentError::Lost);
+        self.state.over = true;
+        self.out.clear();
+    }
+
+    /// Looks at what was said again, once all of it was.
+    fn align(&mut self) {
+        let was_lost = self.alignment.is_lost();
+        let reworded = self.alignment.reworded();
+        // One that was stopped meanwhile does not come to all that it was told.
+        if was_lost || (!self.alignment.is_whole() && self.stopped.is_none()) {
+            self.lose();
+            self.with_context(|cx| cx.notice("replay_unaligned", UNALIGNED));
+        } else if reworded > 0 {
+            let text = format!(
+                "This version of Forge words {reworded} of the messages differently that the program got from another \
+                 version. What it was told stays as it was."
+            );
+            self.with_context(|cx| cx.notice("replay_reworded", &text));
+        }
     }
 
     async fn run(
@@ -348,6 +387,7 @@ impl<'r> DialogueRun<'r> {
         command.grace = launch.grace;
         let session = open(launch, command).await?;
         self.journal = Journal::new(session.notes(), &session.opened().notes);
+        self.alignment = Alignment::new(session.opened().given.clone());
         let (sender, mut lines) = mpsc::channel(READS_AHEAD);
         let mut reader = LineReader::new(self.log.clone(), self.control, sender);
         let stop = CancellationToken::new();
@@ -410,6 +450,7 @@ impl<'r> DialogueRun<'r> {
                 if !self.tells_on {
                     self.log.told_again();
                 }
+                self.align();
                 self.journal.set_waiting(!self.state.asks.is_empty());
             }
         }

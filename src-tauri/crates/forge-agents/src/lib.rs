@@ -8,6 +8,7 @@
 
 pub mod acp;
 pub mod adapter;
+mod alignment;
 pub mod claude;
 mod clock;
 pub mod codex;

@@ -8,7 +8,8 @@
 //! Invariants:
 //! - An id names one start. Asked again, the keeper says what became of it and starts nothing.
 //! - What a program printed is kept, in order, until it is forgotten; a reader may begin again at any offset.
-//! - Of what a program is to read each byte is given to it once, however often it is sent.
+//! - Of what a program is to read each message is given to it once and whole. Whoever opens it again learns which ones
+//!   those were, and goes on behind them.
 //! - Time limits are counted here, so that no lost connection counts as silence.
 //! - Without an engine, programs go on for as long as the last engine allowed, and are then ended.
 //! - What was printed or sent may hold secrets: it is in memory and in files without a name, never in one with a name.
@@ -17,6 +18,7 @@
 
 mod client;
 mod error;
+mod given;
 mod marks;
 mod place;
 mod record;
@@ -27,6 +29,7 @@ pub mod wire;
 
 pub use client::{Keeper, KeptSink, NoteSender, Opened, Output, Plain, Session};
 pub use error::KeepError;
+pub use given::Given;
 pub use place::Place;
 pub use server::Server;
 pub use task::{KeptRun, LimitHit, Limits};

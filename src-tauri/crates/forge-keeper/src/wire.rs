@@ -16,10 +16,13 @@ use tokio_util::{
     codec::{Framed, LengthDelimitedCodec},
 };
 
-use crate::task::{Failure, Spec};
+use crate::{
+    given::Given,
+    task::{Failure, Spec},
+};
 
 /// The number of this protocol.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The longest frame. A prompt and an environment go into one.
 const MAX_FRAME: usize = 64 * 1024 * 1024;
@@ -80,6 +83,8 @@ pub(crate) struct OpenedRun {
     pub(crate) is_new: bool,
     pub(crate) identity: Option<ProcessIdentity>,
     pub(crate) notes: Vec<Vec<u8>>,
+    /// What the program was given to read so far, in order.
+    pub(crate) given: Vec<Given>,
     /// How long the spool is now.
     pub(crate) spooled: u64,
 }

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use forge_exec::{Command, ExecError, Exit, Finished, Marker, Stdin, look};
-use forge_keeper::{KeepError, Keeper, KeptRun, KeptSink, LimitHit, Limits, Output, Place, Session};
+use forge_keeper::{Given, KeepError, Keeper, KeptRun, KeptSink, LimitHit, Limits, Output, Place, Session};
 use tempfile::TempDir;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -144,10 +144,10 @@ async fn program_goes_on_without_its_engine_and_the_next_one_reads_all_of_it() {
         ("a", true, b"m".as_slice())
     );
     let mut again = run(root.path(), "a", "echo never");
-    // What was given is sent once more, and given once.
-    let (input, stdin) = feed(&["one", "two", "three", "four"]);
+    let (input, stdin) = feed(&["three", "four"]);
     again.command.stdin = stdin;
     let session = second.open(again).await.unwrap();
+    assert_eq!(session.opened().given, [Given::of(b"one\n"), Given::of(b"two\n")]);
     assert_eq!(
         (session.opened().is_new, session.opened().identity.as_ref(), session.opened().notes.as_slice()),
         (false, Some(&identity), [b"said two".to_vec()].as_slice())
@@ -165,6 +165,7 @@ async fn program_goes_on_without_its_engine_and_the_next_one_reads_all_of_it() {
     let got: String =
         got.lines().filter(|line| line.starts_with("got")).map(|line| format!("{line}\n")).collect();
     assert_eq!(got.as_bytes(), words);
+    assert_eq!(second.open(run(root.path(), "a", "")).await.unwrap().opened().given.len(), 5);
     // Kept until it is forgotten.
     let (_, once_more) = to_end(second.open(run(root.path(), "a", "")).await.unwrap()).await;
     assert_eq!(String::from_utf8_lossy(&once_more.bytes).lines().count(), 18);
@@ -340,6 +341,25 @@ async fn program_that_reads_nothing_is_stopped_all_the_same() {
         () = fires => unreachable!(),
     };
     assert!(finished.cancelled && begun.elapsed() < Duration::from_secs(5), "{finished:?}");
+}
+
+#[tokio::test]
+async fn whole_input_that_was_given_is_not_given_again() {
+    let root = root();
+    let whole = || {
+        let mut reads = run(root.path(), "w", "cat; echo end; sleep 1");
+        reads.command.stdin = Stdin::Bytes(b"in\n".to_vec());
+        reads
+    };
+    let first = keeper(root.path(), 1, LONG);
+    let session = first.open(whole()).await.unwrap();
+    first.leave_running();
+    until(session, b"in\n".len()).await;
+    drop(first);
+    let second = keeper(root.path(), 2, LONG);
+    let (finished, taken) = to_end(second.open(whole()).await.unwrap()).await;
+    assert!(finished.unwrap().is_success());
+    assert_eq!(taken.bytes, b"in\nend\n");
 }
 
 #[tokio::test]

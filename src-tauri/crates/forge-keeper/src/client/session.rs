@@ -15,7 +15,7 @@ use tokio_util::{bytes::Bytes, sync::CancellationToken};
 
 use super::Keeper;
 use crate::{
-    KeepError, LimitHit,
+    Given, KeepError, LimitHit,
     record::{self, Content, Record},
     wire::{Ask, Frame, OpenedRun, Tell, Wire, bytes_at, message, receive},
 };
@@ -67,14 +67,16 @@ pub struct Opened {
     pub identity: Option<ProcessIdentity>,
     /// The notes so far, in order.
     pub notes: Vec<Vec<u8>>,
+    /// What the program was given to read so far, in order. What is fed comes behind it.
+    pub given: Vec<Given>,
     /// How long the spool was.
     spooled: u64,
 }
 
 impl From<OpenedRun> for Opened {
     fn from(run: OpenedRun) -> Self {
-        let OpenedRun { is_new, identity, notes, spooled } = run;
-        Self { is_new, identity, notes, spooled }
+        let OpenedRun { is_new, identity, notes, given, spooled } = run;
+        Self { is_new, identity, notes, given, spooled }
     }
 }
 
@@ -175,8 +177,13 @@ struct Feeding {
 }
 
 impl Feeding {
-    const fn new(stdin: Stdin) -> Self {
-        Self { stdin, offset: 0, under_way: None, has_ended: false }
+    /// What goes on behind what was given. A whole input that was given is not given again.
+    fn new(mut stdin: Stdin, given: &[Given]) -> Self {
+        if let (Stdin::Bytes(bytes), false) = (&mut stdin, given.is_empty()) {
+            bytes.clear();
+        }
+        let offset = given.iter().map(Given::length).sum();
+        Self { stdin, offset, under_way: None, has_ended: false }
     }
 
     /// The next bytes to send; none at the end. Waits for as long as earlier ones are under way.
@@ -241,7 +248,8 @@ impl Session {
         NoteSender(self.sender.clone())
     }
 
-    /// Follows the program from the beginning of its output to its end. Firing `stop` ends it, gently and then by
+    /// Follows the program from the beginning of its output to its end. Each chunk of a stream that it reads is one
+    /// message, which it is given whole or not at all; they come behind [`Opened::given`]. Firing `stop` ends it, gently and then by
     /// force. The keeper keeps it until it is [forgotten](Keeper::forget).
     ///
     /// # Errors
@@ -252,7 +260,7 @@ impl Session {
         stop: &CancellationToken,
         sink: &mut dyn KeptSink,
     ) -> Result<Finished, KeepError> {
-        let mut feeding = Feeding::new(std::mem::take(&mut self.stdin));
+        let mut feeding = Feeding::new(std::mem::take(&mut self.stdin), &self.opened.given);
         let mut unread = Unread { at: 0, bytes: Vec::new(), live_at: Some(self.opened.spooled) };
         let mut is_stopping = false;
         unread.tell(sink, None).await.map_err(|source| self.failed_output(source))?;

@@ -70,7 +70,7 @@ async fn follow(kept: &Kept, wire: Wire, from: u64, is_new: bool) -> io::Result<
     let replaced = kept.follow();
     kept.begun().await;
     let (mut to_engine, mut from_engine) = wire.split();
-    to_engine.send(message(&Tell::Opened(Box::new(kept.opened(is_new))))?).await?;
+    to_engine.send(message(&Tell::Opened(Box::new(kept.opened(is_new).await)))?).await?;
     let (fed, mut to_feed) = mpsc::unbounded_channel::<Feeding>();
     let (told, mut was_fed) = mpsc::unbounded_channel();
     let listen = async {
@@ -142,10 +142,12 @@ async fn follow(kept: &Kept, wire: Wire, from: u64, is_new: bool) -> io::Result<
         }
     };
     tokio::select! {
+        biased;
+        // First: whoever took this one's place knows what was given until then.
+        () = replaced.cancelled() => Ok(()),
         listened = listen => listened,
         told = tell => told,
         () = feed => Ok(()),
-        () = replaced.cancelled() => Ok(()),
     }
 }
 

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::limits;
 use crate::{
+    given::Given,
     record::Content,
     spool::Spool,
     task::{Failure, Spec},
@@ -55,6 +56,8 @@ pub(super) struct Kept {
 struct FedInput {
     sender: Option<mpsc::Sender<Vec<u8>>>,
     taken: u64,
+    /// The messages that these bytes are.
+    given: Vec<Given>,
 }
 
 impl Kept {
@@ -66,7 +69,7 @@ impl Kept {
             marker: spec.marker.clone(),
             spool: Arc::new(Spool::new(folder)?),
             notes: Mutex::default(),
-            input: tokio::sync::Mutex::new(FedInput { sender: input, taken: 0 }),
+            input: tokio::sync::Mutex::new(FedInput { sender: input, taken: 0, given: Vec::new() }),
             stop: CancellationToken::new(),
             kill: CancellationToken::new(),
             identity: watch::Sender::new(None),
@@ -139,8 +142,11 @@ impl Kept {
         }
     }
 
-    pub(super) fn opened(&self, is_new: bool) -> OpenedRun {
+    /// What became of the start. Whoever followed before gives the program nothing more.
+    pub(super) async fn opened(&self, is_new: bool) -> OpenedRun {
+        let given = self.input.lock().await.given.clone();
         OpenedRun {
+            given,
             is_new,
             identity: self.identity.borrow().clone(),
             notes: self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone(),
@@ -183,19 +189,17 @@ impl Kept {
         });
     }
 
-    /// Gives the program what it was not given yet of `bytes`. Returns how much it was given in all. Waits while it
-    /// does not read.
-    pub(super) async fn feed(&self, offset: u64, bytes: &[u8]) -> u64 {
+    /// Gives the program a message, unless it was given what is at `offset` before. Returns how much it was given in
+    /// all. Waits while it does not read.
+    pub(super) async fn feed(&self, offset: u64, message: &[u8]) -> u64 {
         let mut input = self.input.lock().await;
-        let known = usize::try_from(input.taken.saturating_sub(offset)).unwrap_or(usize::MAX);
-        if let Some(fresh) = bytes.get(known..).filter(|fresh| !fresh.is_empty())
-            && offset <= input.taken
-        {
+        if offset == input.taken && !message.is_empty() {
             if let Some(sender) = &input.sender {
                 // One that reads no more tells why by how it ends.
-                let _ = sender.send(fresh.to_vec()).await;
+                let _ = sender.send(message.to_vec()).await;
             }
-            input.taken += fresh.len() as u64;
+            input.taken += message.len() as u64;
+            input.given.push(Given::of(message));
         }
         input.taken
     }
