@@ -439,6 +439,7 @@ impl<'r> DialogueRun<'r> {
                     LimitHit::WallClock => {
                         AgentError::Limit(LimitKind::WallClock(self.limits.wall_clock.unwrap_or_default()))
                     }
+                    LimitHit::Output => AgentError::Limit(LimitKind::Output),
                     LimitHit::Silence => {
                         AgentError::Silent { after: self.limits.silence.unwrap_or_default() }
                     }

@@ -20,6 +20,8 @@ pub enum LimitKind {
         /// What the limit is for.
         of: CostScope,
     },
+    /// It printed more than is kept of a run.
+    Output,
 }
 
 /// What a limit of cost is for.
@@ -38,6 +40,7 @@ impl std::fmt::Display for LimitKind {
         match self {
             Self::WallClock(limit) => write!(f, "it ran for {}", seconds(*limit)),
             Self::Turns(turns) => write!(f, "it took {turns} turns"),
+            Self::Output => f.write_str("it printed more than 4 GiB, or more than half of the free disk"),
             Self::Cost { micro_usd, of } => {
                 let of = match of {
                     CostScope::Run => "one run",
@@ -160,6 +163,9 @@ impl AgentError {
             Self::RateLimited { .. } => "The run resumes automatically when the rate limit ends.",
             Self::ModelError { .. } => "Retry. If the problem persists, check the provider's status page.",
             Self::Refused { .. } => "Reword the task, or assign another agent.",
+            Self::Limit(LimitKind::Output) => {
+                "Find at the end of the log what the agent printed, free disk space if there is little, then retry."
+            }
             Self::Limit(_) => {
                 "Raise the limit in the agent's profile or the project's settings, or split the task, then retry."
             }

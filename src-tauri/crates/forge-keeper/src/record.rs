@@ -57,6 +57,7 @@ impl Record<'_> {
             Content::Output(_, bytes) => bytes,
             Content::Limit(LimitHit::Silence) => &[0],
             Content::Limit(LimitHit::WallClock) => &[1],
+            Content::Limit(LimitHit::Output) => &[2],
         }
     }
 }
@@ -77,6 +78,7 @@ pub(crate) fn first_of(bytes: &[u8]) -> io::Result<Option<(Record<'_>, usize)>> 
         (STDERR, bytes) => Content::Output(Stream::Stderr, bytes),
         (LIMIT, [0]) => Content::Limit(LimitHit::Silence),
         (LIMIT, [1]) => Content::Limit(LimitHit::WallClock),
+        (LIMIT, [2]) => Content::Limit(LimitHit::Output),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "a spool holds an unknown record")),
     };
     Ok(Some((Record { at_ms: i64::from_le_bytes(at), content }, HEADER_BYTES + length)))
@@ -93,6 +95,7 @@ mod tests {
             Content::Output(Stream::Stderr, b""),
             Content::Limit(LimitHit::Silence),
             Content::Limit(LimitHit::WallClock),
+            Content::Limit(LimitHit::Output),
         ];
         for content in all {
             let record = Record { at_ms: -5, content };

@@ -22,6 +22,21 @@ const APART_BYTES: usize = 32 * 1024;
 /// How long a disk that refuses is left alone.
 const RETRY_EVERY: Duration = Duration::from_millis(500);
 
+/// How much of a program's output is kept. The rest waits in its pipe.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caps {
+    /// In all: a reader that begins again is told everything.
+    pub(crate) whole: u64,
+    /// What no engine has read yet.
+    pub(crate) unread: u64,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self { whole: 4 << 30, unread: 256 << 20 }
+    }
+}
+
 /// What one program printed.
 #[derive(Debug)]
 pub(crate) struct Spool {
@@ -43,6 +58,17 @@ impl Spool {
     /// How much there is, as it grows.
     pub(crate) fn length(&self) -> watch::Receiver<u64> {
         self.length.subscribe()
+    }
+
+    /// Whether a program has printed as much as is kept of one. A disk that is nearly full is waited for; only what is
+    /// large may not take more than half of what was free.
+    pub(crate) fn is_full(&self, caps: Caps) -> io::Result<bool> {
+        let length = *self.length.borrow();
+        if length <= caps.unread {
+            return Ok(length >= caps.whole);
+        }
+        let disk = rustix::fs::fstatvfs(&self.file)?;
+        Ok(length >= caps.whole || length > disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// Appends a record. Waits while the disk refuses it; `refused` is called each time that it does.

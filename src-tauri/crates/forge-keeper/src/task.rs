@@ -39,6 +39,8 @@ pub enum LimitHit {
     Silence,
     /// [`Limits::wall_clock`].
     WallClock,
+    /// What is kept of a program's output: 4 GiB, and never more than half of the free disk.
+    Output,
 }
 
 /// What a program reads.

@@ -97,7 +97,8 @@ impl Adapter for ShellAdapter {
 
 struct Ran {
     finished: Finished,
-    was_silent: bool,
+    /// The limit at which Forge stopped it.
+    hit: Option<LimitHit>,
 }
 
 /// Runs the command, stops it when it is silent for too long, and keeps the activity going.
@@ -124,15 +125,20 @@ async fn run_watched(launch: Launch, output: &mut Output, control: &Control) -> 
         }
     };
     // Whoever cancelled at the same moment is right.
-    let was_silent = output.limit == Some(LimitHit::Silence) && !control.cancel.is_cancelled();
-    Ok(Ran { finished: finished.map_err(not_run)?, was_silent })
+    let hit = output.limit.filter(|_| !control.cancel.is_cancelled());
+    Ok(Ran { finished: finished.map_err(not_run)?, hit })
 }
 
 /// What the end means. Why Forge stopped it goes before what the program said, and that before its code.
 fn judge(ran: &Ran, limits: &Limits, output: &Output, control: &Control) -> Result<(), AgentError> {
-    let Ran { finished, was_silent } = ran;
-    if *was_silent && finished.cancelled {
-        return Err(AgentError::Silent { after: limits.silence.unwrap_or_default() });
+    let Ran { finished, hit } = ran;
+    match hit.filter(|_| finished.cancelled) {
+        Some(LimitHit::Silence) => {
+            return Err(AgentError::Silent { after: limits.silence.unwrap_or_default() });
+        }
+        Some(LimitHit::Output) => return Err(AgentError::Limit(LimitKind::Output)),
+        // The time limit of a command is the keeper's own.
+        Some(LimitHit::WallClock) | None => {}
     }
     if finished.cancelled && !control.cancel.is_cancelled() {
         // No engine was there for longer than it may be.

@@ -19,13 +19,10 @@ use super::limits;
 use crate::{
     given::Given,
     record::Content,
-    spool::Spool,
-    task::{Failure, Spec},
+    spool::{Caps, Spool},
+    task::{Failure, LimitHit, Spec},
     wire::{OpenedRun, RunState},
 };
-
-/// How much output may wait for an engine before the program has to.
-const MOST_UNREAD: u64 = 1024 * 1024 * 1024;
 
 /// How long a program that reached a limit has until the keeper ends it, if no engine does. An engine asks the program
 /// first, by its protocol and by the end of its input.
@@ -47,6 +44,9 @@ pub(super) struct Kept {
     waiting: watch::Sender<bool>,
     /// How much an engine has read.
     read: watch::Sender<u64>,
+    caps: Caps,
+    /// Fired when as much was printed as is kept.
+    full: CancellationToken,
     /// Ends the connection that follows; a later one takes its place.
     follower: Mutex<CancellationToken>,
 }
@@ -61,7 +61,12 @@ struct FedInput {
 }
 
 impl Kept {
-    pub(super) fn new(spec: &Spec, folder: &Path, input: Option<mpsc::Sender<Vec<u8>>>) -> io::Result<Self> {
+    pub(super) fn new(
+        spec: &Spec,
+        folder: &Path,
+        input: Option<mpsc::Sender<Vec<u8>>>,
+        caps: Caps,
+    ) -> io::Result<Self> {
         Ok(Self {
             id: spec.id.clone(),
             task: spec.task.clone(),
@@ -76,6 +81,8 @@ impl Kept {
             ended: watch::Sender::new(None),
             waiting: watch::Sender::new(false),
             read: watch::Sender::new(0),
+            caps,
+            full: CancellationToken::new(),
             follower: Mutex::default(),
         })
     }
@@ -90,7 +97,10 @@ impl Kept {
         };
         let run = forge_exec::run(spec.command(stdin), &self.stop, started, &mut sink);
         let limit = async {
-            let hit = limits::reached(spec.limits, self.waiting.subscribe(), &heard).await;
+            let hit = tokio::select! {
+                hit = limits::reached(spec.limits, self.waiting.subscribe(), &heard) => hit,
+                () = self.full.cancelled() => LimitHit::Output,
+            };
             let tell = async {
                 if let Err(error) = self.spool.append(Content::Limit(hit), || {}).await {
                     tracing::error!(%error, "failed to say that a limit was reached");
@@ -235,11 +245,123 @@ impl OutputSink for SpoolSink<'_> {
         let refused = || {
             heard.send_replace(Instant::now());
         };
-        self.kept.spool.append(Content::Output(stream, bytes), refused).await?;
-        let length = *self.kept.spool.length().borrow();
-        let mut read = self.kept.read.subscribe();
-        // The sender is the program's own.
-        let _ = read.wait_for(|read| length.saturating_sub(*read) < MOST_UNREAD).await;
+        let kept = self.kept;
+        if kept.spool.is_full(kept.caps)? {
+            kept.full.cancel();
+            // What it prints while it is stopped is not kept.
+            kept.stop.cancelled().await;
+            return Ok(());
+        }
+        kept.spool.append(Content::Output(stream, bytes), refused).await?;
+        let length = *kept.spool.length().borrow();
+        let mut read = kept.read.subscribe();
+        tokio::select! {
+            // The sender is the program's own.
+            _ = read.wait_for(|read| length.saturating_sub(*read) < kept.caps.unread) => {}
+            // The end of a program that is stopped waits for nobody to read.
+            () = kept.stop.cancelled() => {}
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use forge_exec::Command;
+
+    use super::*;
+    use crate::{KeptRun, Limits, record};
+
+    /// Runs a script with small caps while `act` does something.
+    async fn with_caps<T>(
+        script: &str,
+        caps: Caps,
+        act: impl AsyncFnOnce(&Kept) -> T,
+    ) -> (T, Result<Finished, Failure>, Vec<u8>) {
+        let folder = tempfile::tempdir().unwrap();
+        let marker = Marker(format!("caps-{}", folder.path().display()));
+        let path = ("PATH".into(), "/usr/bin:/bin".into());
+        let command = Command::new("sh", folder.path(), marker)
+            .args(["-c", script])
+            .base(Arc::new([path].into()))
+            .grace(Duration::from_millis(200));
+        let run = KeptRun {
+            id: "a".to_owned(),
+            task: "t".to_owned(),
+            command,
+            limits: Limits::default(),
+            memo: Vec::new(),
+            goes_on: false,
+        };
+        let (spec, _) = Spec::of(run).unwrap();
+        let kept = Kept::new(&spec, folder.path(), None, caps).unwrap();
+        let ((), done) = tokio::join!(kept.run(&spec, Stdin::Null), async {
+            let done = act(&kept).await;
+            kept.stop();
+            done
+        });
+        let ended = kept.end().borrow().clone().unwrap();
+        (done, ended, spooled_by(&kept))
+    }
+
+    fn spooled_by(kept: &Kept) -> Vec<u8> {
+        let mut spooled = vec![0; usize::try_from(*kept.spool.length().borrow()).unwrap()];
+        kept.spool.read(0, &mut spooled).unwrap();
+        spooled
+    }
+
+    fn contents(mut spooled: &[u8]) -> (usize, Vec<LimitHit>) {
+        let (mut printed, mut hits) = (0, Vec::new());
+        while let Some((record, length)) = record::first_of(spooled).unwrap() {
+            match record.content {
+                Content::Output(_, bytes) => printed += bytes.len(),
+                Content::Limit(hit) => hits.push(hit),
+            }
+            spooled = spooled.get(length..).unwrap_or_default();
+        }
+        (printed, hits)
+    }
+
+    #[tokio::test]
+    async fn program_that_floods_waits_at_the_cap_and_the_limit_is_told() {
+        let caps = Caps { whole: 1 << 20, unread: 64 << 20 };
+        let ((), ended, spooled) = with_caps("yes", caps, async |kept| {
+            kept.full.cancelled().await;
+            // The record of the limit follows.
+            let is_told = || contents(&spooled_by(kept)).1 == [LimitHit::Output];
+            while !is_told() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        let (printed, hits) = contents(&spooled);
+        assert!((900_000..(1 << 20) + 70_000).contains(&printed), "{printed}");
+        assert_eq!(hits, [LimitHit::Output]);
+        assert!(ended.unwrap().cancelled);
+    }
+
+    #[tokio::test]
+    async fn program_waits_while_no_engine_reads_and_goes_on_when_one_does() {
+        let caps = Caps { whole: 64 << 20, unread: 1 << 20 };
+        let script = "head -c 3000000 /dev/zero; echo end";
+        let (waited_at, ended, spooled) = with_caps(script, caps, async |kept| {
+            let mut length = kept.spool.length();
+            length.wait_for(|length| *length >= 1 << 20).await.unwrap();
+            // Time in which it would print all of it.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let waited_at = *length.borrow();
+            kept.was_read(waited_at);
+            while kept.end().borrow().is_none() {
+                kept.was_read(*length.borrow_and_update());
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            waited_at
+        })
+        .await;
+        assert!(waited_at < (1 << 20) + 70_000, "{waited_at}");
+        assert!(ended.unwrap().is_success());
+        assert_eq!(contents(&spooled), (3_000_004, Vec::new()));
     }
 }

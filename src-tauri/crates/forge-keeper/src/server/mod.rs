@@ -33,6 +33,7 @@ use tokio::{
 use crate::{
     marks::Marks,
     place::socket_path,
+    spool::Caps,
     task::{Input, Spec},
     wire::{Refusal, RunState},
 };
@@ -263,7 +264,7 @@ impl Shared {
                 (Some(input), Stdin::Stream(stdin))
             }
         };
-        let kept = Arc::new(Kept::new(&spec, &self.root, input).map_err(system)?);
+        let kept = Arc::new(Kept::new(&spec, &self.root, input, Caps::default()).map_err(system)?);
         runs.insert(spec.id.clone(), Arc::clone(&kept));
         drop(runs);
         let (shared, running) = (Arc::clone(self), Arc::clone(&kept));
