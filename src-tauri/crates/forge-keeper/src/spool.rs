@@ -13,8 +13,9 @@ use std::{
 };
 
 use tokio::sync::{Mutex, watch};
+use tokio_util::bytes::Bytes;
 
-use crate::record::{Content, Record};
+use crate::record::{Content, HEADER_BYTES, Record};
 
 /// Writes of at least so many bytes are done on a thread of their own: a disk that is behind holds up nobody else.
 const APART_BYTES: usize = 32 * 1024;
@@ -79,11 +80,12 @@ impl Spool {
     ) -> io::Result<()> {
         let _turn = self.turn.lock().await;
         let record = Record { at_ms: now_ms(), content };
-        let mut bytes = record.header()?.to_vec();
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + record.bytes().len());
+        bytes.extend_from_slice(&record.header()?);
         bytes.extend_from_slice(record.bytes());
         let at = *self.length.borrow();
         let written = bytes.len() as u64;
-        let bytes: Arc<[u8]> = bytes.into();
+        let bytes = Bytes::from(bytes);
         while let Err(error) = self.write(at, &bytes).await {
             tracing::warn!(%error, "the disk refuses the output of a program, which waits");
             refused();
@@ -93,11 +95,11 @@ impl Spool {
         Ok(())
     }
 
-    async fn write(&self, at: u64, bytes: &Arc<[u8]>) -> io::Result<()> {
+    async fn write(&self, at: u64, bytes: &Bytes) -> io::Result<()> {
         if bytes.len() < APART_BYTES {
             return self.file.write_all_at(bytes, at);
         }
-        let (file, bytes) = (Arc::clone(&self.file), Arc::clone(bytes));
+        let (file, bytes) = (Arc::clone(&self.file), bytes.clone());
         let written = tokio::task::spawn_blocking(move || file.write_all_at(&bytes, at)).await;
         written.map_err(io::Error::other)?
     }
