@@ -89,9 +89,9 @@ fn ask_login_shell(world: &World) {
 }
 
 /// Ends checks and set-up, lets short steps finish, and closes the database. Agents are ended, too, or left to go on
-/// with their keeper.
+/// with their keeper, where that is a program of its own.
 pub(crate) async fn stop(world: &World, runs: Runs) {
-    if runs == Runs::GoOn {
+    if runs == Runs::GoOn && world.keeper().outlives_engine() {
         world.keeper().leave_running();
         world.inner.leave.cancel();
     }

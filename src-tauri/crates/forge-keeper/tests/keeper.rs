@@ -1,12 +1,19 @@
 //! The keeper as a process of its own: what it runs outlives the engine, and what it printed and read is whole.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{io::ErrorKind, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use forge_exec::{Command, ExecError, Exit, Finished, Marker, Stdin, look};
-use forge_keeper::{Given, KeepError, Keeper, KeptRun, KeptSink, LimitHit, Limits, Output, Place, Session};
+use forge_keeper::{
+    Given, KeepError, Keeper, KeptRun, KeptSink, LimitHit, Limits, Output, PROTOCOL, Place, Session,
+};
 use tempfile::TempDir;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{UnixListener, UnixStream},
+    sync::mpsc,
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 const LONG: Duration = Duration::from_secs(600);
@@ -125,6 +132,7 @@ async fn program_goes_on_without_its_engine_and_the_next_one_reads_all_of_it() {
         (input, Stdin::Stream(stdin))
     };
     let first = keeper(root.path(), 1, LONG);
+    assert!(first.outlives_engine());
     let mut started = run(root.path(), "a", script);
     let (input, stdin) = feed(&["one", "two"]);
     started.command.stdin = stdin;
@@ -375,9 +383,44 @@ async fn program_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
+async fn keeper_that_greets_and_then_hangs_is_an_error_in_time() {
+    let root = root();
+    // The greeting as a keeper frames it, from a keeper that is there for a moment.
+    let engine = keeper(root.path(), 1, Duration::ZERO);
+    let (finished, _) = to_end(engine.open(run(root.path(), "l", "true")).await.unwrap()).await;
+    assert!(finished.unwrap().is_success());
+    let welcome = {
+        let mut stream = UnixStream::connect(root.path().join("keeper/socket")).await.unwrap();
+        // Tag 0, `Hello`, the protocol, epoch 1.
+        stream.write_all(&[0, 0, 0, 4, 0, 0, u8::try_from(PROTOCOL).unwrap(), 1]).await.unwrap();
+        let length = stream.read_u32().await.unwrap();
+        let mut frame = vec![0; usize::try_from(length).unwrap()];
+        stream.read_exact(&mut frame).await.unwrap();
+        [length.to_be_bytes().to_vec(), frame].concat()
+    };
+    let other = root.path().join("other");
+    std::fs::create_dir_all(other.join("keeper")).unwrap();
+    let listener = UnixListener::bind(other.join("keeper/socket")).unwrap();
+    let hangs = tokio::spawn(async move {
+        let mut all = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            stream.write_all(&welcome).await.unwrap();
+            all.push(stream);
+        }
+    });
+    let engine = keeper(&other, 1, Duration::ZERO);
+    let begun = Instant::now();
+    let (runs, forgotten) = tokio::join!(engine.runs(), engine.forget("l"));
+    hangs.abort();
+    assert_eq!([runs.unwrap_err().kind(), forgotten.unwrap_err().kind()], [ErrorKind::TimedOut; 2]);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn engine_that_keeps_programs_itself_follows_them_the_same_way() {
     let root = root();
     let engine = Keeper::new(root.path().join("keeper"), Place::Within, 1, LONG);
+    assert!(!engine.outlives_engine());
     let mut given = run(root.path(), "k", "cat; echo end");
     given.command.stdin = Stdin::Bytes(b"in\n".to_vec());
     let (finished, taken) = to_end(engine.open(given).await.unwrap()).await;

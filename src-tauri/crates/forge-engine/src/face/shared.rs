@@ -32,9 +32,15 @@ impl Engine {
     }
 
     /// The same, but agents go on without an engine, for as long as the setting `orphan_minutes` says; the next start
-    /// goes on with them.
+    /// goes on with them. Without the keeper's program they are ended.
     pub async fn leave(&self) {
         start::stop(&self.world, Runs::GoOn).await;
+    }
+
+    /// Whether agents can go on without an engine: not where the keeper's program is missing.
+    #[must_use]
+    pub fn can_leave(&self) -> bool {
+        self.world.keeper().outlives_engine()
     }
 
     /// Tells other programs where this engine can be reached.

@@ -28,7 +28,7 @@ use crate::{
 /// How often a keeper that goes just then is asked again.
 const TRIES: u32 = 5;
 
-/// How long a keeper may take to answer a greeting. One that hangs is an error, and nobody waits for it for ever.
+/// How long a keeper may take to answer. One that hangs is an error, and nobody waits for it for ever.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Between two of them.
@@ -122,8 +122,7 @@ impl Keeper {
         let Some(mut wire) = self.connect(false).await? else { return Ok(Vec::new()) };
         // Said first: it must not leave between two questions.
         self.attend().await?;
-        send(&mut wire, &Ask::List).await?;
-        match receive_message(&mut wire).await? {
+        match answered(&mut wire, &Ask::List).await? {
             Tell::Runs(runs) => Ok(runs),
             other => Err(unexpected(&other)),
         }
@@ -135,8 +134,7 @@ impl Keeper {
     /// When the keeper cannot be asked, or refuses.
     pub async fn forget(&self, id: &str) -> io::Result<()> {
         let Some(mut wire) = self.connect(false).await? else { return Ok(()) };
-        send(&mut wire, &Ask::Forget { id: id.to_owned() }).await?;
-        match receive_message(&mut wire).await? {
+        match answered(&mut wire, &Ask::Forget { id: id.to_owned() }).await? {
             Tell::Done => Ok(()),
             other => Err(unexpected(&other)),
         }
@@ -164,6 +162,12 @@ impl Keeper {
         told
     }
 
+    /// Whether programs can go on without this engine: not where it keeps them itself.
+    #[must_use]
+    pub fn outlives_engine(&self) -> bool {
+        matches!(self.inner.place, Place::Program(_))
+    }
+
     /// From now on a [`Session`] that is dropped leaves its program running.
     pub fn leave_running(&self) {
         self.inner.leaves_running.store(true, Ordering::Relaxed);
@@ -181,8 +185,7 @@ impl Keeper {
         }
         let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
         let orphan_ms = u64::try_from(lease.patience.as_millis()).unwrap_or(u64::MAX);
-        send(&mut wire, &Ask::Lease { orphan_ms }).await?;
-        match receive_message(&mut wire).await? {
+        match answered(&mut wire, &Ask::Lease { orphan_ms }).await? {
             Tell::Done => {}
             other => return Err(unexpected(&other)),
         }
@@ -291,15 +294,20 @@ async fn start(program: &Path, root: &Path) -> io::Result<()> {
 
 async fn greet(stream: UnixStream, epoch: u64) -> io::Result<Wire> {
     let mut wire = wire(stream);
-    let greeted = async {
-        send(&mut wire, &Ask::Hello { protocol: PROTOCOL, epoch }).await?;
-        receive_message(&mut wire).await
-    };
-    match tokio::time::timeout(ANSWERS_WITHIN, greeted).await.map_err(|_| io::ErrorKind::TimedOut)?? {
+    match answered(&mut wire, &Ask::Hello { protocol: PROTOCOL, epoch }).await? {
         Tell::Welcome { .. } => Ok(wire),
         Tell::Refused(refusal) => Err(io::Error::new(io::ErrorKind::Unsupported, refusal)),
         other => Err(unexpected(&other)),
     }
+}
+
+/// Asks, and waits for the answer.
+async fn answered(wire: &mut Wire, ask: &Ask) -> io::Result<Tell> {
+    let answered = async {
+        send(wire, ask).await?;
+        receive_message(wire).await
+    };
+    tokio::time::timeout(ANSWERS_WITHIN, answered).await.map_err(|_| io::ErrorKind::TimedOut)?
 }
 
 fn unexpected(tell: &Tell) -> io::Error {
