@@ -43,17 +43,30 @@ pub enum Agents {
 const KEEP: &str = "Keep running";
 const STOP: &str = "Stop and quit";
 
+/// What is asked about agents at work, and the answer by which they keep running, where they can.
+fn question(agents: usize, can_go_on: bool) -> (String, Option<&'static str>) {
+    let (running, they) = match agents {
+        1 => ("1 agent is running".to_owned(), "It"),
+        count => (format!("{count} agents are running"), "They"),
+    };
+    if can_go_on {
+        let text = format!(
+            "{running}. {they} can keep running in the background until Forge starts again, or stop now and resume at \
+             the next start."
+        );
+        return (text, Some(KEEP));
+    }
+    let text = format!(
+        "{running}. {they} will stop now and resume at the next start: the program forge-keeper, which can keep agents \
+         running without Forge, is missing. Install Forge again to have it."
+    );
+    (text, None)
+}
+
 /// Asks what becomes of agents at work.
 pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
-    let text = match agents {
-        1 => "1 agent is running. It can keep running in the background until Forge starts again, or stop now and \
-              resume at the next start."
-            .to_owned(),
-        count => format!(
-            "{count} agents are running. They can keep running in the background until Forge starts again, or stop \
-             now and resume at the next start."
-        ),
-    };
+    let can_go_on = app.state::<Host>().api_now().is_some_and(|api| api.engine().can_leave());
+    let (text, keep) = question(agents, can_go_on);
     let handle = app.clone();
     let mut dialog = app.dialog().message(text);
     if let Some(window) = windows::on_screen(app) {
@@ -62,14 +75,17 @@ pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
     dialog
         .title("Quit Forge?")
         .kind(MessageDialogKind::Warning)
-        .buttons(MessageDialogButtons::YesNoCancelCustom(
-            KEEP.to_owned(),
-            STOP.to_owned(),
-            "Cancel".to_owned(),
-        ))
+        .buttons(match keep {
+            Some(keep) => {
+                MessageDialogButtons::YesNoCancelCustom(keep.to_owned(), STOP.to_owned(), "Cancel".to_owned())
+            }
+            None => MessageDialogButtons::OkCancelCustom(STOP.to_owned(), "Cancel".to_owned()),
+        })
         .show_with_result(move |answer| {
             let agents = match answer {
-                MessageDialogResult::Custom(answer) if answer == KEEP => Agents::GoOn,
+                MessageDialogResult::Custom(answer) if keep.is_some_and(|keep| answer == keep) => {
+                    Agents::GoOn
+                }
                 MessageDialogResult::Custom(answer) if answer == STOP => Agents::Stop,
                 _ => return,
             };
@@ -109,4 +125,19 @@ pub async fn end<R: Runtime>(app: &AppHandle<R>, agents: Agents) {
         }
     }
     app.exit(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_can_keep_running_only_where_their_keeper_outlives_the_window() {
+        let (text, keep) = question(2, true);
+        assert!(text.starts_with("2 agents are running. They can keep running"), "{text}");
+        assert_eq!(keep, Some(KEEP));
+        let (text, keep) = question(1, false);
+        assert!(text.starts_with("1 agent is running. It will stop now"), "{text}");
+        assert_eq!(keep, None);
+    }
 }
