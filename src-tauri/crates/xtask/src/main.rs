@@ -1,4 +1,5 @@
-//! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `fixtures`, `tidy`, `shots` and `bench`.
+//! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `fixtures`, `tidy`, `shots`, `bench`, `package`
+//! and `keeper`.
 //!
 //! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
 //! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
@@ -9,6 +10,7 @@ mod dependencies;
 mod fixtures;
 mod keeper;
 mod memory_folder;
+mod package;
 mod program;
 mod python;
 mod run;
@@ -19,7 +21,7 @@ mod tidy;
 mod ui;
 mod workspace;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -69,6 +71,13 @@ enum Task {
         #[arg(long)]
         only: Option<String>,
     },
+    /// Build the packages: the window and the keeper beside it.
+    Package,
+    /// Build the keeper as packages carry it. The bundler asks for it.
+    Keeper {
+        /// The folder that it is put into.
+        folder: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
@@ -94,5 +103,7 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
         Task::Bench { rounds, only } => {
             bench::run(&workspace, *rounds, only.as_deref()).map(|()| ExitCode::SUCCESS)
         }
+        Task::Package => package::run(&workspace).map(|()| ExitCode::SUCCESS),
+        Task::Keeper { folder } => keeper::build(&workspace, folder).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -14,12 +14,17 @@ use crate::program::{self, answers, run};
 pub enum Purpose {
     /// Building and opening the window.
     Run,
+    /// Building the packages.
+    Package,
     /// Also the tests, those of the window among them.
     Test,
 }
 
 const TO_BUILD: &[&str] =
     &["git", "gcc", "libc6-dev", "pkg-config", "libwebkit2gtk-4.1-dev", "libayatana-appindicator3-1"];
+
+/// By its development files the bundler finds the library of the tray.
+const TO_PACKAGE: &[&str] = &["libayatana-appindicator3-dev"];
 
 const TO_TEST: &[&str] = &[
     "xvfb",
@@ -54,6 +59,7 @@ pub fn prepare(purpose: Purpose) -> Result<()> {
     if is_debian() {
         let wanted: Vec<&str> = match purpose {
             Purpose::Run => TO_BUILD.to_vec(),
+            Purpose::Package => [TO_BUILD, TO_PACKAGE].concat(),
             Purpose::Test => [TO_BUILD, TO_TEST].concat(),
         };
         install_missing(&wanted)?;
