@@ -180,11 +180,19 @@ async fn outputs(bench: &Bench, rounds: usize, place: &str) -> Result<[Row; 2]> 
             grown_directly.push(by_itself.1);
         }
     }
-    let of = |what: &str| format!("{} MB of output through the keeper into a log{place}: {what}", BYTES / 1_000_000);
+    let of = |what: &str| {
+        format!("{} MB of output through the keeper into a log{place}: {what}", BYTES / 1_000_000)
+    };
     let beside = "without a keeper";
     Ok([
         Row::new(of("time"), beside, 1.1, kept, direct),
-        Row::of(of("memory of engine and keeper"), beside, ("MiB", Promise::More(8.0)), grown, grown_directly),
+        Row::of(
+            of("memory of engine and keeper"),
+            beside,
+            ("MiB", Promise::More(8.0)),
+            grown,
+            grown_directly,
+        ),
     ])
 }
 
