@@ -331,8 +331,9 @@ mod tests {
             kept.full.cancelled().await;
             // The record of the limit follows.
             let is_told = || contents(&spooled_by(kept)).1 == [LimitHit::Output];
+            let mut length = kept.spool.length();
             while !is_told() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
+                length.changed().await.unwrap();
             }
         })
         .await;
@@ -355,7 +356,11 @@ mod tests {
             kept.was_read(waited_at);
             while kept.end().borrow().is_none() {
                 kept.was_read(*length.borrow_and_update());
-                tokio::time::sleep(Duration::from_millis(1)).await;
+                let mut end = kept.end();
+                tokio::select! {
+                    grown = length.changed() => grown.unwrap(),
+                    ended = end.wait_for(Option::is_some) => drop(ended.unwrap()),
+                }
             }
             waited_at
         })
