@@ -16,7 +16,8 @@ pub(crate) fn not_run(error: KeepError) -> AgentError {
         KeepError::Run(
             ExecError::NoProgram { program, .. }
             | ExecError::NoFolder { program, .. }
-            | ExecError::Start { program, .. },
+            | ExecError::Start { program, .. }
+            | ExecError::Sandbox { program, .. },
         )
         | KeepError::NoKeeper { program, .. } => {
             AgentError::Unavailable { program: program.to_string_lossy().into_owned(), detail }

@@ -7,25 +7,31 @@ use std::{
     io::{self, Read as _},
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
+    thread,
     time::Duration,
 };
 
 use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStdin},
+    runtime::Handle,
     time::Instant,
 };
 
 use crate::error::ExecError;
 use crate::group::{Group, lead_group, lead_group_without_terminal};
+use crate::process::is_executable;
+use crate::sandbox::{Confinement, SandboxError};
 use crate::{Command, MARKER_VARIABLE, Marker, Stdin, Stdout, find_program};
 
 /// The search path of programs.
 const PATH: &str = "PATH";
 
 /// Starts a program. What it is given of pipes is taken from the description, and closed here.
-pub(crate) fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Result<Child, ExecError> {
-    let mut builder = tokio::process::Command::new(located(command));
+pub(crate) async fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Result<Child, ExecError> {
+    let confinement = confinement(command).await?;
+    let file = located(command);
+    let mut builder = tokio::process::Command::new(&file);
     builder.arg0(&command.program).args(&command.args).current_dir(&command.cwd);
     if let Some(base) = &command.base {
         builder.env_clear().envs(base.iter());
@@ -52,16 +58,62 @@ pub(crate) fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Res
     } else {
         lead_group(&mut builder);
     }
-    builder.spawn().map_err(|cause| {
+    let started = match confinement {
+        Some(confinement) => spawn_confined(&mut builder, confinement),
+        None => builder.spawn().map_err(NotStarted::System),
+    };
+    started.map_err(|why| {
         let program = command.program.clone();
+        let cause = match why {
+            NotStarted::System(cause) => cause,
+            NotStarted::Sandbox(error) => return ExecError::Sandbox { program, source: error.into() },
+        };
+        let is_there = || is_executable(&command.cwd.join(&file));
         // The system gives one error for a missing folder and a missing program.
         if !command.cwd.is_dir() {
             ExecError::NoFolder { program, cwd: command.cwd.clone(), cause }
         } else if cause.kind() == io::ErrorKind::NotFound {
             ExecError::NoProgram { program, cause }
+        } else if cause.kind() == io::ErrorKind::PermissionDenied && command.sandbox.is_some() && is_there() {
+            let file = command.cwd.join(&file);
+            ExecError::Sandbox { program, source: SandboxError::NotExecutable { file }.into() }
         } else {
             ExecError::Start { program, source: cause }
         }
+    })
+}
+
+/// The rules that a program is confined by. Making them reads folders, which may be slow.
+async fn confinement<M>(command: &Command<M>) -> Result<Option<Confinement>, ExecError> {
+    let Some(sandbox) = command.sandbox.clone() else { return Ok(None) };
+    let made = tokio::task::spawn_blocking(move || Confinement::of(&sandbox)).await;
+    let made = made.map_err(io::Error::from).and_then(|made| made.map_err(io::Error::from));
+    made.map(Some).map_err(|source| ExecError::Sandbox { program: command.program.clone(), source })
+}
+
+/// Why a program was not started.
+enum NotStarted {
+    System(io::Error),
+    Sandbox(SandboxError),
+}
+
+/// Starts a program from a thread that confines itself and ends: only what it starts stays confined. The wait for it is
+/// as short as the start of a program, and nothing can come between a start and its being known.
+fn spawn_confined(
+    builder: &mut tokio::process::Command,
+    confinement: Confinement,
+) -> Result<Child, NotStarted> {
+    let runtime = Handle::current();
+    let confined = || {
+        // Whoever follows the child is told of its end by this runtime.
+        let _entered = runtime.enter();
+        confinement.enter().map_err(NotStarted::Sandbox)?;
+        builder.spawn().map_err(NotStarted::System)
+    };
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("confined-start".to_owned());
+        let started = thread.spawn_scoped(scope, confined).map_err(NotStarted::System)?;
+        started.join().unwrap_or_else(|_| Err(NotStarted::System(io::ErrorKind::Other.into())))
     })
 }
 

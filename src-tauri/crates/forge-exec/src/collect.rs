@@ -80,7 +80,7 @@ pub enum CollectError {
 /// # Errors
 /// When it cannot be started or read, takes too long, or prints too much; nothing of its group runs any more then.
 pub async fn collect(mut command: Command<Unmarked>, caps: Caps) -> Result<Collected, CollectError> {
-    let mut leader = Leader::start(&mut command)?;
+    let mut leader = Leader::start(&mut command).await?;
     let Command { program, stdin, timeout, .. } = command;
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let after = timeout.unwrap_or(Duration::MAX);
@@ -117,8 +117,8 @@ struct Leader {
 }
 
 impl Leader {
-    fn start(command: &mut Command<Unmarked>) -> Result<Self, ExecError> {
-        let child = spawn(command, None)?;
+    async fn start(command: &mut Command<Unmarked>) -> Result<Self, ExecError> {
+        let child = spawn(command, None).await?;
         Ok(Self {
             group: Group::led_by(child.id()),
             child: Some(child),

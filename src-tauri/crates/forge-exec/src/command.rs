@@ -11,8 +11,8 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use crate::Variables;
 use crate::marker::Marker;
+use crate::{Sandbox, Variables};
 
 /// How long a child has between the gentle signal and the kill, unless said otherwise.
 const DEFAULT_GRACE: Duration = Duration::from_secs(5);
@@ -71,6 +71,8 @@ pub struct Command<M = Marker> {
     pub timeout: Option<Duration>,
     /// From the gentle signal to the kill.
     pub grace: Duration,
+    /// What it and its descendants may touch; anything when absent.
+    pub sandbox: Option<Sandbox>,
     /// What is kept until the process is gone, also when nobody waits for that any more: locks, for example.
     pub kept: Vec<Arc<dyn Any + Send + Sync>>,
     /// How its descendants are recognised.
@@ -115,6 +117,7 @@ impl<M> Command<M> {
             without_terminal: false,
             timeout: None,
             grace: DEFAULT_GRACE,
+            sandbox: None,
             kept: Vec::new(),
             marker,
         }
@@ -205,6 +208,14 @@ impl<M> Command<M> {
     #[must_use]
     pub const fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Confines it and its descendants. Where the kernel cannot (see [`sandbox_support`](crate::sandbox_support)), it is
+    /// not started.
+    #[must_use]
+    pub fn sandboxed(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Some(sandbox);
         self
     }
 }

@@ -31,6 +31,14 @@ pub enum ExecError {
         /// Why.
         source: io::Error,
     },
+    /// It could not be confined as it was asked, and was not started.
+    #[error("could not confine `{}`", program.display())]
+    Sandbox {
+        /// What was to run.
+        program: OsString,
+        /// Why: a [`SandboxError`](crate::SandboxError), or the words of one.
+        source: io::Error,
+    },
     /// Its end could not be waited for.
     #[error("could not wait for `{}`", program.display())]
     Wait {

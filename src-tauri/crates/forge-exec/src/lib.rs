@@ -14,7 +14,9 @@
 //!   killed when it does not;
 //! - time and output are bounded.
 //!
-//! What is platform's own lives in [`process`] and `group`. Deliberately absent: terminals (children get
+//! Either may be confined by a [`Sandbox`], which the kernel enforces on the child and on its descendants.
+//!
+//! What is platform's own lives in [`process`], [`sandbox`] and `group`. Deliberately absent: terminals (children get
 //! pipes), and any knowledge of agents, tasks or git.
 
 pub mod apart;
@@ -33,6 +35,7 @@ pub mod own;
 pub mod path;
 pub mod process;
 pub mod run;
+pub mod sandbox;
 pub mod variables;
 
 pub use apart::start_apart;
@@ -52,4 +55,5 @@ pub use process::{
     working_in,
 };
 pub use run::{Finished, run};
+pub use sandbox::{Sandbox, SandboxError, SandboxSupport, sandbox_support};
 pub use variables::{Variables, variables_of};

@@ -73,7 +73,7 @@ pub async fn run(
     let begun = Instant::now();
     let program = command.program.clone();
     let marker = command.marker.clone();
-    let mut child = spawn(&mut command, Some(&marker))?;
+    let mut child = spawn(&mut command, Some(&marker)).await?;
     let mut guard = KillOnDrop::of(&child, marker);
     if let Some(identity) = child.id().and_then(ProcessIdentity::of) {
         started(identity);

@@ -358,6 +358,9 @@ fn not_run(error: CollectError, args: String, dir: PathBuf) -> GitError {
         CollectError::Run(ExecError::Wait { source, .. } | ExecError::Output { source, .. }) => {
             GitError::Io { doing: "talk to git in", path: dir, source }
         }
+        CollectError::Run(ExecError::Sandbox { source, .. }) => {
+            GitError::Io { doing: "confine git in", path: dir, source }
+        }
         CollectError::TimedOut { after, .. } => GitError::Timeout { args, after },
         CollectError::TooMuchOutput { cap, .. } => GitError::TooMuchOutput { args, cap },
     }
