@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
-use forge_exec::{Command, ExecError, Marker, Stdin, Stdout};
+use forge_exec::{Command, ExecError, Marker, Sandbox, Stdin, Stdout};
 use serde::{Deserialize, Serialize};
 
 /// A program for a keeper to run.
@@ -64,6 +64,7 @@ pub(crate) struct Spec {
     pub(crate) env_remove: Vec<OsString>,
     pub(crate) input: Input,
     pub(crate) without_terminal: bool,
+    pub(crate) sandbox: Option<Sandbox>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) grace: Duration,
     pub(crate) marker: Marker,
@@ -100,6 +101,7 @@ impl Spec {
             env_remove,
             input,
             without_terminal: command.without_terminal,
+            sandbox: command.sandbox,
             timeout: command.timeout,
             grace: command.grace,
             marker: command.marker,
@@ -119,6 +121,7 @@ impl Spec {
             .grace(self.grace);
         command.env_remove.clone_from(&self.env_remove);
         command.without_terminal = self.without_terminal;
+        command.sandbox.clone_from(&self.sandbox);
         command.timeout = self.timeout;
         command
     }
@@ -142,6 +145,7 @@ enum FailureKind {
     Start,
     Wait,
     Output,
+    Sandbox,
 }
 
 impl Failure {
@@ -160,6 +164,9 @@ impl Failure {
             ExecError::Output { program, source } => {
                 (FailureKind::Output, program, PathBuf::new(), Some(source))
             }
+            ExecError::Sandbox { program, source } => {
+                (FailureKind::Sandbox, program, PathBuf::new(), Some(source))
+            }
         };
         let code = source.and_then(io::Error::raw_os_error);
         let message = source.map(ToString::to_string).unwrap_or_default();
@@ -175,6 +182,7 @@ impl Failure {
             FailureKind::Start => ExecError::Start { program, source },
             FailureKind::Wait => ExecError::Wait { program, source },
             FailureKind::Output => ExecError::Output { program, source },
+            FailureKind::Sandbox => ExecError::Sandbox { program, source },
         }
     }
 }

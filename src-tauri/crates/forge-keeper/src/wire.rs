@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The number of this protocol.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The longest frame. A prompt and an environment go into one.
 const MAX_FRAME: usize = 64 * 1024 * 1024;

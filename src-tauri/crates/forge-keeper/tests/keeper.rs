@@ -3,7 +3,7 @@
 use std::{io::ErrorKind, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use forge_exec::{Command, ExecError, Exit, Finished, Marker, Stdin, look};
+use forge_exec::{Command, ExecError, Exit, Finished, Marker, Sandbox, Stdin, look, sandbox_support};
 use forge_keeper::{
     Given, KeepError, Keeper, KeptRun, KeptSink, LimitHit, Limits, Output, PROTOCOL, Place, Session,
 };
@@ -427,4 +427,36 @@ async fn engine_that_keeps_programs_itself_follows_them_the_same_way() {
     assert!(finished.unwrap().is_success());
     assert_eq!(taken.bytes, b"in\nend\n");
     assert!(!root.path().join("keeper/socket").exists());
+}
+
+#[tokio::test]
+async fn kept_program_is_confined_by_its_sandbox() {
+    if !sandbox_support().files {
+        println!("skipped kept_program_is_confined_by_its_sandbox: the kernel confines no files");
+        return;
+    }
+    let root = root();
+    let engine = keeper(root.path(), 1, Duration::ZERO);
+    std::fs::create_dir(root.path().join("own")).unwrap();
+    std::fs::write(root.path().join("secret"), "secret").unwrap();
+    let sandbox = Sandbox {
+        writable: vec![root.path().join("own")],
+        hidden: vec![root.path().join("secret")],
+        ..Sandbox::default()
+    };
+    let mut given = run(root.path(), "m", "echo in >own/file; cat secret; echo out >file; cat own/file");
+    given.command = given.command.sandboxed(sandbox);
+    let (finished, taken) = to_end(engine.open(given).await.unwrap()).await;
+    assert!(finished.unwrap().is_success());
+    let printed = String::from_utf8(taken.bytes).unwrap();
+    assert_eq!(printed.matches("Permission denied").count(), 2, "{printed}");
+    assert!(printed.contains("in\n") && !root.path().join("file").exists(), "{printed}");
+    // What cannot be confined is told as what it is, and not started.
+    let mut given = run(root.path(), "n", "echo out >file");
+    let relative = Sandbox { hidden: vec!["secret".into()], ..Sandbox::default() };
+    given.command = given.command.sandboxed(relative);
+    let (finished, _) = to_end(engine.open(given).await.unwrap()).await;
+    let Err(KeepError::Run(ExecError::Sandbox { source, .. })) = finished else { panic!("{finished:?}") };
+    assert_eq!(source.to_string(), "the path secret of the sandbox is not absolute");
+    assert!(!root.path().join("file").exists());
 }
