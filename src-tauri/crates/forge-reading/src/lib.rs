@@ -18,6 +18,7 @@ pub mod lesson;
 pub mod measured_review;
 mod normalised;
 pub mod patch;
+pub mod refusal;
 pub mod speech;
 pub mod trajectory;
 pub mod verdict;
