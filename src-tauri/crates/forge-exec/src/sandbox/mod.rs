@@ -13,7 +13,9 @@
 //!
 //! The kernel also takes from a confined program: more privileges (`sudo`), mounts, and a look into processes that are
 //! not its descendants. Left free: signals and abstract sockets, since agents talk to helpers of their own; UDP and
-//! other sockets; listening; metadata of files (mode, owner, times), which Landlock does not know.
+//! other sockets; listening; metadata of files (mode, owner, times), which Landlock does not know. The limit on TCP is
+//! for programs that connect as usual: Landlock overlooks a connection that is made by its first data
+//! (`MSG_FASTOPEN`), so it keeps nobody in who is set on getting out.
 
 mod grants;
 
