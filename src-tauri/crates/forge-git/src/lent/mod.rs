@@ -23,9 +23,11 @@ use std::path::PathBuf;
 
 mod config;
 mod files;
+mod heads;
 mod index;
 mod lend;
 mod lfs;
+mod modules;
 mod objects;
 mod places;
 mod plan;
@@ -34,6 +36,7 @@ mod refs;
 mod sandbox_refs;
 mod state;
 mod take_back;
+mod taking;
 #[cfg(test)]
 mod tests;
 
@@ -103,6 +106,8 @@ pub enum LeftOut {
     Operation,
     /// Refs other than the worktree's branch lead to objects that are missing or damaged.
     Refs,
+    /// The git directories of submodules: the worktree has some of its own, or they lie on another disk.
+    Submodules,
 }
 
 impl fmt::Display for LeftOut {
@@ -112,6 +117,7 @@ impl fmt::Display for LeftOut {
             Self::Index => "the index",
             Self::Operation => "the unfinished operation",
             Self::Refs => "refs with missing or damaged objects",
+            Self::Submodules => "the git directories of submodules",
         })
     }
 }

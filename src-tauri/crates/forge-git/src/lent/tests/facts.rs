@@ -22,7 +22,8 @@ async fn commits_of_programs_are_made_in_the_lent_directory_and_come_back() {
     lent.git(&["add", "staged"]);
     let made = lent.git(&["rev-parse", "HEAD"]);
     assert_eq!(lent.value("refs/heads/forge/7"), Some(base), "the repository is untouched");
-    assert_eq!(lent.value(&made), Some(made.clone()).filter(|_| false), "its objects, too");
+    let is_there = lent.sandbox.try_git_at(lent.repo.root(), &["cat-file", "-e", &made]).0;
+    assert!(!is_there, "its objects, too");
     let back = lent.take_back().await;
     assert_eq!(back, TakenBack { was_lent: true, head: Some(made.clone()), ..TakenBack::default() });
     assert_eq!(lent.value("refs/heads/forge/7"), Some(made.clone()));
@@ -368,4 +369,26 @@ async fn a_dot_git_that_programs_replaced_is_left_and_their_commits_come_back() 
     let aside = lent.sandbox.dir().join("aside");
     assert!(lent.worktree().rewrite_dot_git("forge/7", &aside).await.unwrap().unwrap().kept.is_some());
     lent.assert_over();
+}
+
+#[tokio::test]
+async fn submodules_that_programs_add_go_on_in_the_worktrees_own_git_directory() {
+    let (lent, library) = (Lent::new().await, Sandbox::new().await);
+    lent.lend().await;
+    let url = library.path("");
+    let url = url.to_str().unwrap().trim_end_matches('/');
+    lent.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "deep/lib"]);
+    lent.git(&["commit", "-qm", "submodule"]);
+    let inner = lent.tree.join("deep/lib");
+    lent.sandbox.git_at(&inner, &["commit", "-q", "--allow-empty", "-m", "inside"]);
+    let made = lent.sandbox.git_at(&inner, &["rev-parse", "HEAD"]);
+    let back = lent.take_back().await;
+    assert_eq!(back.left_out, []);
+    let git_dir = lent.admin().join("modules/deep/lib");
+    assert_eq!(lent.sandbox.git_at(&inner, &["rev-parse", "--absolute-git-dir"]), git_dir.to_str().unwrap());
+    assert_eq!(lent.sandbox.git_at(&inner, &["rev-parse", "HEAD"]), made);
+    assert_eq!(lent.sandbox.git_at(&inner, &["status", "--porcelain"]), "");
+    assert_eq!(lent.git(&["status", "--porcelain"]), " M deep/lib");
+    let lending = lent.worktree().lend(&lent.folder).await.unwrap();
+    assert!(matches!(lending, Lending::Direct { reason: DirectReason::Submodules, .. }), "{lending:?}");
 }
