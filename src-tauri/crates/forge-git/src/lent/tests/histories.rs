@@ -120,7 +120,10 @@ async fn run(acts: &[Act]) {
     }
     let state = |one: &Lent| State::read(&one.admin()).unwrap();
     assert_eq!(state(&lent), state(&twin), "after {acts:?}");
-    lent.assert_whole();
+    // git does not always store an empty tree that the index remembers; that is no different there.
+    let check =
+        |one: &Lent| one.sandbox.try_git_at(one.repo.root(), &["fsck", "--strict", "--connectivity-only"]);
+    assert_eq!(check(&lent), check(&twin), "after {acts:?}");
     let commit = async |one: &Lent| {
         let done = one.worktree().commit_all("the rest", None).await;
         (done.is_ok(), one.git(&["rev-parse", "HEAD^{tree}"]))
