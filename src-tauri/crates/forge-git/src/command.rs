@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forge_exec::{Caps, CollectError, Command, ExecError, Exit, Stdin, Unmarked, collect};
+use tokio::sync::mpsc;
 
 use crate::accepted::Guard;
 use crate::bytes;
@@ -70,7 +71,7 @@ pub(crate) struct GitCommand {
     global: Vec<OsString>,
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
-    input: Option<Vec<u8>>,
+    input: Stdin,
     output: Option<PipeWriter>,
     timeout: Duration,
     cap: usize,
@@ -97,7 +98,7 @@ impl GitCommand {
             global: Vec::new(),
             args: Vec::new(),
             env: Vec::new(),
-            input: None,
+            input: Stdin::Null,
             output: None,
             timeout: if kind == Kind::User { LONG } else { ORDINARY },
             cap: STDOUT_CAP,
@@ -224,7 +225,13 @@ impl GitCommand {
     }
 
     pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
-        self.input = Some(input.into());
+        self.input = Stdin::Bytes(input.into());
+        self
+    }
+
+    /// Has its input arrive in pieces, until the sender is dropped.
+    pub(crate) fn input_from(mut self, input: mpsc::Receiver<Vec<u8>>) -> Self {
+        self.input = Stdin::Stream(input);
         self
     }
 
@@ -336,9 +343,7 @@ impl GitCommand {
             command.env.retain(|(name, _)| !SCREENS.iter().any(|screen| name == screen));
             command.env_remove.extend(SCREENS.map(OsString::from));
         }
-        if let Some(input) = self.input {
-            command = command.stdin(Stdin::Bytes(input));
-        }
+        command = command.stdin(self.input);
         if let Some(pipe) = self.output {
             command = command.stdout_to(pipe);
         }

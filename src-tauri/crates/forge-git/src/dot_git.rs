@@ -2,7 +2,8 @@
 //!
 //! The repository keeps a record of each worktree beside it; that record, not the file, says what belongs together.
 //! Whatever lies in the file's place is kept, since it may be a repository with commits of its own. When the record is
-//! gone too, as after `git worktree prune`, a new one is made on the worktree's branch; the files stay as they are.
+//! gone too, as after `git worktree prune`, a new one is made on the worktree's branch; the files stay as they are. One that
+//! leads to the folder that the record names as lent (`lent`) is in order.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -52,9 +53,11 @@ impl Worktree {
         Ok(Some(rewritten))
     }
 
+    /// Also while it leads to the folder that the git directory is lent in.
     fn leads_to_its_record(&self) -> bool {
         self.repo()
             .admin_dir(self.path())
+            .or_else(|| self.repo().admin_of_lent(self.path()))
             .is_some_and(|admin| admin.join("HEAD").exists() && admin.join("commondir").exists())
     }
 

@@ -174,6 +174,16 @@ pub enum GitError {
         /// The files with local changes.
         files: Vec<String>,
     },
+    /// Programs left a commit in a lent git directory whose objects are missing or damaged.
+    #[error("take back the commits of {}: {reason}; the git directory is kept at {}", .worktree.display(), .kept.display())]
+    LentDamaged {
+        /// The worktree.
+        worktree: PathBuf,
+        /// Where the lent git directory is kept.
+        kept: PathBuf,
+        /// What git found, in its words.
+        reason: String,
+    },
     /// The file is not part of the diff.
     #[error("find {path} among the changed files")]
     NotInDiff {
@@ -293,6 +303,8 @@ pub enum ForeignReason {
     ForeignDotGit,
     /// It has no branch, or is in the middle of a rebase, a merge or the like.
     Busy,
+    /// Its git directory is lent to programs; whoever removes or lends it takes back first.
+    Lent,
     /// Somebody locked it with `git worktree lock`.
     Locked {
         /// The reason they gave.
@@ -307,6 +319,7 @@ impl fmt::Display for ForeignReason {
             Self::NotRegistered => f.write_str("it is not a worktree of this repository"),
             Self::ForeignDotGit => f.write_str("its .git does not belong to this repository"),
             Self::Busy => f.write_str("it has no branch checked out, or a git operation is in progress"),
+            Self::Lent => f.write_str("its git directory is lent to running programs"),
             Self::Locked { reason } if reason.is_empty() => f.write_str("it is locked"),
             Self::Locked { reason } => write!(f, "it is locked: {reason}"),
         }

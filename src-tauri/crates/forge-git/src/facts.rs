@@ -40,7 +40,7 @@ impl Repo {
         let path = real_path(path)?;
         let known = self.worktrees().await?;
         let entry = known.into_iter().find(|entry| is_same(&entry.path, &path));
-        let admin = self.admin_dir(&path);
+        let admin = self.admin_dir(&path).or_else(|| self.admin_of_lent(&path));
         let is_main = self.root() == path;
         let (Some(entry), true) = (entry, path.is_dir() && (admin.is_some() || is_main)) else {
             return Ok(FolderFacts {

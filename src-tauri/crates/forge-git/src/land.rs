@@ -122,7 +122,7 @@ impl Repo {
         if now.as_deref() != Some(expected_before) {
             return Ok(Landing::Moved { now });
         }
-        checkout.take_back(&git_dir, expected_before, commit, &staged_before).await?;
+        checkout.undo_landing(&git_dir, expected_before, commit, &staged_before).await?;
         let files = checkout.in_the_way(expected_before, commit).await?;
         if files.is_empty() {
             Err(output.failed(args))
@@ -143,7 +143,7 @@ impl Worktree {
     ///
     /// What was staged before, at the very paths that the commit changes, is the user's own: then nothing is
     /// touched. Else git's own two-way merge goes back; it refuses where anything was changed since.
-    async fn take_back(
+    async fn undo_landing(
         &self,
         git_dir: &Path,
         before: &str,

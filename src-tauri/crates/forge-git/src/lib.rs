@@ -46,6 +46,7 @@ mod index;
 mod index_paths;
 mod keep;
 mod land;
+mod lent;
 mod lines;
 mod local;
 mod location;
@@ -98,6 +99,7 @@ pub use dot_git::Rewritten;
 pub use error::{ForeignReason, GitError, LockHolder};
 pub use facts::{FolderFacts, disk_usage};
 pub use land::Landing;
+pub use lent::{DirectReason, LeftOut, Lending, TakenBack};
 pub use lines::lines_in;
 pub use merge::{
     ConflictKind, ConflictPath, ConflictSide, LandedChange, MergeComputation, MergeMessage, MergeRequest,

@@ -105,7 +105,7 @@ impl SettingsMemory {
 }
 
 /// A path as git means it in its settings; `None` for what takes git to know.
-fn expanded(value: &str, beside: &Path, home: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn expanded(value: &str, beside: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match value.strip_prefix("~/") {
         Some(below) => Some(home?.join(below)),
         None if value.starts_with(['~', '%', ':']) => None,

@@ -91,7 +91,7 @@ impl Trash {
 }
 
 /// Lets the owner list and change every directory; files need no permission of their own to be deleted.
-fn make_writable(dir: &Path) -> io::Result<()> {
+pub(crate) fn make_writable(dir: &Path) -> io::Result<()> {
     let mut mode = dir.symlink_metadata()?.permissions();
     mode.set_mode(mode.mode() | 0o700);
     fs::set_permissions(dir, mode)?;

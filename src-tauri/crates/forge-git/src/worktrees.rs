@@ -245,7 +245,8 @@ impl Repo {
             return Ok(Existing::Empty);
         }
         let occupied = || GitError::PathOccupied { path: path.to_owned() };
-        let admin = self.admin_dir(path).filter(|admin| admin.join("index").exists()).ok_or_else(occupied)?;
+        let admin = self.admin_dir(path).or_else(|| self.admin_of_lent(path));
+        let admin = admin.filter(|admin| admin.join("index").exists()).ok_or_else(occupied)?;
         // An agent may have detached it for a rebase; it is still that branch's.
         let rebasing = rebasing_branch(&admin);
         if entry.branch.as_deref() != Some(branch) && rebasing.as_deref() != Some(branch) {
@@ -288,7 +289,8 @@ impl Repo {
             _ => {}
         }
         if path.symlink_metadata().is_ok() && self.admin_dir(path).is_none() {
-            return refuse(ForeignReason::ForeignDotGit);
+            let is_lent = self.admin_of_lent(path).is_some();
+            return refuse(if is_lent { ForeignReason::Lent } else { ForeignReason::ForeignDotGit });
         }
         Ok(known.swap_remove(place))
     }
@@ -332,7 +334,7 @@ impl Repo {
                     let admin = if place == 0 {
                         Some(self.common_dir().to_owned())
                     } else {
-                        self.admin_dir(&entry.path)
+                        self.admin_dir(&entry.path).or_else(|| self.admin_of_lent(&entry.path))
                     };
                     admin.and_then(|dir| rebasing_branch(&dir)).as_deref() == Some(branch)
                 }

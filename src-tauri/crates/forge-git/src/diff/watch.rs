@@ -17,7 +17,6 @@ use std::sync::Arc;
 use super::change::{Changes, RawChange};
 use crate::bytes;
 use crate::index_paths::{Listed, Marks, Paths};
-use crate::places::dot_git_target;
 use crate::settings::Settings;
 use crate::stamp::{Bound, Devices, Moment, Print, Stamps, Unproven, c_path};
 
@@ -44,6 +43,8 @@ pub(super) struct Watch {
     settings: Arc<Settings>,
     /// The worktree whose tracked files count.
     worktree: Option<PathBuf>,
+    /// The index that lists them, by the repository's record: the worktree's `.git` may lead to a lent directory.
+    index: Option<PathBuf>,
     /// Whatever else counts.
     paths: Vec<PathBuf>,
     print: Print,
@@ -64,9 +65,8 @@ impl Watch {
 
     /// The worktree's index; none where none counts.
     fn index(&self) -> Result<Option<Paths>, Unproven> {
-        let Some(worktree) = &self.worktree else { return Ok(None) };
-        let index = index_of(worktree).ok_or(Unproven)?;
-        let paths = Paths::read(&index).ok().flatten();
+        let Some(index) = &self.index else { return Ok(None) };
+        let paths = Paths::read(index).ok().flatten();
         paths.map(Some).ok_or(Unproven)
     }
 
@@ -163,13 +163,6 @@ fn take(
         }
     }
     Ok(stamps.parts())
-}
-
-/// Where a worktree's index lies.
-fn index_of(worktree: &Path) -> Option<PathBuf> {
-    let dot_git = worktree.join(".git");
-    let git_dir = if dot_git.is_dir() { dot_git } else { dot_git_target(worktree)? };
-    Some(git_dir.join("index"))
 }
 
 /// What lies in some folders.

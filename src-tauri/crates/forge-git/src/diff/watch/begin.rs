@@ -46,6 +46,10 @@ impl Repo {
             None => Some(attribute_files(self.root(), changes)),
         };
         let Some(paths) = paths else { return Ok(None) };
+        let index = match scope.worktree() {
+            Some(worktree) => Some(worktree.git_dir().await?.join("index")),
+            None => None,
+        };
         let worktree = scope.worktree().map(|worktree| worktree.path().to_owned());
         let listed = Arc::clone(changes);
         let held = tokio::task::spawn_blocking(move || {
@@ -54,7 +58,7 @@ impl Repo {
             begun.settings.stamp(&mut outside).ok()?;
             (outside.print().ok()? == begun.outside).then_some(())?;
             let (print, first) = (Print::default(), Print::default());
-            let mut watch = Watch { settings: begun.settings, worktree, paths, print, listed, first };
+            let mut watch = Watch { settings: begun.settings, worktree, index, paths, print, listed, first };
             watch.first = watch.look_at_listed(Some(bound)).ok()?;
             watch.print = watch.look(Some(bound), watch.index()).ok()?;
             Some(watch)
