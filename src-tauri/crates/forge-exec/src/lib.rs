@@ -14,6 +14,8 @@
 //!   killed when it does not;
 //! - time and output are bounded.
 //!
+//! A tool that is spoken with at length, such as `ssh`, is given to [`start_piped`].
+//!
 //! What is platform's own lives in [`process`] and `group`. Deliberately absent: terminals (children get
 //! pipes), and any knowledge of agents, tasks or git.
 
@@ -31,6 +33,7 @@ pub mod marker;
 pub mod output;
 pub mod own;
 pub mod path;
+pub mod piped;
 pub mod process;
 pub mod run;
 pub mod variables;
@@ -47,6 +50,7 @@ pub use marker::{MARKER_VARIABLE, Marker};
 pub use output::{OutputSink, Stream};
 pub use own::{clock_jump, has_no_file_left, is_out_of_files, raise_open_file_limit};
 pub use path::find_program;
+pub use piped::{Piped, Pipes, start_piped};
 pub use process::{
     NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, survive_file_limit, sweep, usage,
     working_in,
