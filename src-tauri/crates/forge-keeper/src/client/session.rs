@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use futures::{SinkExt as _, StreamExt as _, stream::SplitStream};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::{bytes::Bytes, sync::CancellationToken};
 
-use super::Keeper;
+use super::{Keeper, is_final, pause::Pause};
 use crate::{
     Given, KeepError, LimitHit,
     record::{self, Content, Record},
@@ -109,39 +109,85 @@ pub struct NoteSender(Sender);
 impl NoteSender {
     /// Notes something. Whatever is sent to the program afterwards is given to it after the note is kept.
     pub fn note(&self, note: Vec<u8>) {
-        self.0.ask(&Ask::Note(note));
+        self.0.note(note);
     }
 
     /// Says whether somebody is asked: limits stand still meanwhile.
     pub fn set_waiting(&self, waits: bool) {
-        self.0.ask(&Ask::Waiting(waits));
+        self.0.set_waiting(waits);
     }
 }
 
 /// The way to the keeper, in order. Clones go on by the connection that follows one that broke.
 #[derive(Debug, Clone)]
-struct Sender(Arc<Mutex<UnboundedSender<Bytes>>>);
+struct Sender(Arc<Mutex<Way>>);
 
-impl Sender {
+#[derive(Debug)]
+struct Way {
+    frames: UnboundedSender<Bytes>,
+    /// How many notes the keeper had when the program was opened.
+    earlier_notes: usize,
+    /// What was noted since. It goes again by the next connection where it did not arrive.
+    notes: Vec<Vec<u8>>,
+    /// Whether somebody is asked, once that was said.
+    waits: Option<bool>,
+}
+
+impl Way {
+    /// A connection that is gone is noticed by whoever reads it.
+    fn send(&self, frame: Bytes) {
+        drop(self.frames.send(frame));
+    }
+
     fn ask(&self, ask: &Ask) {
         match message(ask) {
             Ok(frame) => self.send(frame),
             Err(error) => tracing::error!(%error, "failed to write a message to the keeper"),
         }
     }
+}
+
+impl Sender {
+    fn new(frames: UnboundedSender<Bytes>, opened: &Opened) -> Self {
+        let earlier_notes = opened.notes.len();
+        Self(Arc::new(Mutex::new(Way { frames, earlier_notes, notes: Vec::new(), waits: None })))
+    }
+
+    fn way(&self) -> MutexGuard<'_, Way> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&self, ask: &Ask) {
+        self.way().ask(ask);
+    }
 
     fn feed(&self, offset: u64, bytes: &[u8]) {
-        self.send(bytes_at(offset, bytes));
+        self.way().send(bytes_at(offset, bytes));
     }
 
-    /// A connection that is gone is noticed by whoever reads it.
-    fn send(&self, frame: Bytes) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).send(frame));
+    fn note(&self, note: Vec<u8>) {
+        let mut way = self.way();
+        way.notes.push(note.clone());
+        way.ask(&Ask::Note(note));
     }
 
-    /// From now on everything goes by another connection.
-    fn go_by(&self, sender: UnboundedSender<Bytes>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sender;
+    fn set_waiting(&self, waits: bool) {
+        let mut way = self.way();
+        way.waits = Some(waits);
+        way.ask(&Ask::Waiting(waits));
+    }
+
+    /// From now on everything goes by another connection, to a keeper that has so many notes.
+    fn go_by(&self, frames: UnboundedSender<Bytes>, arrived: usize) {
+        let mut way = self.way();
+        way.frames = frames;
+        let arrived = arrived.saturating_sub(way.earlier_notes);
+        for note in way.notes.iter().skip(arrived) {
+            way.ask(&Ask::Note(note.clone()));
+        }
+        if let Some(waits) = way.waits {
+            way.ask(&Ask::Waiting(waits));
+        }
     }
 }
 
@@ -232,7 +278,7 @@ impl Feeding {
 impl Session {
     pub(super) fn new(keeper: Keeper, wire: Wire, opened: Opened, about: About, stdin: Stdin) -> Self {
         let (frames, sender) = split(wire);
-        let sender = Sender(Arc::new(Mutex::new(sender)));
+        let sender = Sender::new(sender, &opened);
         Self { keeper, frames, sender, opened, about, stdin, has_ended: false }
     }
 
@@ -254,7 +300,8 @@ impl Session {
     ///
     /// # Errors
     /// When it could not be started or waited for, when the sink fails, and [`KeepError::Lost`] when its keeper was
-    /// killed. Nothing of it runs then.
+    /// killed. Nothing of it runs then. On another machine all this is told by the keeper there, for which it is waited
+    /// as long as it takes; one that is dropped meanwhile leaves the program to be found by [`Keeper::runs`].
     pub async fn run(
         mut self,
         stop: &CancellationToken,
@@ -312,24 +359,30 @@ impl Session {
         KeepError::Run(ExecError::Output { program: self.about.program.clone(), source })
     }
 
-    /// Goes on after the connection broke.
+    /// Goes on after the connection broke. A keeper on another machine is waited for: only it knows what became of the
+    /// program.
     async fn reconnect(&mut self, from: u64) -> Result<(), KeepError> {
-        let lost = KeepError::Lost { program: self.about.program.clone() };
-        match self.keeper.attach(&self.about.id, from).await {
-            Ok(Some((wire, _))) => {
-                let (frames, sender) = split(wire);
-                self.frames = frames;
-                self.sender.go_by(sender);
-                Ok(())
-            }
-            Ok(None) => {
-                self.keeper.sweep(&self.about.marker).await;
-                self.has_ended = true;
-                Err(lost)
-            }
-            Err(source) => {
-                self.has_ended = true;
-                Err(KeepError::NoKeeper { program: self.about.program.clone(), source })
+        let mut pause = Pause::default();
+        loop {
+            match self.keeper.attach(&self.about.id, from).await {
+                Ok(Some((wire, opened))) => {
+                    let (frames, sender) = split(wire);
+                    self.frames = frames;
+                    self.sender.go_by(sender, opened.notes.len());
+                    return Ok(());
+                }
+                Ok(None) => {
+                    self.keeper.sweep(&self.about.marker).await;
+                    self.has_ended = true;
+                    return Err(KeepError::Lost { program: self.about.program.clone() });
+                }
+                Err(source) => match self.keeper.far() {
+                    Some(connector) if !is_final(&source) => pause.until_reachable(connector).await,
+                    _ => {
+                        self.has_ended = true;
+                        return Err(KeepError::NoKeeper { program: self.about.program.clone(), source });
+                    }
+                },
             }
         }
     }
