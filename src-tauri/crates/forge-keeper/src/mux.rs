@@ -78,9 +78,9 @@ impl Mux {
         self.closed.is_cancelled()
     }
 
-    /// Returns when the session has ended.
-    pub async fn closed(&self) {
-        self.closed.cancelled().await;
+    /// Waits for the end of the session, without keeping it open.
+    pub fn when_closed(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.closed.clone().cancelled_owned()
     }
 }
 

@@ -231,6 +231,30 @@ async fn stream_of_a_session_that_nobody_needs_any_more_ends() {
 }
 
 #[tokio::test]
+async fn relay_says_which_protocol_a_keeper_of_another_version_speaks() {
+    let root = root();
+    let machine = Sessions::new(root.path());
+    std::fs::create_dir(&machine.root).unwrap();
+    let listener = tokio::net::UnixListener::bind(machine.root.join("socket")).unwrap();
+    let other = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        // `Refused`, `Protocol`, its number.
+        stream.write_all(&[0, 0, 0, 4, 0, 1, 0, 99]).await.unwrap();
+        stream
+    });
+    let done = tokio::process::Command::new(env!("CARGO_BIN_EXE_forge-keeper"))
+        .arg("relay")
+        .arg(&machine.root)
+        .stdin(Stdio::null())
+        .output()
+        .await
+        .unwrap();
+    let greeting = Greeting::read(&String::from_utf8(done.stdout).unwrap()).unwrap();
+    assert_eq!(greeting.protocol, 99);
+    drop(other);
+}
+
+#[tokio::test]
 async fn program_is_lost_only_when_a_keeper_that_follows_says_so() {
     let root = root();
     let machine = Sessions::new(root.path());

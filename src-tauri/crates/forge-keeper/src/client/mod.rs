@@ -2,6 +2,7 @@
 
 mod lease;
 mod pause;
+mod sender;
 mod session;
 
 use std::{

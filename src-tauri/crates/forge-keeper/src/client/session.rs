@@ -1,23 +1,21 @@
 //! One program as the engine follows it.
 
-use std::{
-    ffi::OsString,
-    io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{ffi::OsString, io, time::Duration};
 
 use async_trait::async_trait;
 use forge_exec::{ExecError, Finished, Marker, OutputSink, ProcessIdentity, Stdin};
-use futures::{SinkExt as _, StreamExt as _, stream::SplitStream};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio_util::{bytes::Bytes, sync::CancellationToken};
+use futures::stream::SplitStream;
+use tokio_util::sync::CancellationToken;
 
-use super::{Keeper, is_final, pause::Pause};
+use super::{
+    Keeper, is_final,
+    pause::Pause,
+    sender::{Sender, split},
+};
 use crate::{
     Given, KeepError, LimitHit,
     record::{self, Content, Record},
-    wire::{Ask, Frame, OpenedRun, Tell, Wire, bytes_at, message, receive},
+    wire::{Ask, Frame, OpenedRun, Tell, Wire, receive},
 };
 
 /// Who takes what a kept program prints.
@@ -118,99 +116,12 @@ impl NoteSender {
     }
 }
 
-/// The way to the keeper, in order. Clones go on by the connection that follows one that broke.
-#[derive(Debug, Clone)]
-struct Sender(Arc<Mutex<Way>>);
-
-#[derive(Debug)]
-struct Way {
-    frames: UnboundedSender<Bytes>,
-    /// How many notes the keeper had when the program was opened.
-    earlier_notes: usize,
-    /// What was noted since. It goes again by the next connection where it did not arrive.
-    notes: Vec<Vec<u8>>,
-    /// Whether somebody is asked, once that was said.
-    waits: Option<bool>,
-}
-
-impl Way {
-    /// A connection that is gone is noticed by whoever reads it.
-    fn send(&self, frame: Bytes) {
-        drop(self.frames.send(frame));
-    }
-
-    fn ask(&self, ask: &Ask) {
-        match message(ask) {
-            Ok(frame) => self.send(frame),
-            Err(error) => tracing::error!(%error, "failed to write a message to the keeper"),
-        }
-    }
-}
-
-impl Sender {
-    fn new(frames: UnboundedSender<Bytes>, opened: &Opened) -> Self {
-        let earlier_notes = opened.notes.len();
-        Self(Arc::new(Mutex::new(Way { frames, earlier_notes, notes: Vec::new(), waits: None })))
-    }
-
-    fn way(&self) -> MutexGuard<'_, Way> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn ask(&self, ask: &Ask) {
-        self.way().ask(ask);
-    }
-
-    fn feed(&self, offset: u64, bytes: &[u8]) {
-        self.way().send(bytes_at(offset, bytes));
-    }
-
-    fn note(&self, note: Vec<u8>) {
-        let mut way = self.way();
-        way.notes.push(note.clone());
-        way.ask(&Ask::Note(note));
-    }
-
-    fn set_waiting(&self, waits: bool) {
-        let mut way = self.way();
-        way.waits = Some(waits);
-        way.ask(&Ask::Waiting(waits));
-    }
-
-    /// From now on everything goes by another connection, to a keeper that has so many notes.
-    fn go_by(&self, frames: UnboundedSender<Bytes>, arrived: usize) {
-        let mut way = self.way();
-        way.frames = frames;
-        let arrived = arrived.saturating_sub(way.earlier_notes);
-        for note in way.notes.iter().skip(arrived) {
-            way.ask(&Ask::Note(note.clone()));
-        }
-        if let Some(waits) = way.waits {
-            way.ask(&Ask::Waiting(waits));
-        }
-    }
-}
-
 impl Drop for Session {
     fn drop(&mut self) {
         if !self.has_ended && !self.keeper.leaves_running() {
             self.sender.ask(&Ask::Kill);
         }
     }
-}
-
-/// Splits a connection. What is sent goes out beside whatever else happens, also when the session is dropped.
-fn split(wire: Wire) -> (SplitStream<Wire>, UnboundedSender<Bytes>) {
-    let (mut out, frames) = wire.split();
-    let (sender, mut frames_out): (_, UnboundedReceiver<Bytes>) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Some(frame) = frames_out.recv().await {
-            if out.send(frame).await.is_err() {
-                return;
-            }
-        }
-    });
-    (frames, sender)
 }
 
 /// How the program's input goes on.
