@@ -131,7 +131,9 @@ impl KeptSink for Taken {
         Ok(())
     }
 
-    async fn limit(&mut self, _: LimitHit) {}
+    async fn limit(&mut self, hit: LimitHit) {
+        self.bytes.extend_from_slice(format!("limit {hit:?}\n").as_bytes());
+    }
 
     async fn live(&mut self) {}
 }
@@ -348,6 +350,61 @@ async fn start_whose_answer_is_lost_starts_once() {
     engine.forget("d").await.unwrap();
 }
 
+/// A machine that can be reached at times.
+#[derive(Debug)]
+struct Away(Arc<Sessions>, tokio::sync::watch::Receiver<bool>);
+
+#[async_trait]
+impl Connector for Away {
+    async fn connect(&self) -> io::Result<BoxedStream> {
+        if *self.1.borrow() { self.0.connect().await } else { Err(io::ErrorKind::HostUnreachable.into()) }
+    }
+
+    async fn reachable(&self) {
+        let _ = self.1.clone().wait_for(|is_there| *is_there).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_noted_and_fed_while_a_machine_is_away_arrives_when_it_is_back() {
+    let root = root();
+    let machine = Sessions::new(root.path());
+    let (there, is_there) = tokio::sync::watch::channel(true);
+    let way = Away(Arc::clone(&machine), is_there);
+    let engine = Keeper::new(PathBuf::new(), Place::Far(Arc::new(way)), 1, LONG);
+    let mut reads = run(root.path(), "f", "echo begun; while read word; do echo got $word; done");
+    let (input, stdin) = mpsc::channel(4);
+    reads.command.stdin = Stdin::Stream(stdin);
+    // The limit stands still while somebody is asked.
+    reads.limits.silence = Some(Duration::from_millis(1500));
+    let session = engine.open(reads).await.unwrap();
+    let notes = session.notes();
+    notes.note(b"before".to_vec());
+    let (finished, printed) = with(session, async |mut told| {
+        told.recv().await;
+        there.send_replace(false);
+        machine.cut().await;
+        for n in 0..3 {
+            notes.note(format!("away {n}").into_bytes());
+            input.send(format!("{n}\n").into_bytes()).await.unwrap();
+        }
+        notes.set_waiting(true);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        there.send_replace(true);
+        tokio::time::sleep(Duration::from_millis(1800)).await;
+        drop(input);
+    })
+    .await;
+    let finished = finished.unwrap();
+    assert!(finished.is_success() && !finished.cancelled, "{finished:?}");
+    assert_eq!(printed, b"begun\ngot 0\ngot 1\ngot 2\n");
+    let again = engine.open(run(root.path(), "f", "")).await.unwrap();
+    let notes: Vec<&[u8]> = again.opened().notes.iter().map(Vec::as_slice).collect();
+    assert_eq!(notes, [b"before".as_slice(), b"away 0", b"away 1", b"away 2"]);
+    drop(again);
+    engine.forget("f").await.unwrap();
+}
+
 #[tokio::test]
 async fn run_that_goes_on_waits_for_its_machine() {
     let root = root();
@@ -358,21 +415,9 @@ async fn run_that_goes_on_waits_for_its_machine() {
     drop(session);
     drop(first);
     machine.cut().await;
-    /// Cannot be reached at first.
-    #[derive(Debug)]
-    struct Away(Arc<Sessions>, tokio::sync::watch::Receiver<bool>);
-    #[async_trait]
-    impl Connector for Away {
-        async fn connect(&self) -> io::Result<BoxedStream> {
-            if *self.1.borrow() { self.0.connect().await } else { Err(io::ErrorKind::HostUnreachable.into()) }
-        }
-        async fn reachable(&self) {
-            let _ = self.1.clone().wait_for(|is_there| *is_there).await;
-        }
-    }
     let (there, is_there) = tokio::sync::watch::channel(false);
-    let second =
-        Keeper::new(PathBuf::new(), Place::Far(Arc::new(Away(Arc::clone(&machine), is_there))), 2, LONG);
+    let way = Away(Arc::clone(&machine), is_there);
+    let second = Keeper::new(PathBuf::new(), Place::Far(Arc::new(way)), 2, LONG);
     assert_eq!(second.runs().await.unwrap_err().kind(), io::ErrorKind::HostUnreachable);
     let refused = second.open(run(root.path(), "new", "true")).await.unwrap_err();
     assert!(matches!(refused, KeepError::NoKeeper { .. }), "{refused:?}");

@@ -40,6 +40,8 @@ fn usage() -> ExitCode {
 fn join(root: &Path) -> io::Result<()> {
     let program = std::env::current_exe()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Each stream is a connection with the keeper.
+    forge_exec::raise_open_file_limit()?;
     let joined = runtime.block_on(relay(root, &program));
     // A thread may still wait for input that never comes.
     runtime.shutdown_background();
