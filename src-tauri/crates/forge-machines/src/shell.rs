@@ -104,6 +104,7 @@ pub(crate) fn sweep(root_there: &str, keep: &[&str]) -> String {
     format!(
         r#"{{
 {root}runs=$(ls -l /proc/[0-9]*/exe 2>/dev/null)
+find "$r/bin" -name '.new.*' -mmin +60 -exec rm -f {{}} + 2>/dev/null
 for d in "$r"/bin/*; do
 case ${{d##*/}} in {keep}) continue;; esac
 [ -d "$d" ] || continue

@@ -126,6 +126,29 @@ async fn keeper_that_is_damaged_there_is_sent_again() {
 }
 
 #[tokio::test]
+async fn connection_that_is_cut_while_the_keeper_is_sent_leaves_nothing_half() {
+    let Some(host) = Host::start(Setup::default()) else { return };
+    let hash = host.config().keepers[0].hash().to_owned();
+    let folder = host.home().join(".forge/bin").join(&hash);
+    let machine = SshMachine::new(host.config());
+    let connecting = tokio::spawn({
+        let machine = machine.clone();
+        async move { machine.connect().await }
+    });
+    let half = || fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
+    while !half() && !connecting.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    host.kill_clients();
+    // Where it was too late, the loss of the session is seen later.
+    let fault = connecting.await.unwrap().err();
+    assert!(fault.as_ref().is_none_or(Fault::is_passing), "{fault:?}");
+    machine.connect().await.unwrap();
+    machine.keeper(1, LONG).runs().await.unwrap();
+    assert!(fs::read(folder.join("forge-keeper")).unwrap() == fs::read(keeper_program()).unwrap());
+}
+
+#[tokio::test]
 async fn full_disk_and_folders_that_cannot_be_used_are_told() {
     let before = "mkdir -p HOME/small HOME/noexec; mount -t tmpfs -o size=256k,mode=777 none HOME/small; \
                   mount -t tmpfs -o noexec,mode=777 none HOME/noexec";
