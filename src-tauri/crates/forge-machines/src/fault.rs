@@ -1,6 +1,6 @@
 //! What keeps a machine from being used: each fault in one sentence, with what a person can do about it.
 
-use crate::steps::StepName;
+use crate::steps::{Step, StepName};
 
 /// Why a machine cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -335,6 +335,12 @@ impl Fault {
         let line =
             errors.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no reason was given");
         Self::Folder { host, root, said: line.trim_end_matches('.').to_owned() }
+    }
+}
+
+impl From<&Fault> for Step {
+    fn from(fault: &Fault) -> Self {
+        Self::bad(fault.step(), fault.to_string(), fault.remedy())
     }
 }
 

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Fault;
-
 /// What a step looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -57,11 +55,5 @@ impl Step {
     pub(crate) fn about(mut self, subject: &str) -> Self {
         self.subject = Some(subject.to_owned());
         self
-    }
-}
-
-impl From<&Fault> for Step {
-    fn from(fault: &Fault) -> Self {
-        Self::bad(fault.step(), fault.to_string(), fault.remedy())
     }
 }

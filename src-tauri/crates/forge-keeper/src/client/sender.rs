@@ -6,7 +6,6 @@ use futures::{SinkExt as _, StreamExt as _, stream::SplitStream};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::bytes::Bytes;
 
-use super::session::Opened;
 use crate::wire::{Ask, Wire, bytes_at, message};
 
 /// The way to the keeper, in order. Clones go on by the connection that follows one that broke.
@@ -39,8 +38,8 @@ impl Way {
 }
 
 impl Sender {
-    pub(super) fn new(frames: UnboundedSender<Bytes>, opened: &Opened) -> Self {
-        let earlier_notes = opened.notes.len();
+    /// Goes by a connection to a keeper that has so many notes.
+    pub(super) fn new(frames: UnboundedSender<Bytes>, earlier_notes: usize) -> Self {
         Self(Arc::new(Mutex::new(Way { frames, earlier_notes, notes: Vec::new(), waits: None })))
     }
 

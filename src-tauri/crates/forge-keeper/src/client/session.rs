@@ -189,7 +189,7 @@ impl Feeding {
 impl Session {
     pub(super) fn new(keeper: Keeper, wire: Wire, opened: Opened, about: About, stdin: Stdin) -> Self {
         let (frames, sender) = split(wire);
-        let sender = Sender::new(sender, &opened);
+        let sender = Sender::new(sender, opened.notes.len());
         Self { keeper, frames, sender, opened, about, stdin, has_ended: false }
     }
 
