@@ -108,8 +108,8 @@ enum Stage {
 
 /// A program whose group ends gently when it is given up.
 #[derive(Debug)]
-struct Leader {
-    child: Option<Child>,
+pub(crate) struct Leader {
+    pub(crate) child: Option<Child>,
     group: Group,
     grace: Duration,
     kept: Vec<Arc<dyn Any + Send + Sync>>,
@@ -117,7 +117,7 @@ struct Leader {
 }
 
 impl Leader {
-    async fn start(command: &mut Command<Unmarked>) -> Result<Self, ExecError> {
+    pub(crate) async fn start(command: &mut Command<Unmarked>) -> Result<Self, ExecError> {
         let child = spawn(command, None).await?;
         Ok(Self {
             group: Group::led_by(child.id()),
@@ -167,7 +167,7 @@ impl Leader {
         }
     }
 
-    async fn end(&mut self) {
+    pub(crate) async fn end(&mut self) {
         let Some(child) = self.child.as_mut() else { return };
         if self.stage == Stage::Running {
             self.stage = Stage::Ending;

@@ -14,6 +14,8 @@
 //!   killed when it does not;
 //! - time and output are bounded.
 //!
+//! A tool that is spoken with at length, such as `ssh`, is given to [`start_piped`].
+//!
 //! Either may be confined by a [`Sandbox`], which the kernel enforces on the child and on its descendants.
 //!
 //! What is platform's own lives in [`process`], [`sandbox`] and `group`. Deliberately absent: terminals (children get
@@ -33,6 +35,7 @@ pub mod marker;
 pub mod output;
 pub mod own;
 pub mod path;
+pub mod piped;
 pub mod process;
 pub mod run;
 pub mod sandbox;
@@ -50,9 +53,10 @@ pub use marker::{MARKER_VARIABLE, Marker};
 pub use output::{OutputSink, Stream};
 pub use own::{clock_jump, has_no_file_left, is_out_of_files, raise_open_file_limit};
 pub use path::find_program;
+pub use piped::{Piped, Pipes, start_piped};
 pub use process::{
-    NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, survive_file_limit, sweep, usage,
-    working_in,
+    NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, may_descend_from, survive_file_limit,
+    sweep, usage, working_in,
 };
 pub use run::{Finished, run};
 pub use sandbox::{Sandbox, SandboxError, SandboxSupport, sandbox_support};

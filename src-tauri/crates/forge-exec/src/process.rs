@@ -118,6 +118,21 @@ pub fn working_in(folder: &Path) -> Option<NamedProcess> {
     })
 }
 
+/// Whether a process descends from another one, by the parents that they have now. One that is gone descends from nobody
+/// that is known: that counts, too.
+#[must_use]
+pub fn may_descend_from(pid: u32, ancestor: u32) -> bool {
+    let mut at = pid;
+    while at != ancestor {
+        match Stat::read(at) {
+            Some(stat) if stat.parent != 0 => at = stat.parent,
+            Some(_) => return false,
+            None => return true,
+        }
+    }
+    true
+}
+
 /// Whether it is this process, or a git that it runs: a descendant that carries nobody's marker.
 fn is_own_errand(pid: u32, all: &BTreeMap<u32, Stat>) -> bool {
     let mut ancestor = pid;

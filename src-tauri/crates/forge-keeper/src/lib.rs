@@ -3,6 +3,8 @@
 //! A program that an engine runs itself dies with it, or lives on unseen. The keeper outlives the engine: it starts a
 //! program once per id, however often it is asked; it stores what the program prints, with offsets, and takes what the
 //! program is to read, with offsets; so an engine that was killed or upgraded goes on where the one before it was.
+//! A keeper on another machine is reached by [`relay`]: one session of ssh carries all streams, and what is followed goes
+//! on by itself after a session broke.
 //! [`Keeper`] is the engine's end, [`Server`] the other one; both speak [`wire`] over a stream of bytes.
 //!
 //! Invariants:
@@ -20,8 +22,10 @@ mod client;
 mod error;
 mod given;
 mod marks;
+pub mod mux;
 mod place;
 mod record;
+pub mod relay;
 mod server;
 mod spool;
 mod task;
@@ -30,7 +34,9 @@ pub mod wire;
 pub use client::{Keeper, KeptSink, NoteSender, Opened, Output, Plain, Session};
 pub use error::KeepError;
 pub use given::Given;
-pub use place::Place;
+pub use mux::Mux;
+pub use place::{Connector, Place};
+pub use relay::Greeting;
 pub use server::Server;
 pub use task::{KeptRun, LimitHit, Limits};
-pub use wire::{PROTOCOL, RunState};
+pub use wire::{BoxedStream, ByteStream, PROTOCOL, Refusal, RunState};

@@ -5,12 +5,12 @@
 //! The first message of either side is `Hello` and `Welcome`; within a protocol number messages are only added at the
 //! end.
 
-use std::io;
+use std::{fmt, io};
 
 use forge_exec::{Finished, ProcessIdentity};
 use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
 use serde::{Deserialize, Serialize};
-use tokio::net::UnixStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::{
     bytes::{BufMut as _, Bytes, BytesMut},
     codec::{Framed, LengthDelimitedCodec},
@@ -131,10 +131,18 @@ pub(crate) enum Frame<M> {
     Bytes { offset: u64, bytes: Bytes },
 }
 
-/// One connection.
-pub(crate) type Wire = Framed<UnixStream, LengthDelimitedCodec>;
+/// A stream of bytes between an engine and a keeper.
+pub trait ByteStream: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin {}
 
-pub(crate) fn wire(stream: UnixStream) -> Wire {
+impl<S: AsyncRead + AsyncWrite + fmt::Debug + Send + Unpin> ByteStream for S {}
+
+/// Such a stream, of whatever kind.
+pub type BoxedStream = Box<dyn ByteStream>;
+
+/// One connection.
+pub(crate) type Wire = Framed<BoxedStream, LengthDelimitedCodec>;
+
+pub(crate) fn wire(stream: BoxedStream) -> Wire {
     let codec = LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME).new_codec();
     Framed::new(stream, codec)
 }

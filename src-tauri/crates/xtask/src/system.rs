@@ -27,6 +27,9 @@ const TO_BUILD: &[&str] =
 const TO_PACKAGE: &[&str] = &["libayatana-appindicator3-dev"];
 
 const TO_TEST: &[&str] = &[
+    "iproute2",
+    "openssh-client",
+    "openssh-server",
     "xvfb",
     "xauth",
     "webkit2gtk-driver",
@@ -50,7 +53,7 @@ const ELSEWHERE: &str = "\
   Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
   Arch:     pacman -S base-devel webkit2gtk-4.1 libayatana-appindicator
   openSUSE: zypper install gcc pkg-config webkit2gtk3-devel libayatana-appindicator3-1
-  and for the tests: Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, Python with venv, and for
+  and for the tests: ip, ssh and sshd, Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, Python with venv, and for
   /usr/bin/python3 its bindings to D-Bus and GObject";
 
 /// Sees to it that the machine has what the purpose needs.

@@ -1,19 +1,26 @@
 //! `forge-keeper`: runs what engines ask for, and outlives them.
 
-use std::{io, io::Write as _, path::PathBuf, process::ExitCode};
+use std::{
+    io,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use forge_keeper::Server;
+use forge_keeper::{Server, relay::relay};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
-    let root = match (args.next(), args.next(), args.next()) {
-        (Some(command), Some(root), None) if command == "serve" => PathBuf::from(root),
-        _ => {
-            eprintln!("Usage: forge-keeper serve FOLDER\n\nForge starts it; it leaves by itself.");
-            return ExitCode::from(2);
-        }
+    let (command, root) = match (args.next(), args.next(), args.next()) {
+        (Some(command), Some(root), None) => (command, PathBuf::from(root)),
+        _ => return usage(),
     };
-    match serve(&root) {
+    let done = match command.to_str() {
+        Some("serve") => serve(&root),
+        Some("relay") => join(&root),
+        _ => return usage(),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("Could not keep programs in {}: {error}.", root.display());
@@ -22,7 +29,26 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(root: &std::path::Path) -> io::Result<()> {
+fn usage() -> ExitCode {
+    eprintln!(
+        "Usage: forge-keeper serve FOLDER\n       forge-keeper relay FOLDER\n\nForge starts it; it leaves by itself."
+    );
+    ExitCode::from(2)
+}
+
+/// Joins a session of ssh to the keeper, for as long as that session lasts.
+fn join(root: &Path) -> io::Result<()> {
+    let program = std::env::current_exe()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Each stream is a connection with the keeper.
+    forge_exec::raise_open_file_limit()?;
+    let joined = runtime.block_on(relay(root, &program));
+    // A thread may still wait for input that never comes.
+    runtime.shutdown_background();
+    joined
+}
+
+fn serve(root: &Path) -> io::Result<()> {
     // What ends the engine's terminal or its group does not end this. One that leads a group already stays in it.
     if let Err(error) = nix::unistd::setsid()
         && error != nix::errno::Errno::EPERM

@@ -1,5 +1,8 @@
 //! The engine's end: finding or starting the keeper, and what is asked of it beside a program's own connection.
 
+mod lease;
+mod pause;
+mod sender;
 mod session;
 
 use std::{
@@ -14,16 +17,18 @@ use std::{
 };
 
 use forge_exec::{Marker, start_apart};
-use tokio::{net::UnixStream, sync::OnceCell};
+use tokio::{net::UnixStream, sync::OnceCell, task::JoinHandle};
 
 pub use session::{KeptSink, NoteSender, Opened, Output, Plain, Session};
 
 use crate::{
-    KeepError, KeptRun, Place, Server,
+    BoxedStream, Connector, KeepError, KeptRun, Place, Server,
     place::socket_path,
     task::Spec,
     wire::{Ask, PROTOCOL, Refusal, RunState, Tell, Wire, receive_message, send, wire},
 };
+
+use pause::Pause;
 
 /// How often a keeper that goes just then is asked again.
 const TRIES: u32 = 5;
@@ -57,7 +62,7 @@ struct Inner {
 #[derive(Debug)]
 struct Lease {
     patience: Duration,
-    holder: Option<tokio::task::JoinHandle<()>>,
+    holder: Option<JoinHandle<()>>,
 }
 
 impl Drop for Inner {
@@ -70,7 +75,8 @@ impl Drop for Inner {
 
 impl Keeper {
     /// The keeper in the folder `root`, for an engine that is the `epoch`th on its data. Programs may go on for
-    /// `patience` without it. Nothing is started yet.
+    /// `patience` without it: a far keeper takes a lost connection for a lost engine, so that one needs more of it.
+    /// Nothing is started yet. Where a far keeper has its folder is its [`Connector`]'s affair.
     #[must_use]
     pub fn new(root: PathBuf, place: Place, epoch: u64, patience: Duration) -> Self {
         let inner = Inner {
@@ -86,9 +92,12 @@ impl Keeper {
 
     /// Starts a program, or goes on with it when its id was started before.
     ///
+    /// On another machine, one that was started already, or that may have been since the answer got lost, is waited for
+    /// until the machine can be reached: whoever does not want to wait drops this.
+    ///
     /// # Errors
-    /// `NoKeeper` when no keeper can be had, `Lost` when the program is to be gone on with and is not there. Why the
-    /// program itself could not be started is told by [`Session::run`].
+    /// `NoKeeper` when no keeper can be had and nothing was started, `Lost` when the program is to be gone on with and is
+    /// not there. Why the program itself could not be started is told by [`Session::run`].
     pub async fn open(&self, run: KeptRun) -> Result<Session, KeepError> {
         let (program, goes_on) = (run.command.program.clone(), run.goes_on);
         let no_keeper = |source| KeepError::NoKeeper { program: program.clone(), source };
@@ -99,12 +108,20 @@ impl Keeper {
             marker: spec.marker.clone(),
             grace: spec.grace,
         };
-        self.attend().await.map_err(no_keeper)?;
-        let opened = if goes_on {
-            self.attach(&about.id, 0).await.map_err(no_keeper)?
+        let ask = if goes_on {
+            Ask::Attach { id: about.id.clone(), from: 0 }
         } else {
-            let ask = Ask::Open { spec: Box::new(spec) };
-            Some(self.follow(&ask).await.map_err(no_keeper)?)
+            Ask::Open { spec: Box::new(spec) }
+        };
+        let (mut pause, mut may_run) = (Pause::default(), goes_on);
+        let opened = loop {
+            match self.try_open(&ask, &mut may_run).await {
+                Ok(opened) => break opened,
+                Err(error) => match self.far() {
+                    Some(connector) if may_run && !is_final(&error) => pause.until_reachable(connector).await,
+                    _ => return Err(no_keeper(error)),
+                },
+            }
         };
         let Some((wire, opened)) = opened else {
             self.sweep(&about.marker).await;
@@ -165,7 +182,15 @@ impl Keeper {
     /// Whether programs can go on without this engine: not where it keeps them itself.
     #[must_use]
     pub fn outlives_engine(&self) -> bool {
-        matches!(self.inner.place, Place::Program(_))
+        matches!(self.inner.place, Place::Program(_) | Place::Far(_))
+    }
+
+    /// The way to a keeper on another machine, when it is there.
+    fn far(&self) -> Option<&dyn Connector> {
+        match &self.inner.place {
+            Place::Far(connector) => Some(&**connector),
+            Place::Program(_) | Place::Within => None,
+        }
     }
 
     /// From now on a [`Session`] that is dropped leaves its program running.
@@ -183,43 +208,40 @@ impl Keeper {
         if lease.holder.as_ref().is_some_and(|holder| !holder.is_finished()) {
             return Ok(());
         }
-        let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
-        let orphan_ms = u64::try_from(lease.patience.as_millis()).unwrap_or(u64::MAX);
-        match answered(&mut wire, &Ask::Lease { orphan_ms }).await? {
-            Tell::Done => {}
-            other => return Err(unexpected(&other)),
-        }
-        // The connection is what is held.
-        lease.holder = Some(tokio::spawn(async move {
-            let _: io::Result<Tell> = receive_message(&mut wire).await;
-        }));
+        let wire = self.lease(lease.patience).await?;
+        lease.holder = Some(tokio::spawn(lease::hold(Arc::downgrade(&self.inner), wire)));
         Ok(())
     }
 
-    /// Opens or attaches on a connection of its own.
-    async fn follow(&self, ask: &Ask) -> io::Result<(Wire, Opened)> {
+    /// Says on a connection of its own that this engine is there: it is for as long as that is open.
+    async fn lease(&self, patience: Duration) -> io::Result<Wire> {
         let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
-        send(&mut wire, ask).await?;
-        match receive_message(&mut wire).await? {
-            Tell::Opened(opened) => Ok((wire, Opened::from(*opened))),
+        let orphan_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        match answered(&mut wire, &Ask::Lease { orphan_ms }).await? {
+            Tell::Done => Ok(wire),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// Opens or attaches. From `was_sent` on, the program may have been started.
+    async fn try_open(&self, ask: &Ask, was_sent: &mut bool) -> io::Result<Option<(Wire, Opened)>> {
+        self.attend().await?;
+        let Some(wire) = self.connect(matches!(ask, Ask::Open { .. })).await? else { return Ok(None) };
+        *was_sent = true;
+        follow(wire, ask).await
     }
 
     /// Goes on with a program at an offset, if the keeper that has it is there.
     async fn attach(&self, id: &str, from: u64) -> io::Result<Option<(Wire, Opened)>> {
-        let Some(mut wire) = self.connect(false).await? else { return Ok(None) };
-        send(&mut wire, &Ask::Attach { id: id.to_owned(), from }).await?;
-        match receive_message(&mut wire).await? {
-            Tell::Opened(opened) => Ok(Some((wire, Opened::from(*opened)))),
-            Tell::Refused(Refusal::Unknown) => Ok(None),
-            other => Err(unexpected(&other)),
-        }
+        let Some(wire) = self.connect(false).await? else { return Ok(None) };
+        follow(wire, &Ask::Attach { id: id.to_owned(), from }).await
     }
 
-    /// Ends what a program left whose keeper was killed.
+    /// Ends what a program left whose keeper was killed. A keeper on another machine did so when it began.
     async fn sweep(&self, marker: &Marker) {
-        forge_exec::sweep(marker, GRACE).await;
+        if self.far().is_none() {
+            forge_exec::sweep(marker, GRACE).await;
+        }
     }
 
     /// A connection on which both have said who they are; none when no keeper is there and none is to be started.
@@ -232,6 +254,8 @@ impl Keeper {
             let stream = match self.stream(starts).await {
                 Ok(Some(stream)) => stream,
                 Ok(None) => return Ok(None),
+                // Whether and when to try again is the connector's affair.
+                Err(error) if self.far().is_some() => return Err(error),
                 Err(error) => {
                     failed = error;
                     continue;
@@ -248,10 +272,10 @@ impl Keeper {
                 Err(error) => failed = error,
             }
         }
-        if starts || !is_absent(&failed) { Err(failed) } else { Ok(None) }
+        if starts || self.far().is_some() || !is_absent(&failed) { Err(failed) } else { Ok(None) }
     }
 
-    async fn stream(&self, starts: bool) -> io::Result<Option<UnixStream>> {
+    async fn stream(&self, starts: bool) -> io::Result<Option<BoxedStream>> {
         let inner = &*self.inner;
         let program = match &inner.place {
             Place::Within => {
@@ -261,44 +285,64 @@ impl Keeper {
                 let server = inner.within.get_or_try_init(|| Server::new(&inner.root)).await?.clone();
                 let (ours, theirs) = UnixStream::pair()?;
                 tokio::spawn(async move { server.serve(theirs).await });
-                return Ok(Some(ours));
+                return Ok(Some(Box::new(ours)));
             }
+            Place::Far(connector) => return connector.connect().await.map(Some),
             Place::Program(program) => program,
         };
         match connect(&inner.root).await {
-            Ok(stream) => return Ok(Some(stream)),
+            Ok(stream) => return Ok(Some(Box::new(stream))),
             Err(error) if is_absent(&error) && !starts => return Ok(None),
             Err(error) if is_absent(&error) => {}
             Err(error) => return Err(error),
         }
         start(program, &inner.root).await?;
-        connect(&inner.root).await.map(Some)
+        Ok(Some(Box::new(connect(&inner.root).await?)))
     }
 }
 
-async fn connect(root: &Path) -> io::Result<UnixStream> {
+/// Connects to the keeper in a folder.
+pub(crate) async fn connect(root: &Path) -> io::Result<UnixStream> {
     let (path, _folder) = socket_path(&root.join("socket"))?;
     UnixStream::connect(path).await
 }
 
-fn is_absent(error: &io::Error) -> bool {
+/// Whether an error says that no keeper is there.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
-async fn start(program: &Path, root: &Path) -> io::Result<()> {
+/// Starts the keeper of a folder.
+pub(crate) async fn start(program: &Path, root: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
     let log = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(root.join("keeper.log"))?;
     let args = ["serve".into(), root.as_os_str().to_owned()];
     start_apart(program, &args, log).await
 }
 
-async fn greet(stream: UnixStream, epoch: u64) -> io::Result<Wire> {
+/// Says who asks.
+pub(crate) async fn greet(stream: BoxedStream, epoch: u64) -> io::Result<Wire> {
     let mut wire = wire(stream);
     match answered(&mut wire, &Ask::Hello { protocol: PROTOCOL, epoch }).await? {
         Tell::Welcome { .. } => Ok(wire),
         Tell::Refused(refusal) => Err(io::Error::new(io::ErrorKind::Unsupported, refusal)),
         other => Err(unexpected(&other)),
     }
+}
+
+/// Opens or attaches on a connection; nothing when the keeper does not know the program.
+async fn follow(mut wire: Wire, ask: &Ask) -> io::Result<Option<(Wire, Opened)>> {
+    send(&mut wire, ask).await?;
+    match receive_message(&mut wire).await? {
+        Tell::Opened(opened) => Ok(Some((wire, Opened::from(*opened)))),
+        Tell::Refused(Refusal::Unknown) => Ok(None),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Whether the keeper itself refused: a better connection changes nothing.
+fn is_final(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData || error.get_ref().is_some_and(|it| it.is::<Refusal>())
 }
 
 /// Asks, and waits for the answer.

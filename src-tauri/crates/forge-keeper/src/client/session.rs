@@ -1,23 +1,21 @@
 //! One program as the engine follows it.
 
-use std::{
-    ffi::OsString,
-    io,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{ffi::OsString, io, time::Duration};
 
 use async_trait::async_trait;
 use forge_exec::{ExecError, Finished, Marker, OutputSink, ProcessIdentity, Stdin};
-use futures::{SinkExt as _, StreamExt as _, stream::SplitStream};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio_util::{bytes::Bytes, sync::CancellationToken};
+use futures::stream::SplitStream;
+use tokio_util::sync::CancellationToken;
 
-use super::Keeper;
+use super::{
+    Keeper, is_final,
+    pause::Pause,
+    sender::{Sender, split},
+};
 use crate::{
     Given, KeepError, LimitHit,
     record::{self, Content, Record},
-    wire::{Ask, Frame, OpenedRun, Tell, Wire, bytes_at, message, receive},
+    wire::{Ask, Frame, OpenedRun, Tell, Wire, receive},
 };
 
 /// Who takes what a kept program prints.
@@ -109,39 +107,12 @@ pub struct NoteSender(Sender);
 impl NoteSender {
     /// Notes something. Whatever is sent to the program afterwards is given to it after the note is kept.
     pub fn note(&self, note: Vec<u8>) {
-        self.0.ask(&Ask::Note(note));
+        self.0.note(note);
     }
 
     /// Says whether somebody is asked: limits stand still meanwhile.
     pub fn set_waiting(&self, waits: bool) {
-        self.0.ask(&Ask::Waiting(waits));
-    }
-}
-
-/// The way to the keeper, in order. Clones go on by the connection that follows one that broke.
-#[derive(Debug, Clone)]
-struct Sender(Arc<Mutex<UnboundedSender<Bytes>>>);
-
-impl Sender {
-    fn ask(&self, ask: &Ask) {
-        match message(ask) {
-            Ok(frame) => self.send(frame),
-            Err(error) => tracing::error!(%error, "failed to write a message to the keeper"),
-        }
-    }
-
-    fn feed(&self, offset: u64, bytes: &[u8]) {
-        self.send(bytes_at(offset, bytes));
-    }
-
-    /// A connection that is gone is noticed by whoever reads it.
-    fn send(&self, frame: Bytes) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).send(frame));
-    }
-
-    /// From now on everything goes by another connection.
-    fn go_by(&self, sender: UnboundedSender<Bytes>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sender;
+        self.0.set_waiting(waits);
     }
 }
 
@@ -151,20 +122,6 @@ impl Drop for Session {
             self.sender.ask(&Ask::Kill);
         }
     }
-}
-
-/// Splits a connection. What is sent goes out beside whatever else happens, also when the session is dropped.
-fn split(wire: Wire) -> (SplitStream<Wire>, UnboundedSender<Bytes>) {
-    let (mut out, frames) = wire.split();
-    let (sender, mut frames_out): (_, UnboundedReceiver<Bytes>) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Some(frame) = frames_out.recv().await {
-            if out.send(frame).await.is_err() {
-                return;
-            }
-        }
-    });
-    (frames, sender)
 }
 
 /// How the program's input goes on.
@@ -232,7 +189,7 @@ impl Feeding {
 impl Session {
     pub(super) fn new(keeper: Keeper, wire: Wire, opened: Opened, about: About, stdin: Stdin) -> Self {
         let (frames, sender) = split(wire);
-        let sender = Sender(Arc::new(Mutex::new(sender)));
+        let sender = Sender::new(sender, opened.notes.len());
         Self { keeper, frames, sender, opened, about, stdin, has_ended: false }
     }
 
@@ -254,7 +211,8 @@ impl Session {
     ///
     /// # Errors
     /// When it could not be started or waited for, when the sink fails, and [`KeepError::Lost`] when its keeper was
-    /// killed. Nothing of it runs then.
+    /// killed. Nothing of it runs then. On another machine all this is told by the keeper there, for which it is waited
+    /// as long as it takes; one that is dropped meanwhile leaves the program to be found by [`Keeper::runs`].
     pub async fn run(
         mut self,
         stop: &CancellationToken,
@@ -312,24 +270,30 @@ impl Session {
         KeepError::Run(ExecError::Output { program: self.about.program.clone(), source })
     }
 
-    /// Goes on after the connection broke.
+    /// Goes on after the connection broke. A keeper on another machine is waited for: only it knows what became of the
+    /// program.
     async fn reconnect(&mut self, from: u64) -> Result<(), KeepError> {
-        let lost = KeepError::Lost { program: self.about.program.clone() };
-        match self.keeper.attach(&self.about.id, from).await {
-            Ok(Some((wire, _))) => {
-                let (frames, sender) = split(wire);
-                self.frames = frames;
-                self.sender.go_by(sender);
-                Ok(())
-            }
-            Ok(None) => {
-                self.keeper.sweep(&self.about.marker).await;
-                self.has_ended = true;
-                Err(lost)
-            }
-            Err(source) => {
-                self.has_ended = true;
-                Err(KeepError::NoKeeper { program: self.about.program.clone(), source })
+        let mut pause = Pause::default();
+        loop {
+            match self.keeper.attach(&self.about.id, from).await {
+                Ok(Some((wire, opened))) => {
+                    let (frames, sender) = split(wire);
+                    self.frames = frames;
+                    self.sender.go_by(sender, opened.notes.len());
+                    return Ok(());
+                }
+                Ok(None) => {
+                    self.keeper.sweep(&self.about.marker).await;
+                    self.has_ended = true;
+                    return Err(KeepError::Lost { program: self.about.program.clone() });
+                }
+                Err(source) => match self.keeper.far() {
+                    Some(connector) if !is_final(&source) => pause.until_reachable(connector).await,
+                    _ => {
+                        self.has_ended = true;
+                        return Err(KeepError::NoKeeper { program: self.about.program.clone(), source });
+                    }
+                },
             }
         }
     }

@@ -16,7 +16,7 @@ const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Serves a connection until the other side goes.
 pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Result<()> {
-    let mut wire = wire(stream);
+    let mut wire = wire(Box::new(stream));
     let Ask::Hello { protocol, epoch } = receive_message(&mut wire).await? else {
         return refuse(&mut wire, Refusal::Misunderstood("the first message must be a greeting".to_owned()))
             .await;

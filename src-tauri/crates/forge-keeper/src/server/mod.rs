@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use forge_exec::Stdin;
+use forge_exec::{Stdin, may_descend_from};
 use nix::fcntl::{Flock, FlockArg};
 use rustix::{
     fs::inotify::{self, CreateFlags, WatchFlags},
@@ -119,6 +119,9 @@ impl Server {
         let attend = async {
             loop {
                 match listener.accept().await {
+                    Ok((stream, _)) if is_of_a_program(&stream) => {
+                        tracing::warn!("a program that is kept here tried to speak with its keeper");
+                    }
                     Ok((stream, _)) => {
                         let server = server.clone();
                         tokio::spawn(async move { server.serve(stream).await });
@@ -169,6 +172,13 @@ impl Server {
             }
         }
     }
+}
+
+/// Whether it is one of the programs that this keeper runs. A confined program cannot look into the keeper's folder, but
+/// reaches its socket: what it asks to be started would be free of its sandbox.
+fn is_of_a_program(stream: &UnixStream) -> bool {
+    let peer = stream.peer_cred().ok().and_then(|peer| peer.pid()).and_then(|pid| u32::try_from(pid).ok());
+    peer.is_none_or(|pid| pid != std::process::id() && may_descend_from(pid, std::process::id()))
 }
 
 /// Returns when a socket is removed: nobody finds this keeper any more.
@@ -287,5 +297,30 @@ impl Shared {
         self.runs().remove(id);
         self.changed.send_modify(|n| *n += 1);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn own_programs_are_told_from_engines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let _engine = UnixStream::connect(&path).await.unwrap();
+        assert!(!is_of_a_program(&listener.accept().await.unwrap().0), "this process itself");
+        // A child that a keeper adopted after its parent ended.
+        let connect =
+            "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); sys.stdin.read()";
+        let mut child = tokio::process::Command::new("python3")
+            .args(["-c", connect])
+            .arg(&path)
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert!(is_of_a_program(&listener.accept().await.unwrap().0));
+        child.kill().await.unwrap();
     }
 }

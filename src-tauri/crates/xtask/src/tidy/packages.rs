@@ -13,6 +13,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-git", &["forge-exec", "forge-model"]),
     ("forge-exec", &[]),
     ("forge-keeper", &["forge-exec"]),
+    ("forge-machines", &["forge-exec", "forge-keeper"]),
     ("forge-hosts", &["forge-model"]),
     ("forge-demo", &["forge-exec"]),
     ("forge-source", &[]),

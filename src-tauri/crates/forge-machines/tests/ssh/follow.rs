@@ -1,0 +1,84 @@
+//! Programs on a machine, and what they print.
+
+use std::{io, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use forge_exec::{Command, Finished, Marker, Stream};
+use forge_keeper::{KeepError, KeptRun, KeptSink, LimitHit, Limits, Output, Session};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+pub const LONG: Duration = Duration::from_secs(3600);
+
+/// A script to run there.
+pub fn script(id: &str, script: &str) -> KeptRun {
+    let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
+    let marker = Marker(format!("{id}-{}", std::process::id()));
+    let command = Command::new("sh", "/tmp", marker)
+        .args(["-c", script])
+        .base(Arc::new([path].into()))
+        .grace(Duration::from_secs(2));
+    KeptRun {
+        id: id.to_owned(),
+        task: "t".to_owned(),
+        command,
+        limits: Limits::default(),
+        memo: Vec::new(),
+        goes_on: false,
+    }
+}
+
+/// What was printed.
+#[derive(Default)]
+pub struct Printed {
+    pub out: Vec<u8>,
+    pub err: Vec<u8>,
+    length: Option<watch::Sender<usize>>,
+}
+
+#[async_trait]
+impl KeptSink for Printed {
+    async fn output(&mut self, output: Output<'_>) -> io::Result<()> {
+        match output.stream {
+            Stream::Stdout => self.out.extend_from_slice(output.bytes),
+            Stream::Stderr => self.err.extend_from_slice(output.bytes),
+        }
+        if let Some(length) = &self.length {
+            length.send_modify(|length| *length += output.bytes.len());
+        }
+        Ok(())
+    }
+
+    async fn limit(&mut self, _: LimitHit) {}
+
+    async fn live(&mut self) {}
+}
+
+/// Follows a program that somebody else looks after.
+pub struct Following {
+    pub printed: watch::Receiver<usize>,
+    pub ended: tokio::task::JoinHandle<(Result<Finished, KeepError>, Printed)>,
+}
+
+impl Following {
+    pub fn of(session: Session) -> Self {
+        let (length, printed) = watch::channel(0);
+        let ended = tokio::spawn(async move {
+            let mut printed = Printed { length: Some(length), ..Printed::default() };
+            let finished = session.run(&CancellationToken::new(), &mut printed).await;
+            (finished, printed)
+        });
+        Self { printed, ended }
+    }
+
+    /// Returns once so many bytes came.
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    pub async fn until(&mut self, bytes: usize) {
+        self.printed.wait_for(|length| *length >= bytes).await.expect("it goes on");
+    }
+
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    pub async fn end(self) -> (Result<Finished, KeepError>, Printed) {
+        self.ended.await.expect("it is followed to its end")
+    }
+}
