@@ -1843,6 +1843,8 @@ export type Execution = {
 	error: ExecutionError | null,
 	/**  Names of variables of the user's environment that were kept from it. */
 	withheld: string[],
+	/**  How it was confined; null when it was not to be. */
+	sandbox: SandboxReport | null,
 	/**  What the agent said about its work. */
 	summary: string | null,
 	/**  Its log. */
@@ -3376,6 +3378,8 @@ export type ProjectSettings = {
 	shell_mode?: ShellMode,
 	/**  What programs inherit of the user's environment. */
 	environment?: EnvironmentSettings,
+	/**  What agents, checks, hooks and setup commands may reach. */
+	sandbox?: SandboxSettings,
 	/**  Regular expressions of what is taken out of logs, prompts, events and exports as secrets are. */
 	redact?: string[],
 	/**  Checks. */
@@ -4050,6 +4054,52 @@ export type SaidMessage = {
 	/**  The names of the files that went with it. */
 	files: string[],
 };
+
+/**  What a sandbox confines. */
+export type SandboxMode = 
+/**  Nothing. */
+"off" | 
+/**  Which files can be written and read. */
+"files" | 
+/**  Files, and the ports that TCP connections go to. */
+"files_and_network";
+
+/**  How a run was confined. */
+export type SandboxReport = {
+	/**  What was to be confined. */
+	mode: SandboxMode,
+	/**  What became of it. */
+	state: SandboxState,
+	/**  How many accesses were refused. */
+	refused: number,
+	/**  Paths of those, as far as they are known. */
+	paths: string[],
+	/**  Refs that keep what the run changed on other branches. */
+	kept_refs: string[],
+};
+
+/**  The sandbox of a project's programs. */
+export type SandboxSettings = {
+	/**  What is confined. */
+	mode?: SandboxMode,
+	/**  Paths that can be written besides the worktree, caches and temporary folders. */
+	write?: string[],
+	/**  Paths that cannot be read. */
+	hide?: string[],
+	/**  Ports that TCP connections may go to when the network is confined. */
+	ports?: number[],
+};
+
+/**  What became of a sandbox. */
+export type SandboxState = 
+/**  The kernel enforced it. */
+"enforced" | 
+/**  The kernel cannot confine the network: files only. */
+"files_only" | 
+/**  The agent program confines its commands itself. */
+"own" | 
+/**  The kernel has no Landlock: nothing was confined. */
+"missing";
 
 /**  Which of a task's changes to show. */
 export type Scope = 
