@@ -1308,6 +1308,20 @@ export type CreateComment = {
 	text: string,
 };
 
+/**  A machine to add. */
+export type CreateMachine = {
+	/**  Name; unique. */
+	name: string,
+	/**  How `ssh` reaches it. */
+	ssh: SshConfig,
+	/**  The folder of Forge there; `~/.forge` when absent. */
+	root?: string | null,
+	/**  What tasks ask for. */
+	labels?: string[] | null,
+	/**  What may run there at once. */
+	caps?: MachineCaps | null,
+};
+
 /**  A repository to add. */
 export type CreateProject = {
 	/**  Name; the folder's name when absent. */
@@ -1843,6 +1857,8 @@ export type Execution = {
 	error: ExecutionError | null,
 	/**  Names of variables of the user's environment that were kept from it. */
 	withheld: string[],
+	/**  How it was confined; null when it was not to be. */
+	sandbox: SandboxReport | null,
 	/**  What the agent said about its work. */
 	summary: string | null,
 	/**  Its log. */
@@ -2833,6 +2849,93 @@ export type LoopTask = {
 	title: string,
 };
 
+/**  A machine. */
+export type Machine = {
+	/**  Identity. */
+	id: MachineId,
+	/**  What people call it; unique. */
+	name: string,
+	/**  How it is reached. */
+	kind: MachineKind,
+	/**  How `ssh` reaches it. */
+	ssh: SshConfig,
+	/**  The folder of Forge there; `~/` is the home folder there. */
+	root: string,
+	/**  What tasks ask for: `gpu`, `arm`. */
+	labels: string[],
+	/**  What may run there at once. */
+	caps: MachineCaps,
+	/**  While true, nothing new starts on it. */
+	draining: boolean,
+	/**  When it was made. */
+	created_at: string,
+	/**  When it last changed. */
+	updated_at: string,
+	/**  Whether there is a connection. */
+	contact: MachineContact,
+	/**  Since when that is so. */
+	contact_since: string | null,
+	/**  Why it is not reachable. */
+	contact_error: MachineFault | null,
+};
+
+/**  What may run on a machine at once. */
+export type MachineCaps = {
+	/**  Runs of agents; without limit when absent. */
+	runs?: number | null,
+};
+
+/**  What is known of a machine. */
+export type MachineContact = 
+/**  There is a connection. */
+"live" | 
+/**  There was one, or one was tried, and it failed. */
+"unreachable" | 
+/**  Nothing was asked of it since this engine started. */
+"unknown";
+
+/**  Why something does not work with a machine. */
+export type MachineFault = {
+	/**  What happened. */
+	message: string,
+	/**  What to do about it. */
+	remedy: string,
+};
+
+/**  A machine. */
+export type MachineId = string;
+
+/**  How a machine is reached. */
+export type MachineKind = 
+/**  By the user's `ssh` program. */
+"ssh";
+
+/**  A machine by its id or name. */
+export type MachinePath = {
+	/**  The machine. */
+	machine_id: MachineId,
+};
+
+/**  What a test of a machine found, in order. After a step without which nothing else can be asked, it ends. */
+export type MachineTest = {
+	/**  Whether tasks can run there. */
+	ok: boolean,
+	/**  The steps. */
+	steps: MachineTestStep[],
+};
+
+/**  One step of a test of a machine. */
+export type MachineTestStep = {
+	/**  What was looked at. */
+	name: string,
+	/**  Whether it is as it must be. */
+	ok: boolean,
+	/**  What was found. */
+	message: string,
+	/**  What to do about it. */
+	remedy: string | null,
+};
+
 /**  Notifications to mark as read. */
 export type MarkRead = {
 	/**  Ids; all notifications when absent. */
@@ -3376,6 +3479,8 @@ export type ProjectSettings = {
 	shell_mode?: ShellMode,
 	/**  What programs inherit of the user's environment. */
 	environment?: EnvironmentSettings,
+	/**  What agents, checks, hooks and setup commands may reach. */
+	sandbox?: SandboxSettings,
 	/**  Regular expressions of what is taken out of logs, prompts, events and exports as secrets are. */
 	redact?: string[],
 	/**  Checks. */
@@ -4051,6 +4156,52 @@ export type SaidMessage = {
 	files: string[],
 };
 
+/**  What a sandbox confines. */
+export type SandboxMode = 
+/**  Nothing. */
+"off" | 
+/**  Which files can be written and read. */
+"files" | 
+/**  Files, and the ports that TCP connections go to. */
+"files_and_network";
+
+/**  How a run was confined. */
+export type SandboxReport = {
+	/**  What was to be confined. */
+	mode: SandboxMode,
+	/**  What became of it. */
+	state: SandboxState,
+	/**  How many accesses were refused. */
+	refused: number,
+	/**  Paths of those, as far as they are known. */
+	paths: string[],
+	/**  Refs that keep what the run changed on other branches. */
+	kept_refs: string[],
+};
+
+/**  The sandbox of a project's programs. */
+export type SandboxSettings = {
+	/**  What is confined. */
+	mode?: SandboxMode,
+	/**  Paths that can be written besides the worktree, caches and temporary folders. */
+	write?: string[],
+	/**  Paths that cannot be read. */
+	hide?: string[],
+	/**  Ports that TCP connections may go to when the network is confined. */
+	ports?: number[],
+};
+
+/**  What became of a sandbox. */
+export type SandboxState = 
+/**  The kernel enforced it. */
+"enforced" | 
+/**  The kernel cannot confine the network: files only. */
+"files_only" | 
+/**  The agent program confines its commands itself. */
+"own" | 
+/**  The kernel has no Landlock: nothing was confined. */
+"missing";
+
 /**  Which of a task's changes to show. */
 export type Scope = 
 /**  All changes since the branch point, committed or not. */
@@ -4130,6 +4281,30 @@ export type ShellMode =
 "login_once" | 
 /**  For each command. */
 "login_each";
+
+/**  How `ssh` reaches a machine. */
+export type SshConfig = {
+	/**  A host name, an address, or an alias of `~/.ssh/config`. */
+	host: string,
+	/**  The user there; as ssh decides when absent. */
+	user?: string | null,
+	/**  The port; as ssh decides when absent. */
+	port?: number | null,
+	/**  The file of the key; as ssh decides when absent. */
+	identity_file?: string | null,
+	/**  Options, as `ssh -o` takes them. */
+	options?: string[],
+};
+
+/**  A host of the user's `~/.ssh/config`, which can be added as a machine. */
+export type SshHost = {
+	/**  Its alias. */
+	alias: string,
+	/**  Where it leads, as ssh says: `user@host:port`. */
+	target: string,
+	/**  The machine that it is already. */
+	machine_id: MachineId | null,
+};
 
 /**  One state. */
 export type State = {
@@ -4764,6 +4939,22 @@ export type UpdateDoors = {
 	mcp_enabled?: boolean | null,
 };
 
+/**  Changes to a machine. */
+export type UpdateMachine = {
+	/**  The machine. */
+	machine_id: MachineId,
+	/**  Name; unique. */
+	name?: string | null,
+	/**  How `ssh` reaches it. */
+	ssh?: SshConfig | null,
+	/**  The folder of Forge there. */
+	root?: string | null,
+	/**  What tasks ask for. */
+	labels?: string[] | null,
+	/**  What may run there at once. */
+	caps?: MachineCaps | null,
+};
+
 /**  Changes to a project. */
 export type UpdateProject = {
 	/**  The project. */
@@ -5291,6 +5482,20 @@ export interface Operations {
   knowledge_accept: { input: AcceptLesson; output: LessonView };
   /** Dismisses a proposed lesson. */
   knowledge_dismiss: { input: LessonPath; output: LessonView };
+  /** All machines, by name. */
+  machine_list: { input: Empty; output: Page<Machine> };
+  /** Adds a machine that is reached by ssh. */
+  machine_create: { input: CreateMachine; output: Machine };
+  /** Hosts of the SSH configuration, which can be added as machines. */
+  machine_hosts: { input: Empty; output: Page<SshHost> };
+  /** One machine, by id or name. */
+  machine_get: { input: MachinePath; output: Machine };
+  /** Changes a machine. */
+  machine_update: { input: UpdateMachine; output: Machine };
+  /** Removes a machine; what is on it stays. */
+  machine_delete: { input: MachinePath; output: Done };
+  /** Tests a machine step by step, and brings Forge's program there. */
+  machine_test: { input: MachinePath; output: MachineTest };
   /** All agent profiles, by name. */
   agent_list: { input: Empty; output: Page<Agent> };
   /** Adds an agent profile. */
@@ -5542,6 +5747,9 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_board: (input) => [`board:${input.project_id}`],
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
   knowledge_search: (input) => [`knowledge:${input.project_id}`],
+  machine_list: () => ["machines"],
+  machine_hosts: () => ["machines"],
+  machine_get: () => ["machines"],
   agent_list: () => ["agents"],
   agent_get: () => ["agents"],
   agent_known: () => ["agents"],

@@ -74,6 +74,18 @@ it("reads everything again after a gap in the sequence", async () => {
   expect(callsOf(platform, "task_get")).toBe(2);
 });
 
+it("reads a fresh answer again when a part that shows it appears, and no other", async () => {
+  const { platform, wrapper } = setUp(sample);
+  const read = (fresh: boolean) =>
+    renderHook(() => api.useOp("agent_list", null, { fresh }), { wrapper });
+  for (const fresh of [false, false, true]) {
+    const { result, unmount } = read(fresh);
+    await waitFor(() => expect(result.current.isFetching).toBe(false));
+    unmount();
+  }
+  expect(callsOf(platform, "agent_list")).toBe(2);
+});
+
 it("answers with the contract's error", async () => {
   const refusal = {
     code: "guard_rejected",

@@ -39,6 +39,8 @@ export interface OpOptions {
   readonly keepPrevious?: boolean;
   /** Changes that make the answer stale besides those that the contract tells from its input. */
   readonly tags?: readonly string[];
+  /** Reads again whenever a part that shows it appears: no change tells of what is outside the engine. */
+  readonly fresh?: boolean;
 }
 
 export interface OpMutationOptions<Input, Output> {
@@ -101,6 +103,7 @@ export function createOperations<Ops extends AnyOperations<Ops>>(tags: TagTable<
       ...(options.tags ? { meta: { tags: [...(tags[op]?.(input) ?? []), ...options.tags] } } : {}),
       enabled: options.enabled ?? true,
       ...(options.keepPrevious ? { placeholderData: keepPreviousData } : {}),
+      ...(options.fresh ? { refetchOnMount: "always" as const } : {}),
     });
   }
 

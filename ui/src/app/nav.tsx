@@ -9,6 +9,7 @@ import {
   FolderGit2,
   Inbox,
   Repeat,
+  Server,
   Settings,
   SquareKanban,
 } from "lucide-react";
@@ -79,6 +80,14 @@ export const navItems: readonly NavItem[] = [
     icon: <Bot />,
     keys: "g n",
     href: () => formatRoute("agents"),
+    place: "top",
+  },
+  {
+    route: "machines",
+    label: "machines",
+    icon: <Server />,
+    keys: "g m",
+    href: () => formatRoute("machines"),
     place: "top",
   },
   {

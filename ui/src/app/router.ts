@@ -14,6 +14,7 @@ export const patterns = {
   runs: "/runs",
   costs: "/costs",
   agents: "/agents",
+  machines: "/machines",
   innerLoop: "/inner-loop/:project",
   settings: "/settings",
   projectSettings: "/settings/project/:project",

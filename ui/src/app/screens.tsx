@@ -16,6 +16,7 @@ export const screens: Screens = {
   runs: lazy(() => import("#ui/features/runs/RunsScreen.tsx")),
   costs: lazy(() => import("#ui/features/costs/CostsScreen.tsx")),
   agents: lazy(() => import("#ui/features/agents/AgentsScreen.tsx")),
+  machines: lazy(() => import("#ui/features/machines/MachinesScreen.tsx")),
   innerLoop: lazy(() => import("#ui/features/innerLoop/InnerLoopScreen.tsx")),
   settings: lazy(() => import("#ui/features/settings/SettingsScreen.tsx")),
   gallery: lazy(() => import("#ui/features/gallery/GalleryScreen.tsx")),

@@ -3,7 +3,7 @@
  * recorded; the recorded agent asks nothing and starts no agent of its own, so the conversation with questions is
  * made here.
  */
-import type { Approval, Execution, LogEntry } from "#ui/api/generated.ts";
+import type { Approval, Execution, LogEntry, SandboxReport } from "#ui/api/generated.ts";
 import { cast, first, recorded } from "./recorded.ts";
 import { sampleUsage } from "./sample.ts";
 import { sampleApproval, sampleExecution, sampleUsageOf } from "./sampleRuns.ts";
@@ -77,8 +77,16 @@ const execution = (change: Partial<Execution>): Execution =>
     ...change,
   });
 
+const confined: SandboxReport = {
+  mode: "files",
+  state: "enforced",
+  refused: 0,
+  paths: [],
+  kept_refs: [],
+};
+
 export const sampleExecutions: readonly Execution[] = [
-  execution({}),
+  execution({ sandbox: confined }),
   execution({
     id: "e2",
     log_id: "e2",
@@ -91,6 +99,11 @@ export const sampleExecutions: readonly Execution[] = [
     cost_micro_usd: 100_000,
     cost_source: "computed",
     price_version: "2026-11-02",
+    sandbox: {
+      ...confined,
+      refused: 3,
+      paths: ["/home/me/.npmrc", "/home/me/.ssh/id_ed25519", "/home/me/src/website/.git/config"],
+    },
     started_at: at(12),
     finished_at: null,
   }),

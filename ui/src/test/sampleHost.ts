@@ -24,6 +24,7 @@ import { diffAnswers } from "./sampleDiff.ts";
 import { fixAnswers } from "./sampleFixes.ts";
 import { knowledgeAnswers } from "./sampleKnowledge.ts";
 import { loopAnswers } from "./sampleLoop.ts";
+import { machineAnswers } from "./sampleMachines.ts";
 import { placeAnswers } from "./samplePlaces.ts";
 import { processAnswers } from "./sampleProcess.ts";
 import { profileAnswers } from "./sampleProfiles.ts";
@@ -71,6 +72,7 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
     ...apiAccessAnswers(sample),
     ...storageAnswers(sample),
     ...profileAnswers(sample),
+    ...machineAnswers(sample),
     ...reviewAnswers(),
     ...placeAnswers(projects, tasks),
     ...agentAnswers(sample),

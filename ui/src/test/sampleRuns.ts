@@ -71,6 +71,7 @@ export function sampleExecution(change: Partial<Execution> = {}): Execution {
     cost_micro_usd: null,
     cost_source: "unknown",
     models: [],
+    sandbox: null,
     summary: null,
     log_id: "e1",
     ...change,

@@ -6,6 +6,7 @@ import type { Task } from "#ui/api/generated.ts";
 import { movedTask, type Handlers, type Input, type OpName, type Output } from "./answers.ts";
 import { sampleAgent, sampleProject, sampleTask, sampleWorkspace } from "./sample.ts";
 import { sampleComment } from "./sampleDiff.ts";
+import { sampleMachine } from "./sampleMachines.ts";
 import { sampleHookTest } from "./sampleProcess.ts";
 import { sampleReport } from "./sampleValidate.ts";
 
@@ -29,6 +30,9 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
   const project = ({ project_id }: { project_id: string }) => read("project_get", { project_id });
   const agent = ({ agent_id }: { agent_id: string }) =>
     read("agent_list", {}).items.find(({ id }) => id === agent_id) ?? missing(`agent ${agent_id}`);
+  const machine = ({ machine_id }: { machine_id: string }) =>
+    read("machine_list", {}).items.find(({ id }) => id === machine_id) ??
+    missing(`machine ${machine_id}`);
   const worked = ({ execution_id }: { execution_id: string }) =>
     tasks.find(({ live }) => live?.execution_id === execution_id) ?? tasks[0] ?? sampleTask();
   const lesson = ({ project_id, lesson_id }: { project_id: string; lesson_id: string }) =>
@@ -63,6 +67,9 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
     agent_pause: agent,
     agent_resume: agent,
     agent_delete: done,
+    machine_create: ({ name, ssh }) => sampleMachine({ name, ssh }),
+    machine_update: machine,
+    machine_delete: done,
     task_create: ({ project_id }) => sampleTask({ project_id }),
     task_claim: task,
     task_update: task,

@@ -11,6 +11,7 @@ import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { Limits } from "./Limits.tsx";
 import { Probe } from "./Probe.tsx";
 import { ProgramFields } from "./ProgramFields.tsx";
+import { SandboxField } from "./SandboxField.tsx";
 import { ShellFields } from "./ShellFields.tsx";
 import {
   createInput,
@@ -32,6 +33,7 @@ const configFields = [
   "environment.pass",
   "effort",
   "permissions",
+  "sandbox",
   "prompt_prefix",
   "wall_clock_seconds",
   "silence_seconds",
@@ -119,6 +121,7 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
         ) : (
           <ProgramFields form={form} set={set} at={at} modelError={findingAt(error, "model")} />
         )}
+        <SandboxField form={form} set={set} at={at} />
         <Probe form={form} />
         <TextArea
           label={t("agents.prefix")}

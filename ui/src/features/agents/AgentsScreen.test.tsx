@@ -137,4 +137,53 @@ describe("the dialog", () => {
     const effort = within(dialog).getByRole("textbox", { name: "Effort" });
     expect(effort.getAttribute("aria-invalid")).toBe("true");
   });
+
+  it.each(["ACP", "Command"])(
+    "confines an agent of the adapter %s as it says itself, and says a refusal at that field",
+    async (adapter) => {
+      const { host, container } = open();
+      host.answer("agent_create", () =>
+        refuseInput("failed to add the agent", "config.sandbox", "needs Landlock"),
+      );
+      await machine();
+      await userEvent.keyboard("n");
+      const dialog = await screen.findByRole("dialog");
+      const box = (name: string) => within(dialog).getByRole("textbox", { name });
+      await userEvent.click(within(dialog).getByRole("radio", { name: adapter }));
+      await userEvent.type(box("Name"), "x");
+      await userEvent.type(box(adapter === "ACP" ? "Program" : "Shell command"), "run");
+      const sandbox = within(dialog).getByRole("combobox", { name: "Sandbox" });
+      expect(sandbox.textContent).toBe("Project setting");
+      await userEvent.click(sandbox);
+      await userEvent.click(await screen.findByRole("option", { name: /^Files and network/ }));
+      await userEvent.click(within(dialog).getByRole("button", { name: "Add agent" }));
+      await within(dialog).findByText("needs Landlock");
+      expect(sandbox.getAttribute("aria-invalid")).toBe("true");
+      expect(inputsOf(host, "agent_create")).toMatchObject([
+        { config: { sandbox: "files_and_network" } },
+      ]);
+      expect(await violationsIn(container)).toEqual([]);
+    },
+  );
+
+  it("keeps the sandbox of a profile that is saved", async () => {
+    const host = createSampleHost("agents", 20);
+    const stored = sampleAgent({
+      id: "a1",
+      name: "Codex",
+      adapter: "codex",
+      config: { sandbox: "off" },
+    });
+    host.answer("agent_list", pageOf([stored]));
+    openApp(host, "#/agents");
+    await userEvent.click(await screen.findByRole("button", { name: "Edit Codex" }));
+    const dialog = await screen.findByRole("dialog", { name: "Edit Codex" });
+    await userEvent.type(within(dialog).getByRole("textbox", { name: "Name" }), "!");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Save" }));
+    await waitFor(() =>
+      expect(inputsOf(host, "agent_update")).toMatchObject([
+        { agent_id: "a1", config: { sandbox: "off" } },
+      ]),
+    );
+  });
 });

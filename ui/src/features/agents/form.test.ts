@@ -21,6 +21,9 @@ it.each<[AdapterKind, object]>([
   ["shell", { command: "claude", args: ["-p", "two words"], env: { CI: "1", URL: "a=b" } }],
   ["shell", { command: "x", environment: { pass: ["NPM_TOKEN", "DB_PASSWORD"] } }],
   ["shell", { command: "x", prompt_prefix: "Be brief.\n", wall_clock_seconds: 900 }],
+  ["shell", { command: "x", sandbox: "off" }],
+  ["codex", { sandbox: "files" }],
+  ["acp", { program: "opencode", sandbox: "files_and_network" }],
   ["codex", {}],
   [
     "claude",

@@ -4,12 +4,17 @@ import type {
   Agent,
   CreateAgent,
   KnownAgent,
+  SandboxMode,
   UpdateAgent,
 } from "#ui/api/generated.ts";
 
 export const permissionModes = ["read_only", "ask", "edit", "unattended"] as const;
 export type PermissionMode = (typeof permissionModes)[number];
 export const defaultPermissions: PermissionMode = "edit";
+
+/** Where an agent's sandbox comes from: its project, or the profile itself. */
+export const sandboxChoices = ["project", "off", "files", "files_and_network"] as const;
+export type SandboxChoice = "project" | SandboxMode;
 
 export interface AgentForm {
   readonly name: string;
@@ -28,6 +33,7 @@ export interface AgentForm {
   readonly model: string;
   readonly effort: string;
   readonly permissions: PermissionMode;
+  readonly sandbox: SandboxChoice;
   readonly prefix: string;
   readonly wallClock: string;
   readonly silence: string;
@@ -49,6 +55,7 @@ export const emptyForm: AgentForm = {
   model: "",
   effort: "",
   permissions: defaultPermissions,
+  sandbox: "project",
   prefix: "",
   wallClock: "",
   silence: "",
@@ -66,6 +73,7 @@ interface Config {
   readonly environment?: { readonly pass?: readonly string[] } | null;
   readonly effort?: string | null;
   readonly permissions?: PermissionMode | null;
+  readonly sandbox?: SandboxMode | null;
   readonly prompt_prefix?: string | null;
   readonly wall_clock_seconds?: number | null;
   readonly silence_seconds?: number | null;
@@ -92,6 +100,7 @@ export function formOf(agent: Agent): AgentForm {
     model: agent.model ?? "",
     effort: config.effort ?? "",
     permissions: config.permissions ?? defaultPermissions,
+    sandbox: config.sandbox ?? "project",
     prefix: config.prompt_prefix ?? "",
     wallClock: number(config.wall_clock_seconds),
     silence: number(config.silence_seconds),
@@ -138,6 +147,7 @@ export function configOf(form: AgentForm): Record<string, unknown> {
   const shared = {
     ...part("env", environment(form.env)),
     ...part("environment", pass.length > 0 ? { pass } : null),
+    ...part("sandbox", form.sandbox === "project" ? null : form.sandbox),
     ...part("prompt_prefix", form.prefix.trim() === "" ? null : form.prefix),
     ...part("wall_clock_seconds", whole(form.wallClock)),
     ...part("silence_seconds", whole(form.silence)),

@@ -66,7 +66,13 @@ function One({ field }: { field: One }) {
     case "area":
       return <AreaSetting {...named(field.hint)} />;
     case "lines":
-      return <LinesSetting {...named(field.hint)} add={t(field.add)} />;
+      return (
+        <LinesSetting
+          {...named(field.hint)}
+          add={t(field.add)}
+          {...(field.of ? { of: field.of } : {})}
+        />
+      );
     case "choice":
       return <Choice field={field} />;
     case "text":

@@ -10,7 +10,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { isOwn, linesAt, patchAt, valueAt } from "./settingsPath.ts";
-import { typing, type TextKind } from "./typed.ts";
+import { lineTyping, typing, type LineKind, type TextKind } from "./typed.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
@@ -186,8 +186,13 @@ export function SwitchSetting({ path, label, hint }: SettingProps) {
   );
 }
 
-/** Shell lines in order; nothing is saved before the button says so. */
-export function LinesSetting(props: SettingProps & { readonly add: string }) {
+export interface LinesSettingProps extends SettingProps {
+  readonly add: string;
+  readonly of?: LineKind;
+}
+
+/** Lines in order; nothing is saved before the button says so, or while a line is wrong. */
+export function LinesSetting(props: LinesSettingProps) {
   const { view } = useSettings();
   const saved = linesAt(view.settings, props.path);
   return <LinesField key={saved.join("\n")} {...props} saved={saved} />;
@@ -198,8 +203,9 @@ function LinesField({
   label,
   hint,
   add,
+  of = "text",
   saved,
-}: SettingProps & { readonly add: string; readonly saved: readonly string[] }) {
+}: LinesSettingProps & { readonly saved: readonly string[] }) {
   const { t } = useTranslation();
   const { error, busy, patch } = useSettings();
   const id = useId();
@@ -214,6 +220,12 @@ function LinesField({
   };
   const kept = lines.map((line) => line.trim()).filter((line) => line !== "");
   const changed = kept.join("\n") !== saved.join("\n");
+  const { said, wrong, inputMode } = lineTyping[of];
+  const wrongIn = (line: string) => (line.trim() === "" ? undefined : wrong(line.trim()));
+  const problemOf = (line: string) => {
+    const key = wrongIn(line);
+    return key && t(key);
+  };
   const problem = findingAt(error, path);
   return (
     <Frame path={path} label={label}>
@@ -229,6 +241,8 @@ function LinesField({
               hideLabel
               mono
               value={line}
+              error={problemOf(line)}
+              {...(inputMode ? { inputMode } : {})}
               onChange={(next) => set(index, next)}
             />
             <IconButton
@@ -269,7 +283,8 @@ function LinesField({
               size="sm"
               variant="primary"
               busy={busy}
-              onClick={() => patch(patchAt(path, kept))}
+              disabled={lines.some((line) => wrongIn(line))}
+              onClick={() => patch(patchAt(path, kept.map(said)))}
             >
               {t("projectSettings.save")}
             </Button>

@@ -1,6 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { CopyFiles } from "./CopyFiles.tsx";
-import { environmentFields, setupFields, worktreeFields } from "./fields.ts";
+import { environmentFields, sandboxFields, setupFields, worktreeFields } from "./fields.ts";
 import { Fields } from "./Fields.tsx";
 import { Imports } from "./Imports.tsx";
 import styles from "./settings.module.css";
@@ -12,6 +12,8 @@ export function Setup({ projectId }: { projectId: string }) {
     <>
       <Imports projectId={projectId} />
       <Fields fields={setupFields} parts={{ copyFiles: <CopyFiles /> }} />
+      <h2 className={styles.heading}>{t("projectSettings.sandbox")}</h2>
+      <Fields fields={sandboxFields} />
       <h2 className={styles.heading}>{t("projectSettings.environment")}</h2>
       <Fields fields={environmentFields} />
       <h2 className={styles.heading}>{t("projectSettings.worktrees")}</h2>

@@ -3,11 +3,12 @@ import type { ParseKeys } from "i18next";
 import type {
   EnvironmentMode,
   MergeStrategy,
+  SandboxMode,
   SettingsView,
   ShellMode,
   WorkspaceReuse,
 } from "#ui/api/generated.ts";
-import type { TextKind } from "./typed.ts";
+import type { LineKind, TextKind } from "./typed.ts";
 
 /** A name in the message catalogue. */
 export type Key = ParseKeys;
@@ -42,6 +43,8 @@ export interface LinesField extends Named {
   readonly kind: "lines";
   /** The button that adds a line. */
   readonly add: Key;
+  /** What a line is; a text without. */
+  readonly of?: LineKind;
 }
 
 export interface ChoiceField extends Omit<Named, "hint"> {
@@ -236,6 +239,48 @@ export const setupFields: readonly Field[] = [
       label: `projectSettings.shellModes.${value}` as const,
       hint: `projectSettings.shellModeHints.${value}` as const,
     })),
+  },
+];
+
+const sandboxModes: readonly SandboxMode[] = ["off", "files", "files_and_network"];
+const isSandboxed = ({ sandbox }: Settings) => (sandbox?.mode ?? "off") !== "off";
+
+export const sandboxFields: readonly Field[] = [
+  {
+    kind: "choice",
+    path: "sandbox.mode",
+    label: "projectSettings.sandboxMode",
+    usual: "off",
+    options: sandboxModes.map((value) => ({
+      value,
+      label: `projectSettings.sandboxModes.${value}` as const,
+      hint: `projectSettings.sandboxModeHints.${value}` as const,
+    })),
+  },
+  {
+    kind: "lines",
+    path: "sandbox.write",
+    label: "projectSettings.sandboxWrite",
+    hint: "projectSettings.sandboxWriteHint",
+    add: "projectSettings.addPath",
+    when: isSandboxed,
+  },
+  {
+    kind: "lines",
+    path: "sandbox.hide",
+    label: "projectSettings.sandboxHide",
+    hint: "projectSettings.sandboxHideHint",
+    add: "projectSettings.addPath",
+    when: isSandboxed,
+  },
+  {
+    kind: "lines",
+    of: "port",
+    path: "sandbox.ports",
+    label: "projectSettings.sandboxPorts",
+    hint: "projectSettings.sandboxPortsHint",
+    add: "projectSettings.addPort",
+    when: ({ sandbox }) => sandbox?.mode === "files_and_network",
   },
 ];
 

@@ -22,4 +22,5 @@ it("changes one value and returns one to its default", () => {
 it("reads lists of lines, and nothing where there is none", () => {
   expect(linesAt(own, "review_config.ci_steps")).toEqual(["npm test"]);
   expect(linesAt(own, "setup")).toEqual([]);
+  expect(linesAt({ ports: [80, 443, null] }, "ports")).toEqual(["80", "443"]);
 });

@@ -21,7 +21,9 @@ export function patchAt(path: string, value: unknown): Tree {
   return path.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
 }
 
+/** A list as lines of text; numbers are lines, too. */
 export function linesAt(tree: unknown, path: string): readonly string[] {
   const value = valueAt(tree, path);
-  return Array.isArray(value) ? value.filter((line) => typeof line === "string") : [];
+  if (!Array.isArray(value)) return [];
+  return value.filter((line) => typeof line === "string" || typeof line === "number").map(String);
 }

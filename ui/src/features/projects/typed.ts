@@ -1,4 +1,5 @@
 /** Values as people type them, by kind. Pure. */
+import type { ParseKeys } from "i18next";
 import { inDollars, inMicro, typedDollars } from "./prices.ts";
 
 export type TextKind = "text" | "number" | "decimal" | "dollars";
@@ -36,5 +37,31 @@ export const typing: Readonly<Record<TextKind, Typing>> = {
     typed: typedDollars,
     said: inMicro,
     inputMode: "decimal",
+  },
+};
+
+export type LineKind = "text" | "port";
+
+interface LineTyping {
+  /** The value of a line that is not empty. */
+  readonly said: (line: string) => string | number;
+  /** What is wrong with a line that is not empty; undefined when nothing is. */
+  readonly wrong: (line: string) => ParseKeys | undefined;
+  readonly inputMode?: "numeric";
+}
+
+const lastPort = 65_535;
+
+function isPort(line: string): boolean {
+  const port = Number(line);
+  return /^\d+$/.test(line) && port >= 1 && port <= lastPort;
+}
+
+export const lineTyping: Readonly<Record<LineKind, LineTyping>> = {
+  text: { said: (line) => line, wrong: () => undefined },
+  port: {
+    said: Number,
+    wrong: (line) => (isPort(line) ? undefined : "projectSettings.portWrong"),
+    inputMode: "numeric",
   },
 };

@@ -20,6 +20,7 @@ import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { compact, milliseconds, money } from "../numbers.ts";
 import { Row } from "#ui/components/Row.tsx";
 import layout from "#ui/components/layout.module.css";
+import { Sandbox } from "./Sandbox.tsx";
 import styles from "./ExecutionHead.module.css";
 
 const looks: Readonly<Record<ExecutionStatus, { readonly tone: Tone; readonly icon: ReactNode }>> =
@@ -191,6 +192,7 @@ export function ExecutionHead({
       </p>
       <Session execution={execution} />
       <Withheld names={execution.withheld} />
+      <Sandbox report={execution.sandbox} run={execution.id} />
       <Messages messages={execution.messages} />
       {execution.error && (
         <div className={styles.error} role="note">

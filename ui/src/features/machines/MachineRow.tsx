@@ -1,0 +1,148 @@
+import { Pencil, PlugZap, Trash2, X } from "lucide-react";
+import { useRef, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useOpMutation } from "#ui/api/client.ts";
+import { errorText } from "#ui/api/error.ts";
+import type { Machine } from "#ui/api/generated.ts";
+import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { Badge } from "#ui/components/Badge.tsx";
+import { Banner } from "#ui/components/Banner.tsx";
+import { Button } from "#ui/components/Button.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Row } from "#ui/components/Row.tsx";
+import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
+import layout from "#ui/components/layout.module.css";
+import { Contact } from "./Contact.tsx";
+import { TestOutcome, TestSteps } from "./MachineTestResult.tsx";
+import { targetOf } from "./form.ts";
+import styles from "./MachinesScreen.module.css";
+
+/** The test of a machine. A result goes with what was tested: a changed machine has none. */
+function useTest(machine: Machine) {
+  const [tested, setTested] = useState<string | null>(null);
+  const { mutate, reset, data, error, isPending } = useOpMutation("machine_test");
+  const current = !isPending && tested === machine.updated_at;
+  return {
+    run: () => {
+      setTested(machine.updated_at);
+      mutate({ machine_id: machine.id });
+    },
+    hide: reset,
+    isPending,
+    data: current ? data : undefined,
+    error: current ? error : null,
+  };
+}
+
+function RemoveDialog({ machine, onClose }: { machine: Machine; onClose: () => void }) {
+  const { t } = useTranslation();
+  const remove = useOpMutation("machine_delete", { onSuccess: onClose });
+  return (
+    <AlertDialog
+      open
+      onOpenChange={(open) => !open && onClose()}
+      danger
+      busy={remove.isPending}
+      title={t("machines.removeTitle", { name: machine.name })}
+      description={t("machines.removeText", { root: machine.root })}
+      confirmLabel={t("machines.removeAction")}
+      onConfirm={() => remove.mutate({ machine_id: machine.id })}
+    >
+      {remove.error && (
+        <Banner tone="danger" title={t("machines.notRemoved")}>
+          {errorText(remove.error)}
+        </Banner>
+      )}
+    </AlertDialog>
+  );
+}
+
+function Labels({ labels }: { labels: readonly string[] }) {
+  const { t } = useTranslation();
+  if (labels.length === 0) return null;
+  return (
+    <ul className={styles.labels} aria-label={t("machines.labels")}>
+      {labels.map((label) => (
+        <li key={label}>
+          <Badge>{label}</Badge>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () => void }) {
+  const { t } = useTranslation();
+  const [removing, setRemoving] = useState(false);
+  const testButton = useRef<HTMLButtonElement>(null);
+  const test = useTest(machine);
+  const { name, ssh, labels, caps } = machine;
+  return (
+    <li className={styles.machine}>
+      <div className={styles.row}>
+        <Stack gap={1} fill>
+          <Row as="h2" gap={3}>
+            {name}
+            {caps.runs != null && (
+              <span className={styles.count}>{t("machines.runsAtMost", { count: caps.runs })}</span>
+            )}
+          </Row>
+          <code className={styles.target} data-selectable>
+            {targetOf(ssh)}
+          </code>
+          <Labels labels={labels} />
+          <Contact machine={machine} />
+        </Stack>
+        <div className={styles.actions}>
+          <Button
+            ref={testButton}
+            size="sm"
+            icon={<PlugZap />}
+            aria-label={t("machines.testOf", { name })}
+            busy={test.isPending}
+            onClick={test.run}
+          >
+            {t("machines.test")}
+          </Button>
+          <IconButton label={t("machines.edit", { name })} icon={<Pencil />} onClick={onEdit} />
+          <IconButton
+            label={t("machines.remove", { name })}
+            icon={<Trash2 />}
+            onClick={() => setRemoving(true)}
+          />
+        </div>
+      </div>
+      <div className={styles.outcome}>
+        {/* Always there, so that what comes into it is announced; the steps are read by who looks. */}
+        <div role="status" className={layout.fillNarrow}>
+          {test.isPending && (
+            <Stack gap={3}>
+              <p className={layout.note}>{t("machines.testing")}</p>
+              <SkeletonText lines={3} />
+            </Stack>
+          )}
+          {test.error && (
+            <p className={layout.error}>
+              {t("machines.notTested")}: {errorText(test.error)}
+            </p>
+          )}
+          {test.data && <TestOutcome test={test.data} />}
+        </div>
+        {(test.data || test.error) && (
+          <IconButton
+            size="sm"
+            label={t("machines.hideTest", { name })}
+            icon={<X />}
+            onClick={() => {
+              test.hide();
+              testButton.current?.focus();
+            }}
+          />
+        )}
+      </div>
+      {test.data && <TestSteps name={name} test={test.data} />}
+      {removing && <RemoveDialog machine={machine} onClose={() => setRemoving(false)} />}
+    </li>
+  );
+}

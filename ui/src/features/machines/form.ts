@@ -1,0 +1,116 @@
+/** A machine as the dialog's fields, and back; where it leads, and what the engine says of its lists. Pure. */
+import { findingsOf, type Finding } from "#ui/api/findings.ts";
+import type { ApiError } from "#ui/api/error.ts";
+import type { CreateMachine, Machine, SshConfig, UpdateMachine } from "#ui/api/generated.ts";
+
+export const defaultRoot = "~/.forge";
+
+export interface MachineForm {
+  readonly name: string;
+  readonly host: string;
+  readonly user: string;
+  readonly port: number | null;
+  readonly identityFile: string;
+  /** One option a line. */
+  readonly options: string;
+  /** Empty for the default. */
+  readonly root: string;
+  /** Labels between commas or line ends. */
+  readonly labels: string;
+  readonly runs: number | null;
+}
+
+export const emptyForm: MachineForm = {
+  name: "",
+  host: "",
+  user: "",
+  port: null,
+  identityFile: "",
+  options: "",
+  root: "",
+  labels: "",
+  runs: null,
+};
+
+export function formOf({ name, ssh, root, labels, caps }: Machine): MachineForm {
+  return {
+    name,
+    host: ssh.host,
+    user: ssh.user ?? "",
+    port: ssh.port ?? null,
+    identityFile: ssh.identity_file ?? "",
+    options: ssh.options?.join("\n") ?? "",
+    root: root === defaultRoot ? "" : root,
+    labels: labels.join(", "),
+    runs: caps.runs ?? null,
+  };
+}
+
+/** The parts of a text between separators, without empty ones. */
+const partsOf = (text: string, separator: RegExp): string[] =>
+  text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+
+const worded = (text: string): string | null => text.trim() || null;
+
+/** All of the form as the contract has it. What is empty is left to ssh, or unlimited. */
+function valuesOf(form: MachineForm) {
+  const ssh: SshConfig = {
+    host: form.host.trim(),
+    user: worded(form.user),
+    port: form.port,
+    identity_file: worded(form.identityFile),
+    options: partsOf(form.options, /\n/),
+  };
+  return {
+    name: form.name.trim(),
+    ssh,
+    root: worded(form.root) ?? defaultRoot,
+    labels: partsOf(form.labels, /[\n,]/),
+    caps: { runs: form.runs },
+  };
+}
+
+export const createInput = (form: MachineForm): CreateMachine => valuesOf(form);
+
+export const updateInput = ({ id }: Machine, form: MachineForm): UpdateMachine => ({
+  machine_id: id,
+  ...valuesOf(form),
+});
+
+/** Whether enough is said to try. */
+export const isComplete = ({ name, host }: MachineForm): boolean =>
+  name.trim() !== "" && host.trim() !== "";
+
+/** Where a machine leads: `user@host:port`, as far as that is said. */
+export function targetOf({ host, user, port }: SshConfig): string {
+  return `${user ? `${user}@` : ""}${host}${port ? `:${port}` : ""}`;
+}
+
+export interface LineFinding {
+  /** The line that is wrong; null when it is the list as a whole. */
+  readonly line: string | null;
+  readonly message: string;
+}
+
+/** What the engine says about a list, each finding with the line that was sent. */
+export function lineFindings(
+  error: ApiError | null,
+  field: string,
+  sent: readonly string[],
+): readonly LineFinding[] {
+  const indexOf = ({ path }: Finding) =>
+    path.startsWith(`${field}[`) ? Number.parseInt(path.slice(field.length + 1), 10) : null;
+  return findingsOf(error)
+    .filter(({ path }) => path === field || path.startsWith(`${field}[`))
+    .map((finding) => {
+      const index = indexOf(finding);
+      return { line: index === null ? null : (sent[index] ?? null), message: finding.message };
+    });
+}
+
+/** A moment as people read it. */
+export const momentText = (at: string, locale?: string): string =>
+  new Date(at).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });

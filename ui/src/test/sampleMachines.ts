@@ -1,0 +1,114 @@
+/** Machines of the sample host: one of each contact, hosts of an SSH configuration, a test that passes and one that fails. */
+import type { Machine, MachineTest, SshHost } from "#ui/api/generated.ts";
+import { pageOf, refuse, type Handlers } from "./answers.ts";
+import { at } from "./sampleTasks.ts";
+
+export function sampleMachine(change: Partial<Machine> = {}): Machine {
+  return {
+    id: "m1",
+    name: "gpu-box",
+    kind: "ssh",
+    ssh: { host: "gpu.example", user: "me", port: 2222, identity_file: null, options: [] },
+    root: "~/.forge",
+    labels: [],
+    caps: { runs: null },
+    draining: false,
+    created_at: at(9_000),
+    updated_at: at(9_000),
+    contact: "unknown",
+    contact_since: null,
+    contact_error: null,
+    ...change,
+  };
+}
+
+export function sampleMachines(sample: string | null = null): Machine[] {
+  if (sample === "empty") return [];
+  return [
+    sampleMachine({
+      labels: ["gpu", "big"],
+      caps: { runs: 4 },
+      contact: "live",
+      contact_since: at(90),
+    }),
+    sampleMachine({
+      id: "m2",
+      name: "attic",
+      ssh: {
+        host: "attic",
+        user: null,
+        port: null,
+        identity_file: "~/.ssh/attic",
+        options: ["ProxyJump=gate", "Compression=yes"],
+      },
+      root: "/srv/forge",
+      labels: ["arm"],
+      contact: "unreachable",
+      contact_since: at(2_000),
+      contact_error: {
+        message: "attic did not answer within 15 s",
+        remedy: "Make sure that the machine is on, then try `ssh attic`.",
+      },
+    }),
+    sampleMachine({
+      id: "m3",
+      name: "build-farm",
+      ssh: { host: "build.example", user: "ci", port: null, identity_file: null, options: [] },
+    }),
+  ];
+}
+
+export const sampleHosts: readonly SshHost[] = [
+  { alias: "attic", target: "me@attic.local:22 over gate", machine_id: "m2" },
+  { alias: "gate", target: "me@gate.example:22", machine_id: null },
+  { alias: "studio", target: "anna@studio.local:22", machine_id: null },
+];
+
+export const samplePassed: MachineTest = {
+  ok: true,
+  steps: [
+    { name: "reach", ok: true, message: "gpu.example answers", remedy: null },
+    { name: "host key", ok: true, message: "the host key is known", remedy: null },
+    { name: "sign-in", ok: true, message: "signed in as me", remedy: null },
+    { name: "keeper", ok: true, message: "the keeper 0.1.0 runs in ~/.forge", remedy: null },
+    { name: "git", ok: true, message: "git 2.50.0", remedy: null },
+    { name: "disk", ok: true, message: "412 GB are free", remedy: null },
+    { name: "program codex", ok: true, message: "/usr/local/bin/codex", remedy: null },
+    {
+      name: "program claude",
+      ok: false,
+      message: "claude is not on the PATH of the login shell there",
+      remedy: "Install it there with `npm install -g @anthropic-ai/claude-code`.",
+    },
+    { name: "clock", ok: true, message: "the clocks agree", remedy: null },
+  ],
+};
+
+export const sampleFailed: MachineTest = {
+  ok: false,
+  steps: [
+    {
+      name: "reach",
+      ok: false,
+      message: "attic did not answer within 15 s",
+      remedy: "Make sure that the machine is on, then try `ssh attic`.",
+    },
+  ],
+};
+
+export function machineAnswers(sample: string | null): Handlers {
+  const machines = sampleMachines(sample);
+  return {
+    machine_list: () => pageOf(machines),
+    machine_get: ({ machine_id }) =>
+      machines.find(({ id }) => id === machine_id) ??
+      refuse("not_found", `failed to find the machine ${machine_id}`),
+    machine_hosts: () =>
+      pageOf(
+        sample === "empty"
+          ? sampleHosts.map((host) => ({ ...host, machine_id: null }))
+          : sampleHosts,
+      ),
+    machine_test: ({ machine_id }) => (machine_id === "m2" ? sampleFailed : samplePassed),
+  };
+}
