@@ -10,27 +10,12 @@ use std::path::{Path, PathBuf};
 
 use super::places::{self, Places};
 use super::plan::Plan;
-use super::taking::{Stopped, Taking};
+use super::taking::{Step, Stopped, Taking};
 use super::{LeftOut, TakenBack, lfs};
 use crate::error::GitError;
 use crate::lock::{Purpose, turn};
 use crate::places::real_path;
 use crate::worktree::Worktree;
-
-/// How far it goes; tests stop it early, as a kill would.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Step {
-    Objects,
-    Kept,
-    Log,
-    Branch,
-    Head,
-    Index,
-    Operation,
-    DotGit,
-    Folder,
-    All,
-}
 
 impl Worktree {
     /// Takes back what programs did in the git directory that was lent in `folder`. The `.git` of the worktree leads to

@@ -8,11 +8,25 @@ use super::places::{self, Places};
 use super::plan::Plan;
 use super::refs::Change;
 use super::sandbox_refs::update_refs;
-use super::take_back::Step;
 use super::{LeftOut, TakenBack, index, reflog};
 use crate::command::Kind;
 use crate::error::GitError;
 use crate::worktree::Worktree;
+
+/// How far it goes; tests stop it early, as a kill would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    Objects,
+    Kept,
+    Log,
+    Branch,
+    Head,
+    Index,
+    Operation,
+    DotGit,
+    Folder,
+    All,
+}
 
 /// Why it did not come to its end.
 pub(super) enum Stopped {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::take_back::Step;
+use super::taking::Step;
 use super::{DirectReason, LeftOut, Lending, TakenBack};
 use crate::error::{ForeignReason, GitError};
 use crate::repo::Repo;
