@@ -161,6 +161,7 @@ impl AdapterFixture {
             base: forge_exec::variables_of(std::env::vars_os()),
             env: Vec::new(),
             shell: vec!["sh".to_owned(), "-c".to_owned()],
+            sandbox: None,
             limits: order.limits,
             grace: Duration::from_secs(5),
             session: order.session,

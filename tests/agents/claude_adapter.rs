@@ -150,6 +150,7 @@ impl AdapterFixture {
             base: forge_exec::variables_of(std::env::vars_os()),
             env: Vec::new(),
             shell: Vec::new(),
+            sandbox: None,
             limits: Limits { turns: run.turns, ..Limits::default() },
             grace: Duration::from_secs(2),
             session: run.session,

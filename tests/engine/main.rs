@@ -8,6 +8,7 @@ mod checkout;
 mod checks;
 mod claims;
 mod comments;
+mod confinement;
 mod conflicts;
 mod costs;
 mod done;

@@ -62,7 +62,9 @@ struct PlantedFixture {
 impl PlantedFixture {
     /// A board, and a script that plants its program into a git directory.
     async fn new() -> Result<Self> {
-        let board = Board::new(json!({ "auto_approve": false })).await?;
+        // A confined agent cannot plant anything: these guards are for those that are not.
+        let settings = json!({ "auto_approve": false, "sandbox": { "mode": "off" } });
+        let board = Board::new(settings).await?;
         let folder = board.folder.dir.path().join("planting");
         std::fs::create_dir(&folder)?;
         let evil = folder.join("evil");

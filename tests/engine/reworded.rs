@@ -114,6 +114,7 @@ impl Fixture {
             base: forge_exec::variables_of(std::env::vars_os()),
             env: Vec::new(),
             shell: Vec::new(),
+            sandbox: None,
             limits: Limits::default(),
             grace: Duration::from_millis(500),
             session: SessionRequest::New,

@@ -175,6 +175,7 @@ async fn keep(program: Program, file: &Path, dir: &Path, keeper: &Keeper) -> Res
         base: forge_exec::variables_of(std::env::vars_os()),
         env: Vec::new(),
         shell: Vec::new(),
+        sandbox: None,
         limits: Limits::default(),
         grace: Duration::from_secs(1),
         session: SessionRequest::New,

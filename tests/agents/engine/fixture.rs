@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 use forge_testkit::serve::{Serve, Served};
 use forge_testkit::{
-    Repository,
+    Repository, lasting_folder,
     models::{AgentProgram, ModelServer, Seat},
 };
 use forge_tests::patience;
@@ -67,12 +67,12 @@ impl EngineFixture {
 
     /// The same with further configuration of the agent and settings of the project.
     pub async fn with(program: AgentProgram, config: Value, settings: Value) -> Result<Self> {
-        Self::in_folder(TempDir::new()?, program, config, settings).await
+        Self::in_folder(lasting_folder()?, program, config, settings).await
     }
 
     /// The same, with the program on the path of the login shell.
     pub async fn with_program_on_path(program: AgentProgram) -> Result<Self> {
-        let dir = TempDir::new()?;
+        let dir = lasting_folder()?;
         let bin = dir.path().join("bin");
         std::fs::create_dir(&bin)?;
         std::os::unix::fs::symlink(program.path()?, bin.join(name_of(program)))?;

@@ -1,7 +1,8 @@
 //! The real agent programs driven by `forge serve` over HTTP, with a scripted model behind them.
 //!
 //! Scenarios that hold for every program are written once and run with each ([`with!`], [`both!`]). Each scenario
-//! returns its fixture, which must be left without processes, both beside the engine and after it ended.
+//! returns its fixture, which must be left without processes, both beside the engine and after it ended. Its folder is
+//! none for temporary files, so that programs are confined as they are in a user's home.
 
 /// Defines a test of each scenario for a program.
 macro_rules! with {
@@ -26,6 +27,7 @@ macro_rules! both {
 use both;
 
 mod approvals;
+mod confined;
 mod costs;
 mod failures;
 mod fixes;

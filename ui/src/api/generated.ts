@@ -1308,20 +1308,6 @@ export type CreateComment = {
 	text: string,
 };
 
-/**  A machine to add. */
-export type CreateMachine = {
-	/**  Name; unique. */
-	name: string,
-	/**  How `ssh` reaches it. */
-	ssh: SshConfig,
-	/**  The folder of Forge there; `~/.forge` when absent. */
-	root?: string | null,
-	/**  What tasks ask for. */
-	labels?: string[] | null,
-	/**  What may run there at once. */
-	caps?: MachineCaps | null,
-};
-
 /**  A repository to add. */
 export type CreateProject = {
 	/**  Name; the folder's name when absent. */
@@ -1857,7 +1843,7 @@ export type Execution = {
 	error: ExecutionError | null,
 	/**  Names of variables of the user's environment that were kept from it. */
 	withheld: string[],
-	/**  How it was confined; null when it was not to be. */
+	/**  What its sandbox came to; none where it ran without one. */
 	sandbox: SandboxReport | null,
 	/**  What the agent said about its work. */
 	summary: string | null,
@@ -2849,93 +2835,6 @@ export type LoopTask = {
 	title: string,
 };
 
-/**  A machine. */
-export type Machine = {
-	/**  Identity. */
-	id: MachineId,
-	/**  What people call it; unique. */
-	name: string,
-	/**  How it is reached. */
-	kind: MachineKind,
-	/**  How `ssh` reaches it. */
-	ssh: SshConfig,
-	/**  The folder of Forge there; `~/` is the home folder there. */
-	root: string,
-	/**  What tasks ask for: `gpu`, `arm`. */
-	labels: string[],
-	/**  What may run there at once. */
-	caps: MachineCaps,
-	/**  While true, nothing new starts on it. */
-	draining: boolean,
-	/**  When it was made. */
-	created_at: string,
-	/**  When it last changed. */
-	updated_at: string,
-	/**  Whether there is a connection. */
-	contact: MachineContact,
-	/**  Since when that is so. */
-	contact_since: string | null,
-	/**  Why it is not reachable. */
-	contact_error: MachineFault | null,
-};
-
-/**  What may run on a machine at once. */
-export type MachineCaps = {
-	/**  Runs of agents; without limit when absent. */
-	runs?: number | null,
-};
-
-/**  What is known of a machine. */
-export type MachineContact = 
-/**  There is a connection. */
-"live" | 
-/**  There was one, or one was tried, and it failed. */
-"unreachable" | 
-/**  Nothing was asked of it since this engine started. */
-"unknown";
-
-/**  Why something does not work with a machine. */
-export type MachineFault = {
-	/**  What happened. */
-	message: string,
-	/**  What to do about it. */
-	remedy: string,
-};
-
-/**  A machine. */
-export type MachineId = string;
-
-/**  How a machine is reached. */
-export type MachineKind = 
-/**  By the user's `ssh` program. */
-"ssh";
-
-/**  A machine by its id or name. */
-export type MachinePath = {
-	/**  The machine. */
-	machine_id: MachineId,
-};
-
-/**  What a test of a machine found, in order. After a step without which nothing else can be asked, it ends. */
-export type MachineTest = {
-	/**  Whether tasks can run there. */
-	ok: boolean,
-	/**  The steps. */
-	steps: MachineTestStep[],
-};
-
-/**  One step of a test of a machine. */
-export type MachineTestStep = {
-	/**  What was looked at. */
-	name: string,
-	/**  Whether it is as it must be. */
-	ok: boolean,
-	/**  What was found. */
-	message: string,
-	/**  What to do about it. */
-	remedy: string | null,
-};
-
 /**  Notifications to mark as read. */
 export type MarkRead = {
 	/**  Ids; all notifications when absent. */
@@ -3479,7 +3378,7 @@ export type ProjectSettings = {
 	shell_mode?: ShellMode,
 	/**  What programs inherit of the user's environment. */
 	environment?: EnvironmentSettings,
-	/**  What agents, checks, hooks and setup commands may reach. */
+	/**  How programs are confined. */
 	sandbox?: SandboxSettings,
 	/**  Regular expressions of what is taken out of logs, prompts, events and exports as secrets are. */
 	redact?: string[],
@@ -4156,50 +4055,53 @@ export type SaidMessage = {
 	files: string[],
 };
 
-/**  What a sandbox confines. */
+/**  How far programs are confined. */
 export type SandboxMode = 
-/**  Nothing. */
+/**  Not at all. */
 "off" | 
-/**  Which files can be written and read. */
+/**  They write in the task's folder, caches and temporary files, and read all but what is hidden. */
 "files" | 
-/**  Files, and the ports that TCP connections go to. */
+/**  Besides, they connect by TCP to listed ports alone. */
 "files_and_network";
 
-/**  How a run was confined. */
+/**  What a run's sandbox came to. */
 export type SandboxReport = {
-	/**  What was to be confined. */
+	/**  What was asked for. */
 	mode: SandboxMode,
 	/**  What became of it. */
 	state: SandboxState,
-	/**  How many accesses were refused. */
+	/**  How many refusals its programs printed. */
 	refused: number,
-	/**  Paths of those, as far as they are known. */
+	/**  What was refused, where they printed it; the first 20. */
 	paths: string[],
-	/**  Refs that keep what the run changed on other branches. */
+	/**  Refs under which changes are kept that the run made to refs that are not its own. */
 	kept_refs: string[],
 };
 
-/**  The sandbox of a project's programs. */
+/**  How programs of a project's tasks are confined: agents, checks, hooks and set-up commands. */
 export type SandboxSettings = {
-	/**  What is confined. */
+	/**  How far; an agent may say otherwise for its own runs. */
 	mode?: SandboxMode,
-	/**  Paths that can be written besides the worktree, caches and temporary folders. */
+	/**  Files and folders besides the usual ones that they may write; absolute, or in the home folder with `~/`. */
 	write?: string[],
-	/**  Paths that cannot be read. */
+	/**
+	 *  Files and folders that they cannot read; absolute, or in the home folder with `~/`. Forge's own data always
+	 *  is one.
+	 */
 	hide?: string[],
-	/**  Ports that TCP connections may go to when the network is confined. */
+	/**  TCP ports that they may connect to, where the network is confined, too. */
 	ports?: number[],
 };
 
-/**  What became of a sandbox. */
+/**  What became of the sandbox that was asked for. */
 export type SandboxState = 
-/**  The kernel enforced it. */
+/**  The kernel keeps the program to it. */
 "enforced" | 
-/**  The kernel cannot confine the network: files only. */
+/**  The kernel keeps files, but has no rules for the network. */
 "files_only" | 
-/**  The agent program confines its commands itself. */
+/**  The agent program confines its commands by itself, and cannot be confined as a whole. */
 "own" | 
-/**  The kernel has no Landlock: nothing was confined. */
+/**  This kernel has no Landlock: the program was not confined. */
 "missing";
 
 /**  Which of a task's changes to show. */
@@ -4281,30 +4183,6 @@ export type ShellMode =
 "login_once" | 
 /**  For each command. */
 "login_each";
-
-/**  How `ssh` reaches a machine. */
-export type SshConfig = {
-	/**  A host name, an address, or an alias of `~/.ssh/config`. */
-	host: string,
-	/**  The user there; as ssh decides when absent. */
-	user?: string | null,
-	/**  The port; as ssh decides when absent. */
-	port?: number | null,
-	/**  The file of the key; as ssh decides when absent. */
-	identity_file?: string | null,
-	/**  Options, as `ssh -o` takes them. */
-	options?: string[],
-};
-
-/**  A host of the user's `~/.ssh/config`, which can be added as a machine. */
-export type SshHost = {
-	/**  Its alias. */
-	alias: string,
-	/**  Where it leads, as ssh says: `user@host:port`. */
-	target: string,
-	/**  The machine that it is already. */
-	machine_id: MachineId | null,
-};
 
 /**  One state. */
 export type State = {
@@ -4939,22 +4817,6 @@ export type UpdateDoors = {
 	mcp_enabled?: boolean | null,
 };
 
-/**  Changes to a machine. */
-export type UpdateMachine = {
-	/**  The machine. */
-	machine_id: MachineId,
-	/**  Name; unique. */
-	name?: string | null,
-	/**  How `ssh` reaches it. */
-	ssh?: SshConfig | null,
-	/**  The folder of Forge there. */
-	root?: string | null,
-	/**  What tasks ask for. */
-	labels?: string[] | null,
-	/**  What may run there at once. */
-	caps?: MachineCaps | null,
-};
-
 /**  Changes to a project. */
 export type UpdateProject = {
 	/**  The project. */
@@ -5482,20 +5344,6 @@ export interface Operations {
   knowledge_accept: { input: AcceptLesson; output: LessonView };
   /** Dismisses a proposed lesson. */
   knowledge_dismiss: { input: LessonPath; output: LessonView };
-  /** All machines, by name. */
-  machine_list: { input: Empty; output: Page<Machine> };
-  /** Adds a machine that is reached by ssh. */
-  machine_create: { input: CreateMachine; output: Machine };
-  /** Hosts of the SSH configuration, which can be added as machines. */
-  machine_hosts: { input: Empty; output: Page<SshHost> };
-  /** One machine, by id or name. */
-  machine_get: { input: MachinePath; output: Machine };
-  /** Changes a machine. */
-  machine_update: { input: UpdateMachine; output: Machine };
-  /** Removes a machine; what is on it stays. */
-  machine_delete: { input: MachinePath; output: Done };
-  /** Tests a machine step by step, and brings Forge's program there. */
-  machine_test: { input: MachinePath; output: MachineTest };
   /** All agent profiles, by name. */
   agent_list: { input: Empty; output: Page<Agent> };
   /** Adds an agent profile. */
@@ -5747,9 +5595,6 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_board: (input) => [`board:${input.project_id}`],
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
   knowledge_search: (input) => [`knowledge:${input.project_id}`],
-  machine_list: () => ["machines"],
-  machine_hosts: () => ["machines"],
-  machine_get: () => ["machines"],
   agent_list: () => ["agents"],
   agent_get: () => ["agents"],
   agent_known: () => ["agents"],

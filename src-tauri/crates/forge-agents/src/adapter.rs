@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use forge_exec::{Exit, Marker, ProcessIdentity};
+use forge_exec::{Exit, Marker, ProcessIdentity, Sandbox};
 use forge_keeper::Keeper;
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode},
@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, CostScope, ForgeMcp, LimitKind, LogWriter, ProbeFolder};
+use crate::{AgentError, Confinable, CostScope, ForgeMcp, LimitKind, LogWriter, ProbeFolder};
 
 /// How often the live activity changes at most.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(250);
@@ -163,6 +163,8 @@ pub struct Launch {
     pub env: Vec<(String, String)>,
     /// The project's shell with its arguments, for adapters that run a line of shell.
     pub shell: Vec<String>,
+    /// What its program and all that it starts may touch; everything, when absent.
+    pub sandbox: Option<Sandbox>,
     /// Its limits.
     pub limits: Limits,
     /// From the gentle signal to the kill.
@@ -398,6 +400,9 @@ pub trait Adapter: Send + Sync {
     /// Names of variables that the program of `config` needs to sign in, by what `environment` says of the service it
     /// uses. They are passed to this program although they look like secrets.
     fn sign_in_variables(&self, config: &Value, environment: &Variables) -> Vec<&'static str>;
+
+    /// Whether and how the program of `config` is confined in an environment.
+    fn confinable(&self, config: &Value, environment: &Variables) -> Confinable;
 
     /// Looks for the program that `config` names, on the `PATH` of a place.
     async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError>;

@@ -35,6 +35,7 @@ mod question;
 mod replay;
 pub mod shell;
 mod sign_in;
+mod state;
 mod summary;
 mod verdict;
 
@@ -51,6 +52,7 @@ pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry, pack_logs};
 pub use mcp::{ForgeMcp, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
 pub use probe_folder::ProbeFolder;
 pub use shell::ShellAdapter;
+pub use state::{Confinable, ProgramState};
 
 /// The adapter of a kind.
 #[must_use]

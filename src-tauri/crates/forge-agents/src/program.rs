@@ -55,13 +55,15 @@ pub(crate) fn named(
 /// The command of a launch: `program` with the adapter's arguments, then the profile's; its environment is what it
 /// inherits, plus the launch's, plus the profile's.
 pub(crate) fn command(launch: &Launch, config: &ProgramConfig, program: PathBuf, args: &[String]) -> Command {
-    Command::new(program, &launch.worktree, marker_of(&launch.execution_id))
+    let mut command = Command::new(program, &launch.worktree, marker_of(&launch.execution_id))
         .args(args)
         .args(config.args.iter().flatten())
         .base(Arc::clone(&launch.base))
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .envs(config.env.iter().flatten())
-        .grace(launch.grace)
+        .grace(launch.grace);
+    command.sandbox.clone_from(&launch.sandbox);
+    command
 }
 
 /// The `PATH` that the program of a launch gets.

@@ -36,6 +36,7 @@ async fn a_flood_of_50_megabytes_is_kept_whole_in_little_memory() {
         base: forge_exec::variables_of(std::env::vars_os()),
         env: Vec::new(),
         shell: vec!["sh".to_owned(), "-c".to_owned()],
+        sandbox: None,
         limits: Limits::default(),
         grace: Duration::from_secs(1),
         session: SessionRequest::New,

@@ -72,7 +72,7 @@ pub(crate) fn run(changes: Value) -> Execution {
     let base = json!({
         "id": "e", "task_id": "t", "role": "coder", "agent_id": "a", "attempt": 1, "status": "finished",
         "session_mode": "new", "cause": "", "messages": [], "activity": "", "usage": usage(None, 1),
-        "cost_source": "unknown", "models": [], "withheld": [], "log_id": "e", "started_at": AT,
+        "cost_source": "unknown", "models": [], "withheld": [], "sandbox": null, "log_id": "e", "started_at": AT,
     });
     with(base, changes)
 }

@@ -10,6 +10,7 @@ use crate::{
     ids::AgentId,
     names,
     redact::placeholder,
+    sandbox::SandboxMode,
     time::Timestamp,
     usage::MAX_FIGURE,
     workflow::{Finding, key_path, nul_findings},
@@ -125,6 +126,9 @@ contract! {
         /// Variables of the user's environment that it gets although they look like secrets.
         #[serde(default)]
         pub environment: Option<AgentEnvironment>,
+        /// How far its runs are confined; as its project says when absent.
+        #[serde(default)]
+        pub sandbox: Option<SandboxMode>,
         /// Wall-clock limit of one run in seconds; default 3600.
         #[serde(default)]
         pub wall_clock_seconds: Option<u32>,
@@ -157,6 +161,9 @@ contract! {
         /// Variables of the user's environment that it gets although they look like secrets.
         #[serde(default)]
         pub environment: Option<AgentEnvironment>,
+        /// How far its runs are confined; as its project says when absent.
+        #[serde(default)]
+        pub sandbox: Option<SandboxMode>,
         /// How hard it is asked to think, in the program's own words.
         #[serde(default)]
         pub effort: Option<String>,
@@ -213,6 +220,8 @@ pub struct Profile {
     pub cost_micro_usd: Option<u64>,
     /// Names of variables that it gets although they look like secrets.
     pub pass: Vec<String>,
+    /// How far its runs are confined, where it says so itself.
+    pub sandbox: Option<SandboxMode>,
 }
 
 /// What is wrong with a profile's configuration beyond its shape: limits that no run can keep, and text that no program
@@ -253,6 +262,7 @@ impl Profile {
                     silence_seconds: config.as_ref().and_then(|config| config.silence_seconds),
                     turns: None,
                     cost_micro_usd: config.as_ref().and_then(|config| config.cost_micro_usd),
+                    sandbox: config.as_ref().and_then(|config| config.sandbox),
                     pass: config.and_then(|config| config.environment).unwrap_or_default().pass,
                 }
             }
@@ -265,6 +275,7 @@ impl Profile {
                     silence_seconds: config.silence_seconds,
                     turns: config.turns,
                     cost_micro_usd: config.cost_micro_usd,
+                    sandbox: config.sandbox,
                     pass: config.environment.unwrap_or_default().pass,
                 }
             }

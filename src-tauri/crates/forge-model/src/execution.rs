@@ -6,6 +6,7 @@ use crate::{
     ids::{AgentId, ExecutionId, TaskId},
     merge::Conflict,
     names,
+    sandbox::SandboxReport,
     time::Timestamp,
     usage::UsageSample,
     workflow::SessionMode,
@@ -152,6 +153,8 @@ contract! {
         pub error: Option<ExecutionError>,
         /// Names of variables of the user's environment that were kept from it.
         pub withheld: Vec<String>,
+        /// What its sandbox came to; none where it ran without one.
+        pub sandbox: Option<SandboxReport>,
         /// What the agent said about its work.
         pub summary: Option<String>,
         /// Its log.
@@ -199,6 +202,7 @@ impl Execution {
             conflict: None,
             error: None,
             withheld: Vec::new(),
+            sandbox: None,
             summary: None,
             started_at: at,
             finished_at: None,

@@ -47,6 +47,7 @@ pub mod replay;
 pub mod retention;
 pub mod review;
 pub mod run;
+pub mod sandbox;
 pub mod settings;
 pub mod storage;
 pub mod task;

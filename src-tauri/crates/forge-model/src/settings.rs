@@ -13,6 +13,7 @@ use crate::{
     path::branch_fault,
     pull_request::HostConfig,
     review::ReviewConfig,
+    sandbox::SandboxSettings,
     workflow::Finding,
 };
 
@@ -189,6 +190,8 @@ contract! {
         pub shell_mode: ShellMode,
         /// What programs inherit of the user's environment.
         pub environment: EnvironmentSettings,
+        /// How programs are confined.
+        pub sandbox: SandboxSettings,
         /// Regular expressions of what is taken out of logs, prompts, events and exports as secrets are.
         pub redact: Vec<String>,
         /// Checks.
@@ -254,6 +257,7 @@ impl Default for ProjectSettings {
             shell: vec!["bash".to_owned(), "-lc".to_owned()],
             shell_mode: ShellMode::LoginOnce,
             environment: EnvironmentSettings::default(),
+            sandbox: SandboxSettings::default(),
             redact: Vec::new(),
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),

@@ -20,6 +20,16 @@ pub struct Folder {
     pub repo: Repository,
 }
 
+/// A folder that is none for temporary files, so that confined programs cannot write there by that.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn lasting_folder() -> Result<TempDir> {
+    let programs = program("forge")?;
+    let beside = programs.parent().context("the folder of the programs")?;
+    Ok(tempfile::Builder::new().prefix("lasting-").tempdir_in(beside)?)
+}
+
 /// The exit code and the output of a command.
 #[derive(Debug)]
 pub struct CommandOutput {

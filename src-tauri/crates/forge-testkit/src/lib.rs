@@ -21,7 +21,7 @@ pub mod serve;
 
 pub use board::Board;
 pub use caller::Caller;
-pub use folder::Folder;
+pub use folder::{Folder, lasting_folder};
 pub use local::LocalEngine;
 pub use programs::{keeper, keeper_program, program};
 pub use repository::{HERMETIC_GIT, Repository};

@@ -52,7 +52,18 @@ impl Sandbox {
     /// # Errors
     /// When anything of it cannot be made.
     pub async fn with_config(settings: Value, change: impl FnOnce(&mut EngineConfig)) -> Result<Self> {
-        let dir = tempfile::tempdir()?;
+        Self::in_folder(tempfile::tempdir()?, settings, change).await
+    }
+
+    /// The same in a folder of the caller's.
+    ///
+    /// # Errors
+    /// When anything of it cannot be made.
+    pub async fn in_folder(
+        dir: TempDir,
+        settings: Value,
+        change: impl FnOnce(&mut EngineConfig),
+    ) -> Result<Self> {
         let repo = Repository::create(
             &dir.path().join("repo"),
             &[("README.md", "# Sample\n"), ("src/a.txt", "one\ntwo\nthree\n")],

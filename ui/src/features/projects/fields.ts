@@ -243,14 +243,14 @@ export const setupFields: readonly Field[] = [
 ];
 
 const sandboxModes: readonly SandboxMode[] = ["off", "files", "files_and_network"];
-const isSandboxed = ({ sandbox }: Settings) => (sandbox?.mode ?? "off") !== "off";
+const isSandboxed = ({ sandbox }: Settings) => (sandbox?.mode ?? "files") !== "off";
 
 export const sandboxFields: readonly Field[] = [
   {
     kind: "choice",
     path: "sandbox.mode",
     label: "projectSettings.sandboxMode",
-    usual: "off",
+    usual: "files",
     options: sandboxModes.map((value) => ({
       value,
       label: `projectSettings.sandboxModes.${value}` as const,

@@ -33,12 +33,13 @@ use forge_model::{
 use serde_json::{Value, json};
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbeFolder, RunOutcome, SessionRequest,
+    Adapter, AgentError, Capabilities, Confinable, Control, Detected, Launch, ProbeFolder, RunOutcome,
+    SessionRequest,
     clock::now_ms,
     dialogue::converse,
     end::{flush, never_began},
     fuzz::feed,
-    program, sign_in,
+    program, sign_in, state,
 };
 use dialogue::{AcpDialogue, Brief};
 use export::Export;
@@ -61,6 +62,10 @@ impl Adapter for AcpAdapter {
     fn sign_in_variables(&self, config: &Value, environment: &Variables) -> Vec<&'static str> {
         let program = config.get("program").and_then(Value::as_str).unwrap_or_default();
         sign_in::acp(program, environment)
+    }
+
+    fn confinable(&self, config: &Value, environment: &Variables) -> Confinable {
+        state::acp(config.get("program").and_then(Value::as_str).unwrap_or_default(), environment)
     }
 
     async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {

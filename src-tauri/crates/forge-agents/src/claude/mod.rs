@@ -34,12 +34,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, ProbeFolder, RunOutcome, SessionRequest,
-    Started,
+    Adapter, AgentError, Capabilities, Confinable, Control, Detected, Launch, ProbeFolder, RunOutcome,
+    SessionRequest, Started,
     dialogue::{SESSION_LOST, converse},
     end::never_began,
     fuzz::feed,
-    program, sign_in,
+    program, sign_in, state,
 };
 use dialogue::{Brief, ClaudeDialogue};
 use outcome::Given;
@@ -63,6 +63,10 @@ impl Adapter for ClaudeAdapter {
 
     fn sign_in_variables(&self, _: &Value, environment: &Variables) -> Vec<&'static str> {
         sign_in::claude(environment)
+    }
+
+    fn confinable(&self, _: &Value, environment: &Variables) -> Confinable {
+        state::claude(environment)
     }
 
     async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {
@@ -134,6 +138,7 @@ fn start_anew(launch: &mut Launch) -> Launch {
         base: Arc::clone(&launch.base),
         env: launch.env.clone(),
         shell: launch.shell.clone(),
+        sandbox: launch.sandbox.clone(),
         limits: launch.limits,
         grace: launch.grace,
         session: SessionRequest::New,

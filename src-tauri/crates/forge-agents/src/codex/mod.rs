@@ -35,8 +35,8 @@ pub use dialogue::{CodexDialogue, Plan};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, ForgeMcp, Launch, ProbeFolder, RunOutcome,
-    clock::now_ms, dialogue::converse, end::never_began, program, sign_in,
+    Adapter, AgentError, Capabilities, Confinable, Control, Detected, ForgeMcp, Launch, ProbeFolder,
+    RunOutcome, clock::now_ms, dialogue::converse, end::never_began, program, sign_in,
 };
 
 use wire::SERVER;
@@ -60,6 +60,10 @@ impl Adapter for CodexAdapter {
 
     fn sign_in_variables(&self, _: &Value, _: &Variables) -> Vec<&'static str> {
         sign_in::CODEX.to_vec()
+    }
+
+    fn confinable(&self, _: &Value, _: &Variables) -> Confinable {
+        Confinable::Own
     }
 
     async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {

@@ -25,6 +25,7 @@ use forge_model::{
     log::{EntryKind, EntryStatus},
     redact::Redactor,
 };
+use forge_reading::refusal::{RefusalReader, Refusals};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -163,6 +164,8 @@ struct State {
     replay: Option<Replay>,
     /// When what is told now happened; now, where nobody says so.
     told_at: Option<i64>,
+    /// Reads refusals of a sandbox in what is appended.
+    refusals: Option<RefusalReader>,
 }
 
 impl LogWriter {
@@ -204,6 +207,7 @@ impl LogWriter {
             gathers: false,
             replay: None,
             told_at: None,
+            refusals: None,
         };
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),
@@ -298,6 +302,18 @@ impl LogWriter {
         self.inner.shared.state().end_replay();
     }
 
+    /// From now on what is appended is searched for refusals of a sandbox. Called before anything is appended.
+    pub fn read_refusals(&self) {
+        self.inner.shared.state().refusals = Some(RefusalReader::new());
+    }
+
+    /// The refusals that were told, once there are no more.
+    #[must_use]
+    pub fn refusals(&self) -> Refusals {
+        let reader = self.inner.shared.state().refusals.take();
+        reader.map(RefusalReader::finish).unwrap_or_default()
+    }
+
     /// Says when what is told from now on happened, in Unix milliseconds; none means now.
     pub fn set_time(&self, at_ms: Option<i64>) {
         self.inner.shared.state().told_at = at_ms;
@@ -369,6 +385,9 @@ impl Drop for Inner {
 
 impl State {
     fn append(&mut self, shared: &Shared, entry: NewEntry) {
+        if let Some(refusals) = &mut self.refusals {
+            read_output(&entry, refusals);
+        }
         if let Some(mut replay) = self.replay.take() {
             let is_known = replay.has(&entry, self.turn, &shared.redactor);
             self.replay = Some(replay);
@@ -512,6 +531,32 @@ impl State {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has the output of a program or tool read, once it is whole.
+fn read_output(entry: &NewEntry, refusals: &mut RefusalReader) {
+    let is_stream = matches!(entry.kind, EntryKind::Stdout | EntryKind::Stderr);
+    let is_call = matches!(entry.kind, EntryKind::Command | EntryKind::FileChange | EntryKind::ToolCall);
+    if is_stream {
+        entry.body.get("text").into_iter().for_each(|text| read_texts(text, refusals));
+        // An entry of a stream is one or more whole lines, without the last line break.
+        refusals.push(b"\n");
+    } else if is_call && matches!(entry.status, Some(EntryStatus::Completed | EntryStatus::Failed)) {
+        let told = ["output", "error"].into_iter().filter_map(|name| entry.body.get(name));
+        for value in told {
+            read_texts(value, refusals);
+            refusals.push(b"\n");
+        }
+    }
+}
+
+fn read_texts(value: &Value, refusals: &mut RefusalReader) {
+    match value {
+        Value::String(text) => refusals.push(text.as_bytes()),
+        Value::Array(values) => values.iter().for_each(|value| read_texts(value, refusals)),
+        Value::Object(fields) => fields.values().for_each(|value| read_texts(value, refusals)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

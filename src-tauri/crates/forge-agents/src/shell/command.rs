@@ -56,7 +56,7 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
             command
         }
     };
-    let command = command
+    let mut command = command
         .base(Arc::clone(&launch.base))
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .envs(config.env.iter().flatten())
@@ -65,6 +65,7 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
         .env("FORGE_MODEL", launch.model.as_deref().unwrap_or_default())
         .env("FORGE_EFFORT", config.effort.as_deref().unwrap_or_default())
         .grace(launch.grace);
+    command.sandbox.clone_from(&launch.sandbox);
     Ok(match launch.limits.wall_clock {
         Some(limit) => command.timeout(limit),
         None => command,

@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 pub use fuzz::fuzz_lines;
 
 use crate::{
-    Adapter, AgentError, Capabilities, Control, Detected, Launch, LimitKind, Limits, LogWriter, NewEntry,
-    ProbeFolder, RunOutcome,
+    Adapter, AgentError, Capabilities, Confinable, Control, Detected, Launch, LimitKind, Limits, LogWriter,
+    NewEntry, ProbeFolder, ProgramState, RunOutcome,
     end::{flush, not_run, note_end},
     output::{Output, RawLogSink},
     program::path_in,
@@ -56,6 +56,10 @@ impl Adapter for ShellAdapter {
     /// Whatever its command is, a profile names what it needs.
     fn sign_in_variables(&self, _: &Value, _: &Variables) -> Vec<&'static str> {
         Vec::new()
+    }
+
+    fn confinable(&self, _: &Value, _: &Variables) -> Confinable {
+        Confinable::Whole(ProgramState::default())
     }
 
     async fn detect(&self, config: &Value, place: &ProbeFolder) -> Result<Detected, AgentError> {

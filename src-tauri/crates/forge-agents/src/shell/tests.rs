@@ -77,6 +77,7 @@ impl Run {
             base: forge_exec::variables_of(std::env::vars_os()),
             env: self.env.clone(),
             shell: vec!["sh".to_owned(), "-c".to_owned()],
+            sandbox: None,
             limits: self.limits,
             grace: Duration::from_millis(200),
             session: SessionRequest::New,

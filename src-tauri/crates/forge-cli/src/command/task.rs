@@ -293,8 +293,9 @@ async fn shown(at: &At, task: Found) -> Result<Answer, CliError> {
     let runs = at.call(TaskExecutions, path()).await?;
     let fixes = at.call(TaskFixes, path()).await?;
     let mut text = show::task(&task, reviews.items.last(), &fixes.items);
-    if let Some(withheld) = runs.items.last().and_then(show::withheld) {
-        text = format!("{text}\n\n{withheld}");
+    let last = runs.items.last();
+    for told in [last.and_then(show::withheld), last.and_then(show::sandbox)].into_iter().flatten() {
+        text = format!("{text}\n\n{told}");
     }
     Ok(Answer::new(task.json, text))
 }

@@ -217,7 +217,7 @@ async fn extended_variables(world: &World) -> Variables {
 }
 
 /// This process's own environment with the path of the user's login shell, where that is known.
-async fn user_variables(world: &World) -> Variables {
+pub(crate) async fn user_variables(world: &World) -> Variables {
     let mut variables = own_variables(world);
     let login = login_variables(world).await;
     if let Some(path) = login.as_ref().and_then(|login| login.get(OsStr::new(PATH))) {

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, context::ProjectContext, private_data, redaction::redacted_outcome},
+    core::{self, confinement::Subject, context::ProjectContext, private_data, redaction::redacted_outcome},
     cost::{
         self,
         meter::Metered,
@@ -185,6 +185,10 @@ async fn run_in_folder(
     let environment = core::environment::agent_environment(world, Some(context), agent).await?;
     let redactor = environment.redactor();
     let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
+    let subject =
+        Subject { agent: Some(agent), folders: vec![folder.to_owned()], ..Subject::command_in(None) };
+    let mut confinement = core::confinement::confine(world, context, &environment, subject).await?;
+    confinement.begin_log(&log);
     let growth = program::log::follow_log(world, &task.project_id, Some(&task.id), id, &log);
     let mut env = program::given::task_env(world, context, task, None);
     env.push(("FORGE_AGENT_ID".to_owned(), agent.id.0.clone()));
@@ -213,6 +217,7 @@ async fn run_in_folder(
         base: environment.base(),
         env,
         shell: environment.shell().to_vec(),
+        sandbox: confinement.sandbox(),
         limits: Limits { wall_clock, cost, ..limits },
         grace: GRACE,
         session: SessionRequest::New,
@@ -232,6 +237,10 @@ async fn run_in_folder(
     run::kept::forget_processes(world, &execution.id).await;
     let cost = listening.over().await?.cost();
     drop(growth);
+    confinement.note_refusals(&log);
+    if let Some(report) = confinement.end(world, &log).await? {
+        run::write_sandbox(world, &execution.id, &report).await?;
+    }
     program::log::close_log(world, log).await?;
     Ok((outcome, cost))
 }

@@ -163,7 +163,17 @@ async fn try_script(
     blank: HookRun,
 ) -> HookRun {
     let owner = trial.task.as_ref().map_or_else(nobody, |task| task.id.clone());
-    let run = ScriptRun { owner: &owner, script, environment, cwd, env, log, log_id: &trial.log_id };
+    let run = ScriptRun {
+        owner: &owner,
+        script,
+        context: &trial.context,
+        workspace: trial.workspace.as_ref(),
+        environment,
+        cwd,
+        env,
+        log,
+        log_id: &trial.log_id,
+    };
     super::script::run_script(world, run, blank, &world.inner.shutdown.child_token()).await
 }
 

@@ -17,9 +17,9 @@ use forge_store::table::tasks::TaskRow;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    World,
-    core::{context::ProjectContext, environment::ProgramEnvironment},
-    error::Result,
+    EngineError, World,
+    core::{self, confinement::Subject, context::ProjectContext, environment::ProgramEnvironment},
+    error::{Result, whole},
     program::{self, output::CheckOutput},
     trust,
 };
@@ -41,6 +41,9 @@ pub(crate) struct ScriptRun<'a> {
     /// The task that it is recorded for.
     pub owner: &'a TaskId,
     pub script: &'a ScriptHook,
+    pub context: &'a ProjectContext,
+    /// The worktree of its task, if there is one.
+    pub workspace: Option<&'a Workspace>,
     pub environment: ProgramEnvironment,
     pub cwd: PathBuf,
     pub env: BTreeMap<String, String>,
@@ -116,16 +119,27 @@ pub(crate) async fn run_script(
         .timeout(Duration::from_secs(u64::from(script.timeout_seconds)))
         .grace(GRACE);
     run.environment.note_withheld(run.log);
+    let subject = Subject::command_in(run.workspace);
+    let confined = core::confinement::confine(world, run.context, &run.environment, subject).await;
+    let mut confinement = match confined {
+        Ok(confinement) => confinement,
+        Err(error) => return not_run(blank, &error),
+    };
+    confinement.begin_log(run.log);
     let begun = world.now();
     let mut output = CheckOutput { log: run.log.clone(), kept: HeadTail::new(HOOK_OUTPUT_BYTES) };
     let finished = program::recorded::run_recorded_for(
         world,
         run.owner,
-        command,
+        confinement.of(command),
         cancel,
         (&mut output, run.environment.redactor()),
     )
     .await;
+    confinement.note_refusals(run.log);
+    if let Err(error) = confinement.end(world, run.log).await {
+        return not_run(blank, &error);
+    }
     let kept = output.kept.into_strings();
     let duration_ms = u64::try_from(world.now().since(begun)).unwrap_or_default();
     let ran = HookRun { stdout: kept.stdout, stderr: kept.stderr, duration_ms, ..blank };
@@ -149,6 +163,14 @@ pub(crate) async fn run_script(
             };
             HookRun { status, exit_code, error, ..ran }
         }
+    }
+}
+
+fn not_run(blank: HookRun, error: &EngineError) -> HookRun {
+    HookRun {
+        status: HookStatus::Failed,
+        error: Some(format!("could not be run: {}", whole(error))),
+        ..blank
     }
 }
 

@@ -190,6 +190,8 @@ async fn run_hook_script(
         ScriptRun {
             owner: &s.task.id,
             script,
+            context: &s.context,
+            workspace: workspace.as_ref(),
             environment,
             cwd: working_dir(&s.context, workspace.as_ref()),
             env: super::script::hook_env(world, &s.context, Some(&s.task), workspace.as_ref(), &facts),

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     World,
-    core::{self, world::step::Stepping},
+    core::{self, confinement::Subject, world::step::Stepping},
     error::Result,
     program::{self, diagnosing::Diagnosing, output::CheckOutput},
     trust,
@@ -62,6 +62,8 @@ pub(crate) async fn run_command(
     let worktree = Path::new(&workspace.path);
     trust::require_trust_of(world, &s.context, &s.task, Some(workspace)).await?;
     let environment = core::environment::command_environment(world, &s.context).await?;
+    let subject = Subject::command_in(Some(workspace));
+    let mut confinement = core::confinement::confine(world, &s.context, &environment, subject).await?;
     let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
         .base(environment.base())
         .envs(program::given::task_env(world, &s.context, &s.task, Some(workspace)))
@@ -75,17 +77,20 @@ pub(crate) async fn run_command(
         Arc::clone(environment.redactor()),
     )?;
     environment.note_withheld(&log);
+    confinement.begin_log(&log);
     let output = CheckOutput { log: log.clone(), kept: HeadTail::new(TAIL_BYTES) };
     let mut output = Diagnosing::new(output);
     let _follow = program::log::follow_log(world, &s.task.project_id, Some(&s.task.id), &log_id, &log);
     let finished = program::recorded::run_recorded(
         world,
         &s.task,
-        process,
+        confinement.of(process),
         cancel,
         (&mut output, environment.redactor()),
     )
     .await;
+    confinement.note_refusals(&log);
+    confinement.end(world, &log).await?;
     program::log::close_log(world, log).await?;
     let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
     check.diagnoses = diagnoses;

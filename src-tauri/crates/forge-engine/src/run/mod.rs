@@ -42,6 +42,7 @@ use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, ExecutionStatus};
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::layer::prompt_of;
+use forge_model::sandbox::SandboxReport;
 use forge_store::table::processes::ProcessRow;
 use serde_json::json;
 use tokio::sync::watch;
@@ -50,8 +51,15 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     EngineError, World,
     core::{
-        self, context::task_folder, environment::ProgramEnvironment, guarded::guarded, private_data,
-        redaction::redacted_outcome, sync::locked, worktree_lock::WorkspaceHold,
+        self,
+        confinement::{Confinement, Subject, confine, confine_again},
+        context::task_folder,
+        environment::ProgramEnvironment,
+        guarded::guarded,
+        private_data,
+        redaction::redacted_outcome,
+        sync::locked,
+        worktree_lock::WorkspaceHold,
     },
     cost::{self, meter::Metered, prices::Ledger},
     error::Result,
@@ -80,6 +88,7 @@ struct Ready {
     environment: ProgramEnvironment,
     log: LogWriter,
     memo: LaunchMemo,
+    confinement: Confinement,
 }
 
 /// Starts the process of a recorded execution. It can be stopped from this moment on, before there is a
@@ -183,7 +192,7 @@ async fn run_prepared(
         }
         ready => ready.ok().flatten(),
     };
-    let Some(Ready { lock, prompt_file, identity, environment, log, memo }) = ready else {
+    let Some(Ready { lock, prompt_file, identity, environment, log, memo, mut confinement }) = ready else {
         let never_began = RunOutcome::failed(AgentError::Cancelled);
         let no_cost = Ledger::default().cost();
         let end =
@@ -211,6 +220,7 @@ async fn run_prepared(
         base: environment.base(),
         env: run_env(world, p, &prompt_file, identity, memo.mcp.as_ref()),
         shell: environment.shell().to_vec(),
+        sandbox: confinement.sandbox(),
         limits: memo.limits,
         grace: GRACE,
         session: memo.session,
@@ -226,6 +236,10 @@ async fn run_prepared(
     let outcome = redacted_outcome(log.redactor(), adapter.run(launch, &control).await);
     let cancel = control.cancel.clone();
     drop(control);
+    confinement.note_refusals(&log);
+    if let Some(report) = confinement.end(world, &log).await? {
+        core::disk::with_patience(world, || write_sandbox(world, id, &report)).await?;
+    }
     // Nothing that the run told may be written after its end.
     let cost = listening.over().await?.cost();
     if leaves_no_trace(p.row.execution.role) {
@@ -289,7 +303,13 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
         mcp: mcp_of(world, p).await?,
         limits: Limits { cost: left_to_spend(world, p).await?, ..limits_of(&p.agent) },
     };
-    Ok(Some(Ready { lock, prompt_file, identity, environment, log, memo }))
+    // Last, since what is lent must be taken back.
+    let confinement = confine(world, &p.context, &environment, subject_of(world, p)).await?;
+    if let Some(report) = confinement.report() {
+        write_sandbox(world, id, report).await?;
+    }
+    confinement.begin_log(&log);
+    Ok(Some(Ready { lock, prompt_file, identity, environment, log, memo, confinement }))
 }
 
 /// Makes ready what a run needs whose process goes on.
@@ -306,7 +326,21 @@ async fn make_ready_again(
     let log = open_log(world, p, &environment)?;
     log.tell_again();
     let (prompt_file, memo) = (prompt_file_of(p), memo.clone());
-    Ok(Some(Ready { lock, prompt_file, identity: Vec::new(), environment, log, memo }))
+    let confinement = confine_again(world, &p.context, &environment, subject_of(world, p)).await?;
+    confinement.begin_log(&log);
+    Ok(Some(Ready { lock, prompt_file, identity: Vec::new(), environment, log, memo, confinement }))
+}
+
+fn subject_of<'a>(world: &World, p: &'a Prepared) -> Subject<'a> {
+    let given = vec![attachments::attachment_dir(world, &p.task.project_id, &p.task.id)];
+    Subject { agent: Some(&p.agent), given, ..Subject::command_in(Some(&p.workspace)) }
+}
+
+/// Writes what a run's sandbox came to.
+pub(crate) async fn write_sandbox(world: &World, id: &ExecutionId, report: &SandboxReport) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    tx.executions_mut().set_sandbox(id, report).await?;
+    Ok(tx.commit().await?)
 }
 
 fn prompt_file_of(p: &Prepared) -> PathBuf {

@@ -165,6 +165,8 @@ async fn try_in(world: &World, agent: &Agent, trial: &str, folder: &std::path::P
         base: environment.base(),
         env: Vec::new(),
         shell: vec!["sh".to_owned(), "-c".to_owned()],
+        // Nothing of a project is there: it is the program as the user starts it.
+        sandbox: None,
         limits: Limits { wall_clock: Some(TRIAL_TIME), ..Limits::default() },
         grace: TRIAL_GRACE,
         session: SessionRequest::New,

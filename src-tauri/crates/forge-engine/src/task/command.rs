@@ -262,6 +262,7 @@ pub(crate) async fn delete_task(world: &World, id: &TaskId, version: Option<u32>
     }
     require_unneeded(world, &context, &row).await?;
     let _hold = core::workers::hold(world, id).await;
+    core::confinement::settle(world, &context, id).await?;
     for prepare in &world.features().moments.on_delete {
         prepare(world, &context, &row).await?;
     }
@@ -276,6 +277,9 @@ pub(crate) async fn delete_task(world: &World, id: &TaskId, version: Option<u32>
     }
     if let Err(error) = workspace::reviewed::turn_reviewed_into_backups(world, &context, &row).await {
         tracing::warn!(task = %id, %error, "the reviewed commits of a deleted task stay where they are");
+    }
+    if let Err(error) = core::confinement::forget_kept(world, &context, id).await {
+        tracing::warn!(task = %id, %error, "what a deleted task's sandbox kept stays where it is");
     }
     let mut tx = world.store().write().await?;
     // It is the host's: whoever reads the event learns where it is.

@@ -1,7 +1,11 @@
 //! The checks of a call, in order: files, their syntax, contracts, commands. All of them run, whatever fails; what
 //! cannot be told from a text is reported as unknown.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
 use forge_model::validate::{
@@ -12,7 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, environment::ProgramEnvironment},
+    core::{
+        self,
+        confinement::{Confinement, Subject},
+        context::task_folder,
+        environment::ProgramEnvironment,
+    },
     error::{Result, whole},
     hook::step::nobody,
     program::{self, diagnosing::Diagnosing},
@@ -84,6 +93,16 @@ fn command_env(world: &World, call: &Call) -> Vec<(String, String)> {
     }
 }
 
+/// Confines a command of a project to the worktree that is checked, or else to the folder.
+async fn confine(world: &World, call: &Call, environment: &ProgramEnvironment) -> Result<Confinement> {
+    let Some(context) = &call.at.context else { return Ok(Confinement::default()) };
+    let task = call.at.task.as_ref().map(|(_, workspace)| workspace);
+    let folder = task.map_or_else(|| call.at.cwd.clone(), |workspace| PathBuf::from(&workspace.path));
+    let given = task.map(task_folder).into_iter().collect();
+    let subject = Subject { folders: vec![folder], given, ..Subject::command_in(None) };
+    core::confinement::confine(world, context, environment, subject).await
+}
+
 /// Runs one command to its end; none when it was stopped.
 async fn run_validation_command(
     world: &World,
@@ -93,6 +112,21 @@ async fn run_validation_command(
     (environment, env): (&ProgramEnvironment, &[(String, String)]),
     cancel: &CancellationToken,
 ) -> Option<CommandCheck> {
+    let blank = CommandCheck {
+        passed: false,
+        command: command.to_owned(),
+        exit_code: None,
+        signal: None,
+        timed_out: false,
+        stdout: String::new(),
+        stderr: String::new(),
+        duration_ms: 0,
+        diagnoses: None,
+    };
+    let confinement = match confine(world, call, environment).await {
+        Ok(confinement) => confinement,
+        Err(error) => return Some(CommandCheck { stderr: whole(&error), ..blank }),
+    };
     let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
         .base(environment.base())
         .envs(env.iter().cloned())
@@ -103,24 +137,14 @@ async fn run_validation_command(
     let finished = program::recorded::run_recorded_for(
         world,
         &owner,
-        process,
+        confinement.of(process),
         cancel,
         (&mut output, environment.redactor()),
     )
     .await;
     let (kept, diagnoses) = output.finish(&call.at.cwd, finished.as_ref().ok()).await;
     let said = kept.into_strings();
-    let blank = CommandCheck {
-        passed: false,
-        command: command.to_owned(),
-        exit_code: None,
-        signal: None,
-        timed_out: false,
-        stdout: said.stdout,
-        stderr: said.stderr,
-        duration_ms: 0,
-        diagnoses,
-    };
+    let blank = CommandCheck { stdout: said.stdout, stderr: said.stderr, diagnoses, ..blank };
     match finished {
         Ok(Finished { cancelled: true, .. }) => None,
         Ok(finished) => {

@@ -23,6 +23,7 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
+        confinement::Subject,
         world::step::{End, Stepping},
     },
     error::{Result, whole},
@@ -82,6 +83,8 @@ pub(crate) async fn set_up(
 ) -> Result<Option<End>> {
     let s = p.s;
     let environment = core::environment::command_environment(world, &s.context).await?;
+    let subject = Subject::command_in(Some(p.workspace));
+    let mut confinement = core::confinement::confine(world, &s.context, &environment, subject).await?;
     let command = Command::shell(
         environment.shell(),
         script,
@@ -100,16 +103,19 @@ pub(crate) async fn set_up(
         )
     };
     environment.note_withheld(p.log);
+    confinement.begin_log(p.log);
     p.log.append_entry(entry(EntryStatus::Running, None));
     let mut output = CheckOutput { log: p.log.clone(), kept: HeadTail::new(TAIL_BYTES) };
     let finished = program::recorded::run_recorded(
         world,
         &s.task,
-        command,
+        confinement.of(command),
         cancel,
         (&mut output, environment.redactor()),
     )
     .await;
+    confinement.note_refusals(p.log);
+    confinement.end(world, p.log).await?;
     let exit_code = match &finished {
         Ok(Finished { exit: Exit::Code(code), .. }) => Some(*code),
         _ => None,

@@ -77,6 +77,7 @@ pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Findi
     let mut findings = settings.review_config.findings("review_config");
     findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
     findings.extend(findings_of_names(&settings.environment.pass, "environment.pass"));
+    findings.extend(settings.sandbox.findings());
     findings.extend(findings_of_patterns(&settings.redact, "redact"));
     findings.extend(settings.inner_loop.findings(inner_loop::KEY));
     findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));
@@ -165,6 +166,7 @@ mod tests {
             (json!({ "notifications": [true] }), "notifications"),
             (json!({ "cost_limits": [1] }), "cost_limits"),
             (json!({ "mcp": [true] }), "mcp"),
+            (json!({ "sandbox": ["files"] }), "sandbox"),
             (json!({ "model_prices": { "m": [1, 2, 3, 4] } }), "model_prices.m"),
             (json!({ "lifecycle_hooks": [[]] }), "lifecycle_hooks"),
             (

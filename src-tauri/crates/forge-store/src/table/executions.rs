@@ -6,6 +6,7 @@ use forge_model::budget::BudgetKind;
 use forge_model::correction::Correction;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
 use forge_model::ids::{ExecutionId, ProjectId, TaskId};
+use forge_model::sandbox::SandboxReport;
 use forge_model::time::Timestamp;
 use serde_json::Value;
 use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
@@ -326,6 +327,19 @@ impl ExecutionsMut<'_> {
         Ok(())
     }
 
+    /// Writes down what an execution's sandbox came to.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_sandbox(&mut self, id: &ExecutionId, report: &SandboxReport) -> Result<(), StoreError> {
+        sqlx::query("UPDATE executions SET sandbox = ?2 WHERE id = ?1")
+            .bind(id.as_str())
+            .bind(json(report)?)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
     /// Writes down the hash of the token that an execution was given.
     ///
     /// # Errors
@@ -426,6 +440,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
             conflict: c.json_opt("conflict")?,
             error: c.json_opt("error")?,
             withheld: c.json("withheld")?,
+            sandbox: c.json_opt("sandbox")?,
             summary: c.text_opt("summary")?,
             started_at: c.time("started_at")?,
             finished_at: c.time_opt("finished_at")?,

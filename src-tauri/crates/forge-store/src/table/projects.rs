@@ -211,7 +211,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::{is_refused, project, seeded};
+    use crate::testing::{is_refused, migrated, project, seeded};
 
     #[tokio::test]
     async fn project_is_read_back_and_its_version_rises_with_each_change() {
@@ -239,6 +239,21 @@ mod tests {
         let names: Vec<_> =
             tx.projects().list().await.unwrap().into_iter().map(|row| row.project.name).collect();
         assert_eq!(names, ["O", "P", "Q"]);
+    }
+
+    #[tokio::test]
+    async fn project_of_before_sandboxes_has_none_and_one_that_says_so_keeps_it() {
+        const THIS: i64 = 20_261_126_000_020;
+        let mut conn = migrated(None, ..THIS).await;
+        for (id, settings) in [("silent", "{}"), ("says", r#"{"sandbox":{"mode":"files"}}"#)] {
+            let sql = "INSERT INTO projects (id, name, repo_path, default_branch, work_mode, settings, workflow, next_task_number,
+                         created_at, updated_at) VALUES (?1, ?1, '/p', 'main', 'direct_commit', ?2, '{}', 1, 0, 0)";
+            sqlx::query(sql).bind(id).bind(settings).execute(&mut conn).await.unwrap();
+        }
+        let mut conn = migrated(Some(conn), THIS..=THIS).await;
+        let select = "SELECT json_extract(settings, '$.sandbox.mode') FROM projects ORDER BY id";
+        let modes: Vec<String> = sqlx::query_scalar(select).fetch_all(&mut conn).await.unwrap();
+        assert_eq!(modes, ["files", "off"]);
     }
 
     #[tokio::test]

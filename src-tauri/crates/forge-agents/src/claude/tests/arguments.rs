@@ -30,6 +30,7 @@ fn launch(log: LogWriter, permissions: PermissionMode, session: SessionRequest) 
         base: forge_exec::variables_of(std::env::vars_os()),
         env: Vec::new(),
         shell: Vec::new(),
+        sandbox: None,
         limits: Limits { turns: Some(9), cost: Some(limit), ..Limits::default() },
         grace: std::time::Duration::ZERO,
         session,

@@ -7,6 +7,7 @@ use forge_model::{
     log::{LogEntry, LogPage},
     race::RaceBadge,
     review::{Review, ReviewStatus, Verdict},
+    sandbox::SandboxState,
     task::Task,
     words::{counted, dollars},
 };
@@ -157,6 +158,28 @@ pub(super) fn withheld(run: &Execution) -> Option<String> {
     (!names.is_empty()).then(|| printable(&format!("Withheld from the last run: {}", names.join(", "))))
 }
 
+/// What the sandbox of a run came to, where there is something to know.
+pub(super) fn sandbox(run: &Execution) -> Option<String> {
+    let report = run.sandbox.as_ref()?;
+    let mut lines = Vec::new();
+    let state = match report.state {
+        SandboxState::Enforced | SandboxState::Own => None,
+        SandboxState::FilesOnly => Some("Sandbox: files only. This kernel cannot confine the network."),
+        SandboxState::Missing => Some("Sandbox: none. This kernel has no Landlock."),
+    };
+    lines.extend(state.map(str::to_owned));
+    if report.refused > 0 {
+        let count = counted(u64::from(report.refused), "write or read", "writes or reads");
+        let paths =
+            if report.paths.is_empty() { String::new() } else { format!(": {}", report.paths.join(", ")) };
+        lines.push(format!("Sandbox: {count} refused in the last run{paths}"));
+    }
+    if !report.kept_refs.is_empty() {
+        lines.push(format!("Sandbox: changes to other branches are kept as {}", report.kept_refs.join(", ")));
+    }
+    (!lines.is_empty()).then(|| printable(&lines.join("\n")))
+}
+
 /// A stretch of a log.
 pub(super) fn log(page: &LogPage) -> String {
     let entries: Vec<String> = page.entries.iter().map(entry).collect();
@@ -205,6 +228,20 @@ mod tests {
         let run = sample::run(json!({ "withheld": ["DB_PASSWORD", "NPM_TOKEN"] }));
         assert_eq!(withheld(&run).as_deref(), Some("Withheld from the last run: DB_PASSWORD, NPM_TOKEN"));
         assert_eq!(withheld(&sample::run(json!({ "withheld": [] }))), None);
+    }
+
+    #[test]
+    fn refusals_of_a_sandbox_are_told_and_one_that_holds_is_quiet() {
+        let report = |state: &str, refused: u32, refs: &[&str]| {
+            let paths: &[&str] = if refused > 0 { &["~/.bashrc"] } else { &[] };
+            let report = json!({ "mode": "files", "state": state, "refused": refused, "paths": paths, "kept_refs": refs });
+            sandbox(&sample::run(json!({ "sandbox": report })))
+        };
+        assert_eq!(report("enforced", 0, &[]), None);
+        assert_eq!(report("missing", 0, &[]).as_deref(), Some("Sandbox: none. This kernel has no Landlock."));
+        let told = "Sandbox: 2 writes or reads refused in the last run: ~/.bashrc\n\
+                    Sandbox: changes to other branches are kept as refs/forge/sandbox/t/heads/x";
+        assert_eq!(report("enforced", 2, &["refs/forge/sandbox/t/heads/x"]).as_deref(), Some(told));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Runs, their use, and what they cost.
 
 use forge_model::execution::ExecutionStatus;
+use forge_model::sandbox::{SandboxMode, SandboxReport, SandboxState};
 
 use super::*;
 use crate::testing::{count, entry, is_refused, run, seeded, task};
@@ -32,6 +33,10 @@ async fn run_is_read_back_and_its_end_is_written() {
     tx.executions_mut().update(&row.execution).await.unwrap();
     tx.executions_mut().set_withheld(&"x".into(), &["TOKEN".to_owned()]).await.unwrap();
     row.execution.withheld = vec!["TOKEN".to_owned()];
+    let report =
+        SandboxReport { refused: 2, ..SandboxReport::begun(SandboxMode::Files, SandboxState::Enforced) };
+    tx.executions_mut().set_sandbox(&"x".into(), &report).await.unwrap();
+    row.execution.sandbox = Some(report);
     assert_eq!(tx.executions().get(&"x".into()).await.unwrap(), Some(row));
     assert!(is_refused(tx.executions_mut().insert(&run("y", "gone")).await, "FOREIGN KEY"));
 }

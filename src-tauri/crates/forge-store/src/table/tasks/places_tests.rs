@@ -108,7 +108,7 @@ async fn packed_numbers_become_numbers_and_places_and_nothing_else_changes() {
     .await;
     let former = untouched(&mut conn).await;
 
-    let mut conn = migrated(Some(conn), THIS..).await;
+    let mut conn = migrated(Some(conn), THIS..=THIS).await;
 
     assert_eq!(
         told(&mut conn).await,
@@ -136,7 +136,7 @@ async fn numbers_and_places_that_were_there_twice_are_given_anew() {
     }
     execute(&mut conn, "INSERT INTO task_dependencies (task_id, depends_on) VALUES ('gone', 't')").await;
 
-    let mut conn = migrated(Some(conn), THIS..).await;
+    let mut conn = migrated(Some(conn), THIS..=THIS).await;
 
     assert_eq!(
         told(&mut conn).await,
