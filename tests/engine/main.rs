@@ -20,6 +20,7 @@ mod hooks;
 mod knowledge;
 mod learning;
 mod links;
+mod machines;
 mod merging;
 mod messages;
 mod moves;

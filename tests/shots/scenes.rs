@@ -146,6 +146,7 @@ pub fn ordinary(demo: &Ordinary) -> Vec<Scene> {
         Scene::at("board-notifications", board.clone()).acting(&open_named!("otifications")),
         Scene::at("attention", "#/attention"),
         Scene::at("agents", "#/agents"),
+        Scene::at("machines", "#/machines"),
         Scene::at("project-settings", format!("#/settings/project/{}", demo.project)),
         Scene::at("workflow-graph", process("workflow")),
         Scene::at("workflow-form", process("workflow&view=form")).acting(&BREAK_STATE),

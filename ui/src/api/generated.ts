@@ -1308,6 +1308,20 @@ export type CreateComment = {
 	text: string,
 };
 
+/**  A machine to add. */
+export type CreateMachine = {
+	/**  Name; unique. */
+	name: string,
+	/**  How `ssh` reaches it. */
+	ssh: SshConfig,
+	/**  The folder of Forge there; `~/.forge` when absent. */
+	root?: string | null,
+	/**  What tasks ask for. */
+	labels?: string[] | null,
+	/**  What may run there at once. */
+	caps?: MachineCaps | null,
+};
+
 /**  A repository to add. */
 export type CreateProject = {
 	/**  Name; the folder's name when absent. */
@@ -2835,6 +2849,93 @@ export type LoopTask = {
 	title: string,
 };
 
+/**  A machine. */
+export type Machine = {
+	/**  Identity. */
+	id: MachineId,
+	/**  What people call it; unique. */
+	name: string,
+	/**  How it is reached. */
+	kind: MachineKind,
+	/**  How `ssh` reaches it. */
+	ssh: SshConfig,
+	/**  The folder of Forge there; `~/` is the home folder there. */
+	root: string,
+	/**  What tasks ask for: `gpu`, `arm`. */
+	labels: string[],
+	/**  What may run there at once. */
+	caps: MachineCaps,
+	/**  While true, nothing new starts on it. */
+	draining: boolean,
+	/**  When it was made. */
+	created_at: string,
+	/**  When it last changed. */
+	updated_at: string,
+	/**  Whether there is a connection. */
+	contact: MachineContact,
+	/**  Since when that is so. */
+	contact_since: string | null,
+	/**  Why it is not reachable. */
+	contact_error: MachineFault | null,
+};
+
+/**  What may run on a machine at once. */
+export type MachineCaps = {
+	/**  Runs of agents; without limit when absent. */
+	runs?: number | null,
+};
+
+/**  What is known of a machine. */
+export type MachineContact = 
+/**  There is a connection. */
+"live" | 
+/**  There was one, or one was tried, and it failed. */
+"unreachable" | 
+/**  Nothing was asked of it since this engine started. */
+"unknown";
+
+/**  Why something does not work with a machine. */
+export type MachineFault = {
+	/**  What happened. */
+	message: string,
+	/**  What to do about it. */
+	remedy: string,
+};
+
+/**  A machine that tasks may run on. */
+export type MachineId = string;
+
+/**  How a machine is reached. */
+export type MachineKind = 
+/**  By the user's `ssh` program. */
+"ssh";
+
+/**  A machine by its id or name. */
+export type MachinePath = {
+	/**  The machine. */
+	machine_id: MachineId,
+};
+
+/**  What a test of a machine found, in order. After a step without which nothing else can be asked, it ends. */
+export type MachineTest = {
+	/**  Whether tasks can run there. */
+	ok: boolean,
+	/**  The steps. */
+	steps: MachineTestStep[],
+};
+
+/**  One step of a test of a machine. */
+export type MachineTestStep = {
+	/**  What was looked at. */
+	name: string,
+	/**  Whether it is as it must be. */
+	ok: boolean,
+	/**  What was found. */
+	message: string,
+	/**  What to do about it. */
+	remedy: string | null,
+};
+
 /**  Notifications to mark as read. */
 export type MarkRead = {
 	/**  Ids; all notifications when absent. */
@@ -4184,6 +4285,30 @@ export type ShellMode =
 /**  For each command. */
 "login_each";
 
+/**  How `ssh` reaches a machine. */
+export type SshConfig = {
+	/**  A host name, an address, or an alias of `~/.ssh/config`. */
+	host: string,
+	/**  The user there; as ssh decides when absent. */
+	user?: string | null,
+	/**  The port; as ssh decides when absent. */
+	port?: number | null,
+	/**  The file of the key; as ssh decides when absent. */
+	identity_file?: string | null,
+	/**  Options, as `ssh -o` takes them. */
+	options?: string[],
+};
+
+/**  A host of the user's `~/.ssh/config`, which can be added as a machine. */
+export type SshHost = {
+	/**  Its alias. */
+	alias: string,
+	/**  Where it leads, as ssh says: `user@host:port`. */
+	target: string,
+	/**  The machine that it is already. */
+	machine_id: MachineId | null,
+};
+
 /**  One state. */
 export type State = {
 	/**  Unique name. */
@@ -4817,6 +4942,22 @@ export type UpdateDoors = {
 	mcp_enabled?: boolean | null,
 };
 
+/**  Changes to a machine. */
+export type UpdateMachine = {
+	/**  The machine. */
+	machine_id: MachineId,
+	/**  Name; unique. */
+	name?: string | null,
+	/**  How `ssh` reaches it. */
+	ssh?: SshConfig | null,
+	/**  The folder of Forge there. */
+	root?: string | null,
+	/**  What tasks ask for. */
+	labels?: string[] | null,
+	/**  What may run there at once. */
+	caps?: MachineCaps | null,
+};
+
 /**  Changes to a project. */
 export type UpdateProject = {
 	/**  The project. */
@@ -5344,6 +5485,20 @@ export interface Operations {
   knowledge_accept: { input: AcceptLesson; output: LessonView };
   /** Dismisses a proposed lesson. */
   knowledge_dismiss: { input: LessonPath; output: LessonView };
+  /** All machines, by name. */
+  machine_list: { input: Empty; output: Page<Machine> };
+  /** Adds a machine that is reached by ssh. */
+  machine_create: { input: CreateMachine; output: Machine };
+  /** Hosts of the SSH configuration, which can be added as machines. */
+  machine_hosts: { input: Empty; output: Page<SshHost> };
+  /** One machine, by id or name. */
+  machine_get: { input: MachinePath; output: Machine };
+  /** Changes a machine. */
+  machine_update: { input: UpdateMachine; output: Machine };
+  /** Removes a machine; what is on it stays. */
+  machine_delete: { input: MachinePath; output: Done };
+  /** Tests a machine step by step, and brings Forge's program there. */
+  machine_test: { input: MachinePath; output: MachineTest };
   /** All agent profiles, by name. */
   agent_list: { input: Empty; output: Page<Agent> };
   /** Adds an agent profile. */
@@ -5595,6 +5750,9 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_board: (input) => [`board:${input.project_id}`],
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
   knowledge_search: (input) => [`knowledge:${input.project_id}`],
+  machine_list: () => ["machines"],
+  machine_hosts: () => ["machines"],
+  machine_get: () => ["machines"],
   agent_list: () => ["agents"],
   agent_get: () => ["agents"],
   agent_known: () => ["agents"],

@@ -24,6 +24,7 @@ use forge_model::{
     lesson::LessonView,
     log::LogPage,
     loop_status::SubsystemStatus,
+    machine::{Machine, SshHost},
     merge::{ConflictFile, Merge, MergeQueueEntry},
     notification::Notification,
     preview::FilePreview,
@@ -46,8 +47,8 @@ use crate::{
     call::Call,
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
-        executions, fixes, hooks, knowledge, merges, notifications, projects, races, reviews, settings,
-        storage, system, tasks, teaching, trust, validate, workflows, workspaces,
+        executions, fixes, hooks, knowledge, machines, merges, notifications, projects, races, reviews,
+        settings, storage, system, tasks, teaching, trust, validate, workflows, workspaces,
     },
 };
 
@@ -162,6 +163,14 @@ table! {
     KnowledgePropose(knowledge::ProposeLesson) -> LessonView = ("knowledge_propose", Post, "/projects/{project_id}/knowledge", "Proposes a lesson.", knowledge::propose).created();
     KnowledgeAccept(knowledge::AcceptLesson) -> LessonView = ("knowledge_accept", Post, "/projects/{project_id}/knowledge/{lesson_id}/accept", "Adds a lesson to the repository.", knowledge::accept);
     KnowledgeDismiss(knowledge::LessonPath) -> LessonView = ("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Dismisses a proposed lesson.", knowledge::dismiss);
+
+    MachineList(Empty) -> Page<Machine> = ("machine_list", Get, "/machines", "All machines, by name.", machines::list).provides(&["machines"]).paged();
+    MachineCreate(machines::CreateMachine) -> Machine = ("machine_create", Post, "/machines", "Adds a machine that is reached by ssh.", machines::create).created();
+    MachineHosts(Empty) -> Page<SshHost> = ("machine_hosts", Get, "/machines/hosts", "Hosts of the SSH configuration, which can be added as machines.", machines::hosts).provides(&["machines"]).paged();
+    MachineGet(machines::MachinePath) -> Machine = ("machine_get", Get, "/machines/{machine_id}", "One machine, by id or name.", machines::get).provides(&["machines"]);
+    MachineUpdate(machines::UpdateMachine) -> Machine = ("machine_update", Patch, "/machines/{machine_id}", "Changes a machine.", machines::update);
+    MachineDelete(machines::MachinePath) -> Done = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine; what is on it stays.", machines::delete);
+    MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and brings Forge's program there.", machines::test);
 
     AgentList(Empty) -> Page<Agent> = ("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).paged();
     AgentCreate(agents::CreateAgent) -> Agent = ("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created();

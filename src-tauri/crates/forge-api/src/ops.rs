@@ -10,6 +10,7 @@ pub mod executions;
 pub mod fixes;
 pub mod hooks;
 pub mod knowledge;
+pub mod machines;
 pub mod merges;
 pub mod notifications;
 pub mod projects;

@@ -47,6 +47,9 @@ pub(crate) enum Command {
     /// Manage agent profiles
     #[command(subcommand)]
     Agent(Agent),
+    /// Manage machines: other computers that are reached by ssh
+    #[command(subcommand)]
+    Machine(Machine),
     /// Validate a piece of work and count attempts; with only MODULE, repeat its last checks
     Validate(Validate),
     /// Replay a decision from JSON input; reads and writes nothing else
@@ -181,6 +184,7 @@ impl Command {
             Self::Serve(_) | Self::Mcp(_) | Self::Demo => Work::All,
             Self::Project(_)
             | Self::Agent(_)
+            | Self::Machine(_)
             | Self::Validate(_)
             | Self::Replay(_)
             | Self::Backup(_)
@@ -475,6 +479,58 @@ pub(crate) enum Agent {
     },
     /// List the agents
     List,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Machine {
+    /// Add a machine that is reached by ssh
+    Add {
+        /// Name
+        name: String,
+        /// Host name, address, or alias of `~/.ssh/config` [default: the name]
+        #[arg(long)]
+        host: Option<String>,
+        /// User there [default: as ssh decides]
+        #[arg(long)]
+        user: Option<String>,
+        /// Port [default: as ssh decides]
+        #[arg(long)]
+        port: Option<u16>,
+        /// File of the key [default: as ssh decides]
+        #[arg(long, value_name = "FILE")]
+        identity_file: Option<String>,
+        /// Option as `ssh -o` takes it; repeatable
+        #[arg(long, value_name = "NAME=VALUE")]
+        option: Vec<String>,
+        /// Folder of Forge there [default: ~/.forge]
+        #[arg(long, value_name = "DIR")]
+        root: Option<String>,
+        /// Label that tasks can ask for; repeatable
+        #[arg(long)]
+        label: Vec<String>,
+        /// Maximum number of concurrent runs
+        #[arg(long)]
+        max_runs: Option<u32>,
+    },
+    /// List the machines
+    List,
+    /// List the hosts of the SSH configuration
+    Hosts,
+    /// Show a machine
+    Show {
+        /// Name or id
+        name: String,
+    },
+    /// Test a machine step by step, and bring Forge's program there
+    Test {
+        /// Name or id
+        name: String,
+    },
+    /// Remove a machine; what is on it stays
+    Remove {
+        /// Name or id
+        name: String,
+    },
 }
 
 #[cfg(test)]

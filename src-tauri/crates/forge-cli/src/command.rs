@@ -3,6 +3,7 @@
 mod agent;
 mod api;
 mod backup;
+mod machine;
 mod manual;
 mod mcp;
 mod project;
@@ -64,6 +65,9 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         }
         Command::Agent(agent) => {
             through(common, observer, work, async |at| agent::run(at, agent).await).await
+        }
+        Command::Machine(machine) => {
+            through(common, observer, work, async |at| machine::run(at, machine).await).await
         }
         Command::Validate(asked) => {
             let validated = through(common, observer, work, async |at| validate::run(at, asked).await);

@@ -7,7 +7,7 @@
 //!
 //! [`core`] is what every feature builds on: transitions, the step runner, workers, guards. Each feature has a
 //! folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`,
-//! `cost`, `validate`, `trust`, `project`, `storage`, and `read` for queries. Most have commands in `command.rs` and
+//! `cost`, `validate`, `trust`, `project`, `machine`, `storage`, and `read` for queries. Most have commands in `command.rs` and
 //! effects in `step.rs`. Above them, `task` has the commands about one task, [`registry`] names the function that
 //! runs each step, and [`recovery`] begins. Code is functions that take the [`World`], or a `Cx` where they only
 //! decide; the methods of [`Engine`] in `face` are its public interface.
@@ -34,6 +34,7 @@ mod hook;
 mod instance;
 #[cfg(feature = "knowledge")]
 mod knowledge;
+mod machine;
 mod merge;
 mod program;
 mod project;
@@ -82,6 +83,7 @@ pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
 #[cfg(feature = "knowledge")]
 pub use knowledge::command::{LessonEdit, LessonPage};
+pub use machine::command::MachineChange;
 pub use program::growth::{Grown, Growths, LogGrowth};
 pub use project::{
     command::{NewProject, ProjectChange},

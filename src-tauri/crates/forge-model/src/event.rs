@@ -106,6 +106,8 @@ names! {
         NotificationCreated = "notification.created",
         /// An agent profile changed.
         AgentChanged = "agent.changed",
+        /// A machine changed, or the contact with it.
+        MachineChanged = "machine.changed",
         /// A project changed.
         ProjectChanged = "project.changed",
         /// Events before this one are no longer kept: read everything again.

@@ -36,6 +36,8 @@ id! {
     TaskId,
     /// An agent profile.
     AgentId,
+    /// A machine that tasks may run on.
+    MachineId,
     /// One run of one agent.
     ExecutionId,
     /// One attempt at passing a gate with checks.

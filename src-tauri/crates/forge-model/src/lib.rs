@@ -32,6 +32,7 @@ pub mod layer;
 pub mod lesson;
 pub mod log;
 pub mod loop_status;
+pub mod machine;
 pub mod merge;
 mod merge_patch;
 pub mod notification;

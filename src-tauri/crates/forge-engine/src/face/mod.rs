@@ -8,6 +8,7 @@ mod fix;
 mod hook;
 #[cfg(feature = "knowledge")]
 mod knowledge;
+mod machine;
 mod merge;
 mod program;
 mod project;

@@ -19,6 +19,7 @@ const ENGINE: &str = "src-tauri/crates/forge-engine/src/";
 pub const ENGINE_MODULES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("trust", &["core"]),
+    ("machine", &["core"]),
     ("program", &["core"]),
     ("export", &["core", "trust"]),
     ("workspace", &["core", "program", "trust"]),

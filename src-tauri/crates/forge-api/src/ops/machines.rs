@@ -1,0 +1,87 @@
+//! Machines.
+
+use forge_engine::MachineChange;
+use forge_model::actor::Actor;
+use forge_model::ids::MachineId;
+use forge_model::machine::{Machine, MachineCaps, MachineTest, SshConfig, SshHost};
+
+use super::{Done, Empty, Page, input};
+use crate::{Api, ApiError};
+
+input! {
+    /// A machine to add.
+    pub struct CreateMachine {
+        /// Name; unique.
+        pub name: String,
+        /// How `ssh` reaches it.
+        pub ssh: SshConfig,
+        /// The folder of Forge there; `~/.forge` when absent.
+        #[serde(default)]
+        pub root: Option<String>,
+        /// What tasks ask for.
+        #[serde(default)]
+        pub labels: Option<Vec<String>>,
+        /// What may run there at once.
+        #[serde(default)]
+        pub caps: Option<MachineCaps>,
+    }
+
+    /// Changes to a machine.
+    pub struct UpdateMachine {
+        /// The machine.
+        pub machine_id: MachineId,
+        /// Name; unique.
+        #[serde(default)]
+        pub name: Option<String>,
+        /// How `ssh` reaches it.
+        #[serde(default)]
+        pub ssh: Option<SshConfig>,
+        /// The folder of Forge there.
+        #[serde(default)]
+        pub root: Option<String>,
+        /// What tasks ask for.
+        #[serde(default)]
+        pub labels: Option<Vec<String>>,
+        /// What may run there at once.
+        #[serde(default)]
+        pub caps: Option<MachineCaps>,
+    }
+
+    /// A machine by its id or name.
+    pub struct MachinePath {
+        /// The machine.
+        pub machine_id: MachineId,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, ApiError> {
+    Ok(Page::whole(api.engine().machines().await?))
+}
+
+pub(crate) async fn create(api: Api, _: Actor, new: CreateMachine) -> Result<Machine, ApiError> {
+    let CreateMachine { name, ssh, root, labels, caps } = new;
+    let change = MachineChange { name: Some(name), ssh: Some(ssh), root, labels, caps };
+    Ok(api.engine().create_machine(change).await?)
+}
+
+pub(crate) async fn get(api: Api, _: Actor, path: MachinePath) -> Result<Machine, ApiError> {
+    Ok(api.engine().machine(&path.machine_id).await?)
+}
+
+pub(crate) async fn update(api: Api, _: Actor, change: UpdateMachine) -> Result<Machine, ApiError> {
+    let UpdateMachine { machine_id, name, ssh, root, labels, caps } = change;
+    Ok(api.engine().update_machine(&machine_id, MachineChange { name, ssh, root, labels, caps }).await?)
+}
+
+pub(crate) async fn delete(api: Api, _: Actor, path: MachinePath) -> Result<Done, ApiError> {
+    api.engine().delete_machine(&path.machine_id).await?;
+    Ok(Done::yes())
+}
+
+pub(crate) async fn test(api: Api, _: Actor, path: MachinePath) -> Result<MachineTest, ApiError> {
+    Ok(api.engine().test_machine(&path.machine_id).await?)
+}
+
+pub(crate) async fn hosts(api: Api, _: Actor, _: Empty) -> Result<Page<SshHost>, ApiError> {
+    Ok(Page::whole(api.engine().ssh_hosts().await?))
+}

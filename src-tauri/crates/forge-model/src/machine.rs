@@ -1,0 +1,244 @@
+//! Machines: where tasks may run besides the computer that the engine is on.
+
+use crate::{contract, ids::MachineId, names, time::Timestamp, workflow::Finding};
+
+/// The folder of Forge on a machine, unless said otherwise.
+pub const DEFAULT_ROOT: &str = "~/.forge";
+
+/// The most labels of a machine.
+const MAX_LABELS: usize = 20;
+
+/// The longest label, in characters.
+const MAX_LABEL: usize = 40;
+
+names! {
+    /// How a machine is reached.
+    pub enum MachineKind {
+        /// By the user's `ssh` program.
+        Ssh = "ssh",
+    }
+}
+
+names! {
+    /// What is known of a machine.
+    pub enum MachineContact {
+        /// There is a connection.
+        Live = "live",
+        /// There was one, or one was tried, and it failed.
+        Unreachable = "unreachable",
+        /// Nothing was asked of it since this engine started.
+        Unknown = "unknown",
+    }
+}
+
+contract! {
+    /// How `ssh` reaches a machine.
+    #[derive(Eq)]
+    #[serde(deny_unknown_fields)]
+    pub struct SshConfig {
+        /// A host name, an address, or an alias of `~/.ssh/config`.
+        pub host: String,
+        /// The user there; as ssh decides when absent.
+        #[serde(default)]
+        pub user: Option<String>,
+        /// The port; as ssh decides when absent.
+        #[serde(default)]
+        pub port: Option<u16>,
+        /// The file of the key; as ssh decides when absent.
+        #[serde(default)]
+        pub identity_file: Option<String>,
+        /// Options, as `ssh -o` takes them.
+        #[serde(default)]
+        pub options: Vec<String>,
+    }
+
+    /// What may run on a machine at once.
+    #[derive(Default, Eq)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct MachineCaps {
+        /// Runs of agents; without limit when absent.
+        pub runs: Option<u32>,
+    }
+
+    /// A machine.
+    #[derive(Eq)]
+    pub struct Machine {
+        /// Identity.
+        pub id: MachineId,
+        /// What people call it; unique.
+        pub name: String,
+        /// How it is reached.
+        pub kind: MachineKind,
+        /// How `ssh` reaches it.
+        pub ssh: SshConfig,
+        /// The folder of Forge there; `~/` is the home folder there.
+        pub root: String,
+        /// What tasks ask for: `gpu`, `arm`.
+        pub labels: Vec<String>,
+        /// What may run there at once.
+        pub caps: MachineCaps,
+        /// While true, nothing new starts on it.
+        pub draining: bool,
+        /// When it was made.
+        pub created_at: Timestamp,
+        /// When it last changed.
+        pub updated_at: Timestamp,
+        /// Whether there is a connection.
+        pub contact: MachineContact,
+        /// Since when that is so.
+        pub contact_since: Option<Timestamp>,
+        /// Why it is not reachable.
+        pub contact_error: Option<MachineFault>,
+    }
+
+    /// Why something does not work with a machine.
+    #[derive(Eq)]
+    pub struct MachineFault {
+        /// What happened.
+        pub message: String,
+        /// What to do about it.
+        pub remedy: String,
+    }
+
+    /// One step of a test of a machine.
+    #[derive(Eq)]
+    pub struct MachineTestStep {
+        /// What was looked at.
+        pub name: String,
+        /// Whether it is as it must be.
+        pub ok: bool,
+        /// What was found.
+        pub message: String,
+        /// What to do about it.
+        pub remedy: Option<String>,
+    }
+
+    /// What a test of a machine found, in order. After a step without which nothing else can be asked, it ends.
+    #[derive(Eq)]
+    pub struct MachineTest {
+        /// Whether tasks can run there.
+        pub ok: bool,
+        /// The steps.
+        pub steps: Vec<MachineTestStep>,
+    }
+
+    /// A host of the user's `~/.ssh/config`, which can be added as a machine.
+    #[derive(Eq)]
+    pub struct SshHost {
+        /// Its alias.
+        pub alias: String,
+        /// Where it leads, as ssh says: `user@host:port`.
+        pub target: String,
+        /// The machine that it is already.
+        pub machine_id: Option<MachineId>,
+    }
+}
+
+impl Machine {
+    /// What is wrong with it.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut add = |path: &str, message: &str| findings.push(Finding::new(path, message));
+        let is_line = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);
+        if !is_line(&self.name) || self.name.chars().count() > 60 {
+            add("name", "must be 1 to 60 characters on one line");
+        }
+        let SshConfig { host, user, port, identity_file, options } = &self.ssh;
+        if !is_line(host) || host.starts_with('-') || host.contains(char::is_whitespace) {
+            add(
+                "ssh.host",
+                "must be a host name, an address or an alias, without blanks and not beginning with `-`",
+            );
+        }
+        if user.as_deref().is_some_and(|user| !is_line(user) || user.contains(char::is_whitespace)) {
+            add("ssh.user", "must be a user name, without blanks");
+        }
+        if *port == Some(0) {
+            add("ssh.port", "must be between 1 and 65535");
+        }
+        if identity_file.as_deref().is_some_and(|file| !is_line(file)) {
+            add("ssh.identity_file", "must be the path of a file");
+        }
+        for (index, option) in options.iter().enumerate() {
+            let name: &str = option.split(['=', ' ']).next().unwrap_or_default();
+            let path = format!("ssh.options[{index}]");
+            if !is_line(option) || name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
+                add(&path, "must be an option as `ssh -o` takes it, such as `ProxyJump=gate`");
+            } else if OWN_OPTIONS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+                add(&path, "is set by Forge itself, and cannot be changed");
+            }
+        }
+        let folder = self.root.strip_prefix("~/").or_else(|| self.root.strip_prefix('/'));
+        let is_folder = folder.is_some_and(|rest| rest.split('/').any(|part| !part.is_empty()));
+        if !is_line(&self.root) || !is_folder || self.root.split('/').any(|part| part == "..") {
+            add("root", "must be an absolute folder or begin with `~/`, without `..`");
+        }
+        if self.labels.len() > MAX_LABELS {
+            add("labels", "must be at most 20");
+        }
+        for (index, label) in self.labels.iter().enumerate() {
+            let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            if label.is_empty() || label.chars().count() > MAX_LABEL || !label.chars().all(is_word) {
+                add(&format!("labels[{index}]"), "must be 1 to 40 letters, digits, `-`, `_` and `.`");
+            }
+        }
+        if self.caps.runs == Some(0) {
+            add("caps.runs", "must be at least 1; null for no limit");
+        }
+        findings
+    }
+}
+
+/// Options that decide how the one connection is held, and what does not leave this computer.
+const OWN_OPTIONS: [&str; 9] = [
+    "BatchMode",
+    "ClearAllForwardings",
+    "ControlMaster",
+    "ControlPath",
+    "ControlPersist",
+    "ForwardAgent",
+    "ForwardX11",
+    "RemoteCommand",
+    "RequestTTY",
+];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn machine(change: &Value) -> Machine {
+        let mut machine = json!({
+            "id": "m", "name": "box", "kind": "ssh", "ssh": { "host": "box.example" }, "root": DEFAULT_ROOT,
+            "labels": [], "caps": {}, "draining": false, "created_at": "2026-01-01T00:00:00.000Z",
+            "updated_at": "2026-01-01T00:00:00.000Z", "contact": "unknown", "contact_since": null,
+            "contact_error": null,
+        });
+        crate::merge_patch::merge_patch(&mut machine, change);
+        serde_json::from_value(machine).unwrap()
+    }
+
+    #[test]
+    fn what_ssh_would_take_for_something_else_is_refused_by_its_field() {
+        assert_eq!(machine(&json!({})).findings(), []);
+        for (change, path) in [
+            (json!({ "name": "" }), "name"),
+            (json!({ "ssh": { "host": "-oProxyCommand=x" } }), "ssh.host"),
+            (json!({ "ssh": { "host": "a b" } }), "ssh.host"),
+            (json!({ "ssh": { "port": 0 } }), "ssh.port"),
+            (json!({ "ssh": { "options": ["Port=22", "forwardagent yes"] } }), "ssh.options[1]"),
+            (json!({ "ssh": { "options": ["=x"] } }), "ssh.options[0]"),
+            (json!({ "root": "/" }), "root"),
+            (json!({ "root": "~/../x" }), "root"),
+            (json!({ "root": "forge" }), "root"),
+            (json!({ "labels": ["gpu", "a b"] }), "labels[1]"),
+            (json!({ "caps": { "runs": 0 } }), "caps.runs"),
+        ] {
+            let findings = machine(&change).findings();
+            assert_eq!(findings.len(), 1, "{change}: {findings:?}");
+            assert_eq!(findings[0].path, path, "{change}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `machines`: where tasks may run besides the computer that the engine is on.
+
+use forge_model::ids::MachineId;
+use forge_model::machine::{Machine, MachineContact};
+use sqlx::sqlite::SqliteRow;
+
+use crate::{
+    StoreError,
+    row::{Columns, json},
+};
+
+handles!(machines() -> Machines, machines_mut() -> MachinesMut);
+
+impl Machines<'_> {
+    /// One machine. Of the contact with it the database knows nothing.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn get(&mut self, id: &MachineId) -> Result<Option<Machine>, StoreError> {
+        let query = sqlx::query("SELECT * FROM machines WHERE id = ?1").bind(id.as_str());
+        query.fetch_optional(&mut *self.conn).await?.as_ref().map(read).transpose()
+    }
+
+    /// The machine of that name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn by_name(&mut self, name: &str) -> Result<Option<Machine>, StoreError> {
+        let query = sqlx::query("SELECT * FROM machines WHERE name = ?1").bind(name);
+        query.fetch_optional(&mut *self.conn).await?.as_ref().map(read).transpose()
+    }
+
+    /// All machines, by name.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn list(&mut self) -> Result<Vec<Machine>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM machines ORDER BY name").fetch_all(&mut *self.conn).await?;
+        rows.iter().map(read).collect()
+    }
+}
+
+impl MachinesMut<'_> {
+    /// Inserts or replaces a machine.
+    ///
+    /// # Errors
+    /// When its name is taken, or it cannot be written.
+    pub async fn put(&mut self, machine: &Machine) -> Result<(), StoreError> {
+        sqlx::query(
+            "INSERT INTO machines (id, name, kind, config, root, labels, caps, draining, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT (id) DO UPDATE SET name = ?2, kind = ?3, config = ?4, root = ?5, labels = ?6, caps = ?7, draining = ?8, updated_at = ?10",
+        )
+        .bind(machine.id.as_str())
+        .bind(&machine.name)
+        .bind(machine.kind.as_str())
+        .bind(json(&machine.ssh)?)
+        .bind(&machine.root)
+        .bind(json(&machine.labels)?)
+        .bind(json(&machine.caps)?)
+        .bind(machine.draining)
+        .bind(machine.created_at.0)
+        .bind(machine.updated_at.0)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
+
+    /// Removes a machine.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub async fn delete(&mut self, id: &MachineId) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM machines WHERE id = ?1").bind(id.as_str()).execute(self.tx.sqlite()).await?;
+        Ok(())
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
+    let c = Columns(row);
+    Ok(Machine {
+        id: c.text("id")?,
+        name: c.text("name")?,
+        kind: c.name("kind")?,
+        ssh: c.json("config")?,
+        root: c.text("root")?,
+        labels: c.json("labels")?,
+        caps: c.json("caps")?,
+        draining: c.flag("draining")?,
+        created_at: c.time("created_at")?,
+        updated_at: c.time("updated_at")?,
+        contact: MachineContact::Unknown,
+        contact_since: None,
+        contact_error: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use forge_model::machine::{MachineCaps, MachineKind, SshConfig};
+    use forge_model::time::Timestamp;
+
+    use super::*;
+    use crate::testing::{is_refused, seeded};
+
+    fn machine(id: &str, name: &str) -> Machine {
+        let ssh = SshConfig {
+            host: "box".to_owned(),
+            user: None,
+            port: Some(22),
+            identity_file: None,
+            options: vec![],
+        };
+        Machine {
+            id: id.into(),
+            name: name.to_owned(),
+            kind: MachineKind::Ssh,
+            ssh,
+            root: "~/.forge".to_owned(),
+            labels: vec!["gpu".to_owned()],
+            caps: MachineCaps { runs: Some(2) },
+            draining: false,
+            created_at: Timestamp(1),
+            updated_at: Timestamp(1),
+            contact: MachineContact::Unknown,
+            contact_since: None,
+            contact_error: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn machine_is_read_back_replaced_and_removed_and_a_name_is_taken_once() {
+        let mut tx = seeded().await;
+        tx.machines_mut().put(&machine("m", "box")).await.unwrap();
+        assert_eq!(tx.machines().get(&"m".into()).await.unwrap(), Some(machine("m", "box")));
+        let changed = Machine { draining: true, updated_at: Timestamp(2), ..machine("m", "crate") };
+        tx.machines_mut().put(&changed).await.unwrap();
+        assert_eq!(tx.machines().by_name("crate").await.unwrap(), Some(changed));
+        assert!(is_refused(tx.machines_mut().put(&machine("n", "crate")).await, "UNIQUE"));
+        tx.machines_mut().put(&machine("n", "attic")).await.unwrap();
+        let names: Vec<_> = tx.machines().list().await.unwrap().into_iter().map(|it| it.name).collect();
+        assert_eq!(names, ["attic", "crate"]);
+        tx.machines_mut().delete(&"m".into()).await.unwrap();
+        assert_eq!(tx.machines().get(&"m".into()).await.unwrap(), None);
+    }
+}
