@@ -39,7 +39,7 @@ pub(crate) async fn recover(world: &World) -> Result<()> {
     for recover in &world.features().moments.recover {
         recover(world).await?;
     }
-    settle_lendings(world, &adoptable).await?;
+    recover_lendings(world, &adoptable).await?;
     core::observed_time::observe_time(world).await?;
     adoptable.adopt(world).await?;
     world.point("recovery.settled");
@@ -91,7 +91,7 @@ async fn end_orphans(world: &World, is_meant: impl Fn(&str) -> bool) -> Result<(
 }
 
 /// Takes back the git directories that were lent to programs of which nothing runs any more.
-async fn settle_lendings(world: &World, adoptable: &run::adopted::Adoptable) -> Result<()> {
+async fn recover_lendings(world: &World, adoptable: &run::adopted::Adoptable) -> Result<()> {
     let mut conn = world.store().read().await?;
     for workspace in conn.workspaces().present().await? {
         let open = conn.executions().open(Some(std::slice::from_ref(&workspace.task_id))).await?;
@@ -101,7 +101,7 @@ async fn settle_lendings(world: &World, adoptable: &run::adopted::Adoptable) -> 
         let Some(task) = conn.tasks().get(&workspace.task_id).await? else { continue };
         let context = core::contexts::context_of(world, &mut conn, &task).await?;
         // The task's next step tries it again, and its error is seen there.
-        if let Err(error) = core::confinement::settle_left(world, &context, &workspace).await {
+        if let Err(error) = core::confinement::recover_left(world, &context, &workspace).await {
             tracing::error!(task = %task.id, %error, "failed to take back a git directory that was lent");
         }
     }

@@ -5,8 +5,8 @@
 //! that it can commit all the same, it is lent a git directory of its own (`lending`), and what it did there is taken
 //! back, checked, when the last program is done.
 //!
-//! Invariant: whoever begins a confinement ends it; what a panic or a kill leaves open is settled before the task's
-//! next step, and at the next start.
+//! Invariant: whoever begins a confinement ends it; what a panic or a kill leaves open is taken back before the
+//! task's next step, and at the next start.
 
 mod caches;
 mod lending;
@@ -33,7 +33,7 @@ use crate::{
     error::Result,
 };
 
-pub(crate) use lending::{forget_kept, settle, settle_left};
+pub(crate) use lending::{forget_kept, recover, recover_left};
 
 /// What is to be confined.
 pub(crate) struct Subject<'a> {

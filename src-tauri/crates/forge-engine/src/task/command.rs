@@ -262,7 +262,7 @@ pub(crate) async fn delete_task(world: &World, id: &TaskId, version: Option<u32>
     }
     require_unneeded(world, &context, &row).await?;
     let _hold = core::workers::hold(world, id).await;
-    core::confinement::settle(world, &context, id).await?;
+    core::confinement::recover(world, &context, id).await?;
     for prepare in &world.features().moments.on_delete {
         prepare(world, &context, &row).await?;
     }

@@ -136,7 +136,7 @@ async fn back_up_and_remove(
         &format!("cleanup-{}", workspace.id),
     )?;
     require_nobody_in(path).await?;
-    core::confinement::settle_left(world, context, workspace).await?;
+    core::confinement::recover_left(world, context, workspace).await?;
     super::nested::mend_dot_git(world, context, task, workspace).await?;
     // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
     // looked into and written to.

@@ -1,8 +1,8 @@
 //! The git directories of worktrees that are lent to confined programs, and who has them.
 //!
 //! Several programs of a task may run at once, such as an agent and a hook beside it: they share what is lent, and the
-//! last one that ends gives it back. Of an engine that was killed nobody gives anything back: what it left is settled
-//! at the next start, and what a panic left before the task's next step.
+//! last one that ends gives it back. Of an engine that was killed nobody gives anything back: what it left is taken
+//! back at the next start, and what a panic left before the task's next step.
 
 use std::{
     collections::HashMap,
@@ -44,7 +44,7 @@ struct Shared {
     turn: Turn<()>,
 }
 
-/// The hold of one program on what is lent to it. Dropped, it leaves that open, to be settled later.
+/// The hold of one program on what is lent to it. Dropped, it leaves that open, to be taken back later.
 #[derive(Debug)]
 pub(crate) struct Held {
     worktree: Worktree,
@@ -94,7 +94,7 @@ pub(super) async fn lend(
     let shared = shared_of(world, worktree.path());
     let turn = shared.turn.lock().await;
     if shared.count.load(Ordering::Acquire) == 0 && !goes_on && folder.exists() {
-        taken_back(worktree, &folder, &workspace.task_id).await?;
+        taken_back_late(worktree, &folder, &workspace.task_id).await?;
     }
     let around = task_folder(workspace).join(LENT);
     core::private_data::make(&around).map_err(EngineError::io("make the folder of a lent git directory"))?;
@@ -106,7 +106,7 @@ pub(super) async fn lend(
 }
 
 /// Takes back what a program of a task left that has ended, while none of it runs.
-pub(crate) async fn settle(world: &World, context: &ProjectContext, task: &TaskId) -> Result<()> {
+pub(crate) async fn recover(world: &World, context: &ProjectContext, task: &TaskId) -> Result<()> {
     let mut conn = world.store().read().await?;
     let Some(workspace) = conn.workspaces().last(task).await? else { return Ok(()) };
     if !folder_of(&workspace).exists() {
@@ -117,11 +117,11 @@ pub(crate) async fn settle(world: &World, context: &ProjectContext, task: &TaskI
     if runs {
         return Ok(());
     }
-    settle_left(world, context, &workspace).await
+    recover_left(world, context, &workspace).await
 }
 
 /// The same, for whoever knows that no program of it runs.
-pub(crate) async fn settle_left(
+pub(crate) async fn recover_left(
     world: &World,
     context: &ProjectContext,
     workspace: &Workspace,
@@ -134,8 +134,7 @@ pub(crate) async fn settle_left(
     let shared = shared_of(world, worktree.path());
     let _turn = shared.turn.lock().await;
     if shared.count.load(Ordering::Acquire) == 0 {
-        tracing::info!(task = %workspace.task_id, "took back the git directory of programs that were cut short");
-        taken_back(&worktree, &folder, &workspace.task_id).await?;
+        taken_back_late(&worktree, &folder, &workspace.task_id).await?;
     }
     Ok(())
 }
@@ -148,13 +147,18 @@ pub(crate) async fn forget_kept(world: &World, context: &ProjectContext, task: &
     Ok(())
 }
 
+/// Takes back what programs left that were cut short. There is no log of theirs any more that could tell what was kept.
+async fn taken_back_late(worktree: &Worktree, folder: &Path, task: &TaskId) -> Result<()> {
+    let TakenBack { kept_refs, left_out, rescue, .. } = taken_back(worktree, folder, task).await?;
+    tracing::warn!(%task, ?kept_refs, ?left_out, ?rescue, "took back the git directory of programs that were cut short");
+    Ok(())
+}
+
 async fn taken_back(worktree: &Worktree, folder: &Path, task: &TaskId) -> Result<TakenBack> {
     let taken = worktree.take_back(folder, task.as_str()).await?;
     // It stays where something of it is kept.
-    if let Some(around) = folder.parent()
-        && tokio::fs::remove_dir(around).await.is_ok()
-    {
-        tracing::debug!(%task, "nothing of a lent git directory is left");
+    if let Some(around) = folder.parent() {
+        let _ = tokio::fs::remove_dir(around).await;
     }
     Ok(taken)
 }
