@@ -17,6 +17,9 @@ enum Act {
     Again,
 }
 
+/// What git tells of the empty tree, which it does not always store when the index remembers it: what is taken back may
+/// have it where the ordinary worktree has not, and the other way round.
+const EMPTY_TREE: &str = "missing tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const FILES: [&str; 3] = ["a", "b", "dir/c"];
 
 /// What a single lending sees.
@@ -120,13 +123,13 @@ async fn run(acts: &[Act]) {
     }
     let state = |one: &Lent| State::read(&one.admin()).unwrap();
     assert_eq!(state(&lent), state(&twin), "after {acts:?}");
-    // git does not always store an empty tree that the index remembers; that is no different there. Objects that nothing
-    // leads to are not taken back.
-    let check = |one: &Lent| {
+    // Objects that nothing leads to are not taken back.
+    let faults = |one: &Lent| {
         let arguments = ["fsck", "--strict", "--connectivity-only", "--no-dangling"];
-        one.sandbox.try_git_at(one.repo.root(), &arguments)
+        let (_is_sound, told) = one.sandbox.try_git_at(one.repo.root(), &arguments);
+        told.lines().filter(|line| *line != EMPTY_TREE).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(check(&lent), check(&twin), "after {acts:?}");
+    assert_eq!(faults(&lent), faults(&twin), "after {acts:?}");
     let commit = async |one: &Lent| {
         let done = one.worktree().commit_all("the rest", None).await;
         (done.is_ok(), one.git(&["rev-parse", "HEAD^{tree}"]))
