@@ -6,14 +6,16 @@ use super::Finding;
 use crate::workspace::{Dependency, Package};
 
 /// A member, and the members it may depend on. What is decided sits left of what acts on it:
-/// model, exec <- prompt, reading, store, git, hosts, demo <- agents <- engine <- api <- server <- the programs.
+/// model, exec <- transfer, prompt, reading, store, git, hosts, demo <- agents <- engine <- api <- server <- the programs.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-model", &[]),
     ("forge-store", &["forge-model"]),
-    ("forge-git", &["forge-exec", "forge-model"]),
+    ("forge-git", &["forge-exec", "forge-model", "forge-transfer"]),
     ("forge-exec", &[]),
-    ("forge-keeper", &["forge-exec"]),
-    ("forge-machines", &["forge-exec", "forge-keeper"]),
+    ("forge-transfer", &["forge-exec"]),
+    ("forge-keeper", &["forge-exec", "forge-transfer"]),
+    ("forge-machines", &["forge-exec", "forge-keeper", "forge-transfer"]),
+    ("forge-machines-testkit", &["forge-exec", "forge-keeper", "forge-machines"]),
     ("forge-hosts", &["forge-model"]),
     ("forge-demo", &["forge-exec"]),
     ("forge-source", &[]),
@@ -34,6 +36,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-reading",
             "forge-source",
             "forge-store",
+            "forge-transfer",
         ],
     ),
     (
@@ -50,6 +53,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-reading",
             "forge-source",
             "forge-store",
+            "forge-transfer",
         ],
     ),
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
@@ -76,7 +80,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 const MAY_KNOW_ALL: &[&str] = &["forge-testkit", "forge-tests"];
 
 /// Tests of any member may use these, whatever the table says.
-const FOR_TESTS_OF_ALL: &[&str] = &["forge-demo", "forge-testkit"];
+const FOR_TESTS_OF_ALL: &[&str] = &["forge-demo", "forge-machines-testkit", "forge-testkit"];
 
 /// Packages from outside that only one member may use.
 const USED_ONCE: &[(&str, &str)] = &[("sqlx", "forge-store")];

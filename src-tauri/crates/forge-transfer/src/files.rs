@@ -1,0 +1,189 @@
+//! The files of a worktree as a tree, by an index of the store's own, which is kept between transfers: what is unchanged is
+//! neither read nor written.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    ffi::OsStr,
+    fs::{self, File},
+    io,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
+
+use forge_exec::Exit;
+
+use crate::{
+    Fault, Side, Store,
+    git::{joined, records},
+    look::Sorted,
+    names::is_oid,
+    state::State,
+    store::remove,
+};
+
+/// The mode of a submodule in an index.
+pub(crate) const LINK: &str = "160000";
+
+/// An entry of an index.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) mode: String,
+    pub(crate) oid: String,
+    pub(crate) path: Vec<u8>,
+}
+
+/// The tree of the worktree's files.
+pub(crate) struct Files {
+    pub(crate) tree: String,
+    pub(crate) left_out: Vec<PathBuf>,
+    /// What the index of the git directory names.
+    pub(crate) staged: Vec<Entry>,
+}
+
+impl Store {
+    /// Brings the store's index to the files of the worktree, and writes it as a tree.
+    pub(crate) async fn files(&self, state: &State) -> Result<Files, Fault> {
+        let real = self.path("scratch/index");
+        let staged = match real.exists() {
+            true => self.listed(&real).await?,
+            false => Vec::new(),
+        };
+        let own = self.path("index");
+        let mut is_seeded = false;
+        if !own.exists() && real.exists() && self.may_seed(&staged, state) {
+            is_seeded = self.seed(&real, &own).await?;
+        }
+        let mut known = self.own_entries().await?;
+        let mut others = self.others().await?;
+        if is_seeded && others.iter().any(|path| is_attributes(path)) {
+            remove(&own).map_err(Fault::io("remove", &own))?;
+            known = Vec::new();
+            others = self.others().await?;
+        }
+        let mut paths: BTreeSet<Vec<u8>> = known.iter().map(|entry| entry.path.clone()).collect();
+        let mut left_out = BTreeSet::new();
+        for path in others {
+            match path.strip_suffix(b"/") {
+                Some(repository) => drop(left_out.insert(repository.to_vec())),
+                None => drop(paths.insert(path)),
+            }
+        }
+        let links: HashMap<&[u8], &str> = staged
+            .iter()
+            .filter(|entry| entry.mode == LINK)
+            .map(|entry| (entry.path.as_slice(), entry.oid.as_str()))
+            .collect();
+        paths.extend(staged.iter().map(|entry| entry.path.clone()));
+        let worktree = self.tree.worktree.clone();
+        let is_link = links.keys().map(|path| path.to_vec()).collect();
+        let looked = tokio::task::spawn_blocking(move || Sorted::look(&worktree, paths, &is_link)).await?;
+        let sorted = looked.map_err(Fault::io("read", &self.tree.worktree))?;
+        left_out.extend(sorted.left_out);
+        let known_paths: HashSet<&[u8]> = known.iter().map(|entry| entry.path.as_slice()).collect();
+        let gone = sorted.gone.iter().filter(|path| known_paths.contains(path.as_slice()));
+        let gone = joined(gone.map(Vec::as_slice));
+        if !gone.is_empty() {
+            self.update(&["update-index", "-z", "--force-remove", "--stdin"], gone).await?;
+        }
+        if !sorted.links.is_empty() {
+            let lines = sorted.links.iter().filter_map(|path| {
+                let oid = links.get(path.as_slice())?;
+                Some([format!("{LINK} {oid}\t").as_bytes(), path].concat())
+            });
+            let lines: Vec<Vec<u8>> = lines.collect();
+            self.update(&["update-index", "-z", "--index-info"], joined(lines.iter().map(Vec::as_slice)))
+                .await?;
+        }
+        let present = joined(sorted.present.iter().map(Vec::as_slice));
+        self.update(&["update-index", "-z", "--add", "--replace", "--remove", "--stdin"], present).await?;
+        let tree = self.git(&["write-tree", "--missing-ok"]).in_worktree(&self.tree.worktree).line().await?;
+        if !is_oid(&tree) {
+            return Err(Fault::damaged("git wrote no tree of the files"));
+        }
+        let left_out = left_out.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect();
+        Ok(Files { tree, left_out, staged })
+    }
+
+    async fn update(&self, args: &[&str], input: Vec<u8>) -> Result<(), Fault> {
+        self.git(args).in_worktree(&self.tree.worktree).input(input).ok().await.map(drop)
+    }
+
+    /// What an index lists; nothing for one that git refuses.
+    async fn listed(&self, index: &Path) -> Result<Vec<Entry>, Fault> {
+        let listed = self
+            .git(&["ls-files", "-z", "--stage"])
+            .in_worktree(&self.tree.worktree)
+            .env("GIT_INDEX_FILE", index)
+            .run()
+            .await?;
+        Ok(match listed.exit {
+            Exit::Code(0) => records(&listed.stdout).filter_map(entry).collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    /// What the store's index lists. One that is damaged is made anew.
+    async fn own_entries(&self) -> Result<Vec<Entry>, Fault> {
+        let own = self.path("index");
+        let listed = self.git(&["ls-files", "-z", "--stage"]).in_worktree(&self.tree.worktree).run().await?;
+        if listed.exit == Exit::Code(0) {
+            return Ok(records(&listed.stdout).filter_map(entry).collect());
+        }
+        remove(&own).map_err(Fault::io("remove", &own))?;
+        Ok(Vec::new())
+    }
+
+    /// Files that the store's index has not and that are not ignored, and repositories, which end in `/`.
+    async fn others(&self) -> Result<Vec<Vec<u8>>, Fault> {
+        let listed = self
+            .git(&["ls-files", "-z", "--others", "--exclude-standard"])
+            .in_worktree(&self.tree.worktree)
+            .ok()
+            .await?;
+        Ok(records(&listed).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Whether the index of the git directory tells what the files hold, byte for byte.
+    fn may_seed(&self, staged: &[Entry], state: &State) -> bool {
+        self.tree.manner.as_ref().is_some_and(|manner| !manner.converts)
+            && self.tree.side == Side::Lent
+            && !state.files.contains_key(&b"info/attributes"[..])
+            && !staged.iter().any(|entry| is_attributes(&entry.path))
+    }
+
+    /// Begins with the index of the git directory, so that files whose times it knows need not be read. Whether it does:
+    /// not where an entry is none of an ordinary file.
+    async fn seed(&self, real: &Path, own: &Path) -> Result<bool, Fault> {
+        let tagged = self
+            .git(&["ls-files", "-z", "-v"])
+            .in_worktree(&self.tree.worktree)
+            .env("GIT_INDEX_FILE", real)
+            .ok()
+            .await?;
+        if !records(&tagged).all(|record| record.starts_with(b"H ")) {
+            return Ok(false);
+        }
+        let copy = || -> io::Result<()> {
+            let fresh = own.with_extension("fresh");
+            fs::copy(real, &fresh)?;
+            // git trusts recorded times only when they are before the time of the index.
+            let time = fs::metadata(real)?.modified()?;
+            File::options().write(true).open(&fresh)?.set_modified(time)?;
+            fs::rename(&fresh, own)
+        };
+        copy().map_err(Fault::io("copy", real))?;
+        Ok(true)
+    }
+}
+
+fn entry(record: &[u8]) -> Option<Entry> {
+    let at = record.iter().position(|byte| *byte == b'\t')?;
+    let about = std::str::from_utf8(record.get(..at)?).ok()?;
+    let mut words = about.split(' ');
+    let (mode, oid) = (words.next()?.to_owned(), words.next()?.to_owned());
+    Some(Entry { mode, oid, path: record.get(at + 1..)?.to_vec() })
+}
+
+fn is_attributes(path: &[u8]) -> bool {
+    path == b".gitattributes" || path.ends_with(b"/.gitattributes")
+}

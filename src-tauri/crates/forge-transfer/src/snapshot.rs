@@ -1,0 +1,208 @@
+//! A snapshot of a tree as one object.
+//!
+//! `files` is the tree of the worktree's files. `git` holds the files of the git directory: `state` all small ones,
+//! `index`, `packed-refs` and `sharedindex.*` as they are. `index` holds what the index names beyond `files` and `HEAD`,
+//! so that staged contents and sides of conflicts travel. `roots` lists commits, tags and trees that the git directory
+//! names. The same tree always gives the same object.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs::{self, File},
+    io,
+    path::PathBuf,
+};
+
+use forge_exec::Exit;
+
+use crate::{
+    Fault, Store,
+    files::{Files, LINK},
+    names::is_oid,
+    safe::{self, Folder},
+    state::{State, large_names},
+    store::remove,
+};
+
+const EXCLUDE: &str = "info/exclude";
+
+/// A tree as it was at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The name of its object.
+    pub id: String,
+    /// Commits, tags and trees that the git directory names.
+    pub roots: Vec<String>,
+    /// Repositories in the worktree, which do not travel, and files that cannot be read.
+    pub left_out: Vec<PathBuf>,
+}
+
+impl Store {
+    /// Takes a snapshot. No program may write meanwhile.
+    ///
+    /// # Errors
+    /// When git or the system fails; [`Fault::NoTree`] when there is nothing.
+    pub async fn snapshot(&self) -> Result<Snapshot, Fault> {
+        self.take_made().await?;
+        let (state, large) = self.read_git_dir().await?;
+        let files = self.files(&state).await?;
+        let packed = fs::read(self.path("scratch/packed-refs")).unwrap_or_default();
+        let mut oids = state.oids(&packed);
+        let named: HashSet<String> = oids.iter().cloned().collect();
+        let extra = self.staged_beyond(&files, &state, &packed).await?;
+        oids.extend(extra.iter().filter(|oid| !named.contains(*oid)).cloned());
+        let extra: HashSet<String> = extra.into_iter().collect();
+        let (mut roots, mut index) = (Vec::new(), BTreeMap::new());
+        for (oid, kind) in self.existing(oids).await? {
+            if extra.contains(&oid) {
+                index.insert(oid.clone(), kind.clone());
+            }
+            if named.contains(&oid) {
+                roots.push(oid);
+            }
+        }
+        let state = postcard::to_stdvec(&state).map_err(|error| Fault::damaged(error.to_string()))?;
+        let roots_text: String = roots.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect();
+        let scratch = [("state", state.as_slice()), ("roots", roots_text.as_bytes())];
+        for (name, content) in scratch {
+            let path = self.path("scratch").join(name);
+            fs::write(&path, content).map_err(Fault::io("write", &path))?;
+        }
+        let names: Vec<&str> =
+            ["roots", "state"].into_iter().chain(large.iter().map(String::as_str)).collect();
+        let input: String = names.iter().map(|name| format!("scratch/{name}\n")).collect();
+        let hashed = self
+            .git(&["hash-object", "-w", "--no-filters", "--stdin-paths"])
+            .input(input.into())
+            .ok()
+            .await?;
+        let hashed = String::from_utf8_lossy(&hashed).into_owned();
+        let blobs: Vec<&str> = hashed.lines().collect();
+        let (Some((roots_blob, rest)), true) = (blobs.split_first(), blobs.len() == names.len()) else {
+            return Err(Fault::damaged("git did not store every file"));
+        };
+        let git: Vec<(String, &str, String)> = names
+            .iter()
+            .skip(1)
+            .zip(rest)
+            .map(|(name, oid)| ((*name).to_owned(), "blob", (*oid).to_owned()))
+            .collect();
+        let git = self.make_tree(&git).await?;
+        let index: Vec<(String, &str, String)> =
+            index.iter().map(|(oid, kind)| (oid.clone(), kind.as_str(), oid.clone())).collect();
+        let index = self.make_tree(&index).await?;
+        let id = self
+            .make_tree(&[
+                ("files".to_owned(), "tree", files.tree),
+                ("git".to_owned(), "tree", git),
+                ("index".to_owned(), "tree", index),
+                ("roots".to_owned(), "blob", (*roots_blob).to_owned()),
+            ])
+            .await?;
+        Ok(Snapshot { id, roots, left_out: files.left_out })
+    }
+
+    async fn make_tree(&self, entries: &[(String, &str, String)]) -> Result<String, Fault> {
+        let lines = entries.iter().filter_map(|(name, kind, oid)| {
+            let mode = match *kind {
+                "blob" => "100644",
+                "tree" => "040000",
+                _ => return None,
+            };
+            Some(format!("{mode} {kind} {oid}\t{name}\n"))
+        });
+        self.git(&["mktree"]).input(lines.collect::<String>().into_bytes()).line().await
+    }
+
+    /// Whether the worktree's files differ from those of the last transfer.
+    ///
+    /// # Errors
+    /// When git or the system fails.
+    pub async fn has_changes(&self) -> Result<bool, Fault> {
+        let (state, _) = self.read_git_dir().await?;
+        let now = self.files(&state).await?.tree;
+        let Some(held) = self.held() else { return Ok(true) };
+        let name = format!("{held}:files");
+        let was = self.git(&["rev-parse", "-q", "--verify", &name]).run().await?;
+        Ok(String::from_utf8_lossy(&was.stdout).trim() != now)
+    }
+
+    /// Copies what of the git directory travels into the store; the names of the large files.
+    pub(crate) async fn read_git_dir(&self) -> Result<(State, Vec<String>), Fault> {
+        let (git_dir, store) = (self.tree.git_dir.clone(), self.tree.store.clone());
+        let path = git_dir.clone();
+        let read = move || -> io::Result<Option<(State, Vec<String>)>> {
+            let Some(top) = Folder::open(&git_dir)? else { return Ok(None) };
+            let state = State::read(&top)?;
+            let scratch = store.join("scratch");
+            for entry in fs::read_dir(&scratch)? {
+                remove(&entry?.path())?;
+            }
+            let large = large_names(&top)?;
+            for name in &large {
+                let Some(mut file) = top.file(name.as_bytes())? else { continue };
+                let time = file.metadata()?.modified()?;
+                let mut copy = File::create(scratch.join(name))?;
+                io::copy(&mut file, &mut copy)?;
+                copy.set_modified(time)?;
+                if name.starts_with("sharedindex.") {
+                    fs::copy(scratch.join(name), store.join(name))?;
+                }
+            }
+            let own = |name: &[u8]| state.files.get(name).cloned().unwrap_or_default();
+            safe::replace(&store.join(EXCLUDE), &own(EXCLUDE.as_bytes()))?;
+            match state.files.get(&b"shallow"[..]) {
+                Some(shallow) => safe::replace(&store.join("shallow"), shallow).map(drop)?,
+                None => remove(&store.join("shallow"))?,
+            }
+            Ok(Some((state, large)))
+        };
+        let found = tokio::task::spawn_blocking(read).await?.map_err(Fault::io("read", &path))?;
+        found.ok_or(Fault::NoTree)
+    }
+
+    /// Objects that the index names, and that neither the files nor `HEAD` have.
+    async fn staged_beyond(&self, files: &Files, state: &State, packed: &[u8]) -> Result<Vec<String>, Fault> {
+        if files.staged.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut input = format!("^{}\n", files.tree);
+        if let Some(head) = head(state, packed)
+            && self.git(&["rev-parse", "-q", "--verify", &format!("{head}^{{tree}}")]).run().await?.exit
+                == Exit::Code(0)
+        {
+            input.push_str(&format!("^{head}^{{tree}}\n"));
+        }
+        let listed = self
+            .git(&["rev-list", "--objects", "--no-object-names", "--indexed-objects", "--stdin"])
+            .env("GIT_INDEX_FILE", self.path("scratch/index"))
+            .input(input.into_bytes())
+            .run()
+            .await?;
+        if listed.exit == Exit::Code(0) {
+            let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+            return Ok(listed.lines().filter(|line| is_oid(line)).map(str::to_owned).collect());
+        }
+        // Something is missing: what is there travels.
+        let mut oids: Vec<String> =
+            files.staged.iter().filter(|entry| entry.mode != LINK).map(|entry| entry.oid.clone()).collect();
+        oids.sort_unstable();
+        oids.dedup();
+        Ok(oids)
+    }
+}
+
+/// The commit that `HEAD` leads to.
+pub(crate) fn head(state: &State, packed: &[u8]) -> Option<String> {
+    let text = |content: &[u8]| String::from_utf8_lossy(content).trim().to_owned();
+    let said = text(state.files.get(&b"HEAD"[..])?);
+    let Some(name) = said.strip_prefix("ref: ") else { return is_oid(&said).then_some(said) };
+    let loose = state.files.get(name.as_bytes()).map(|content| text(content));
+    let listed = || {
+        let packed = String::from_utf8_lossy(packed).into_owned();
+        packed.lines().find_map(|line| {
+            let (oid, listed) = line.split_once(' ')?;
+            (listed == name).then(|| oid.to_owned())
+        })
+    };
+    loose.or_else(listed).filter(|oid| is_oid(oid))
+}
