@@ -14,9 +14,11 @@
 //!   those were, and goes on behind them.
 //! - Time limits are counted here, so that no lost connection counts as silence.
 //! - Without an engine, programs go on for as long as the last engine allowed, and are then ended.
+//! - A task's worktree on another machine is brought there and back by this stream, and by nothing else; git runs there in
+//!   folders of the keeper's (`forge-transfer`).
 //! - What was printed or sent may hold secrets: it is in memory and in files without a name, never in one with a name.
 //!
-//! Absent: what the programs are, what their output means, git, and the database.
+//! Absent: what the programs are, what their output means, repositories, and the database.
 
 mod client;
 mod error;
@@ -24,6 +26,7 @@ mod given;
 mod marks;
 pub mod mux;
 mod place;
+mod provided;
 mod record;
 pub mod relay;
 mod server;
@@ -31,12 +34,14 @@ mod spool;
 mod task;
 pub mod wire;
 
-pub use client::{Keeper, KeptSink, NoteSender, Opened, Output, Plain, Session};
-pub use error::KeepError;
+pub use client::{FarTree, Fetched, Keeper, KeptSink, NoteSender, Opened, Output, Plain, Sent, Session};
+pub use error::{KeepError, TransferError};
+pub use forge_transfer::Fault;
 pub use given::Given;
 pub use mux::Mux;
 pub use place::{Connector, Place};
+pub use provided::{Provided, ProvidedFile, ProvidedKind};
 pub use relay::Greeting;
 pub use server::Server;
 pub use task::{KeptRun, LimitHit, Limits};
-pub use wire::{BoxedStream, ByteStream, PROTOCOL, Refusal, RunState};
+pub use wire::{BoxedStream, ByteStream, FarTreeState, PROTOCOL, Refusal, RunState, Standing};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufWriter},
     sync::{mpsc, oneshot},
 };
 use tokio_util::{
@@ -24,6 +24,16 @@ use crate::wire::BoxedStream;
 
 /// How many programs, questions and tunnels may be open at once.
 const MAX_STREAMS: usize = 4096;
+
+/// How much of a stream goes out at once. Others wait for so much of one that floods.
+pub(crate) const FRAME_BYTES: usize = 64 * 1024;
+
+/// The window that each stream has at least.
+const LEAST_WINDOW: usize = 256 * 1024;
+
+/// By how much the windows of all streams together may grow: as much is under way on a long line, and as much memory may
+/// be taken while nobody reads.
+const WINDOW_GROWTH: usize = 8 * 1024 * 1024;
 
 /// The number of the stream that carries the pulse: the first one that an engine opens.
 pub(crate) const PULSE: u32 = 1;
@@ -49,7 +59,7 @@ impl Mux {
     pub fn new(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (asks, to_open) = mpsc::channel(16);
         let closed = CancellationToken::new();
-        let connection = Connection::new(stream.compat(), config(), Mode::Client);
+        let connection = Connection::new(whole_frames(stream).compat(), config(), Mode::Client);
         let (pulse, opened) = oneshot::channel();
         tokio::spawn(beat(opened));
         let guard = closed.clone().drop_guard();
@@ -86,8 +96,16 @@ impl Mux {
 
 pub(crate) fn config() -> Config {
     let mut config = Config::default();
+    config.set_max_connection_receive_window(Some(MAX_STREAMS * LEAST_WINDOW + WINDOW_GROWTH));
     config.set_max_num_streams(MAX_STREAMS);
+    config.set_split_send_size(FRAME_BYTES);
     config
+}
+
+/// Sends a frame with its header: apart, each would be a packet of ssh.
+pub(crate) fn whole_frames<T: AsyncWrite>(stream: T) -> BufWriter<T> {
+    const HEADERS: usize = 4096;
+    BufWriter::with_capacity(FRAME_BYTES + HEADERS, stream)
 }
 
 /// Shows that the engine is there, until the session ends.

@@ -25,15 +25,12 @@ use yamux::{Connection, Mode};
 
 use crate::{
     client::{connect, greet, is_absent, start},
-    mux::{PULSE, PULSE_EVERY, config},
+    mux::{FRAME_BYTES, PULSE, PULSE_EVERY, config, whole_frames},
     wire::{PROTOCOL, Refusal},
 };
 
 /// How often a keeper that goes just then is started again.
 const TRIES: u32 = 5;
-
-/// How much is read at once.
-const CHUNK_BYTES: usize = 64 * 1024;
 
 /// How many beats of an engine may be missing.
 const MISSED_BEATS: u32 = 4;
@@ -112,7 +109,7 @@ async fn serve(
     program: &Path,
 ) -> io::Result<()> {
     let place: Arc<(PathBuf, PathBuf)> = Arc::new((root.to_owned(), program.to_owned()));
-    let mut connection = Connection::new(session.compat(), config(), Mode::Server);
+    let mut connection = Connection::new(whole_frames(session).compat(), config(), Mode::Server);
     let (found, pulse) = oneshot::channel::<yamux::Stream>();
     let silent = async {
         let Ok(pulse) = pulse.await else { return };
@@ -147,7 +144,7 @@ async fn serve(
 async fn carry(stream: yamux::Stream, root: &Path, program: &Path) -> io::Result<()> {
     let mut keeper = reach(root, program).await?;
     let mut stream = stream.compat();
-    tokio::io::copy_bidirectional_with_sizes(&mut stream, &mut keeper, CHUNK_BYTES, CHUNK_BYTES)
+    tokio::io::copy_bidirectional_with_sizes(&mut stream, &mut keeper, FRAME_BYTES, FRAME_BYTES)
         .await
         .map(drop)
 }

@@ -5,9 +5,10 @@
 //! The first message of either side is `Hello` and `Welcome`; within a protocol number messages are only added at the
 //! end.
 
-use std::{fmt, io};
+use std::{ffi::OsString, fmt, io, path::PathBuf};
 
-use forge_exec::{Finished, ProcessIdentity};
+use forge_exec::{Finished, ProcessIdentity, SandboxSupport};
+use forge_transfer::{Fault, Manner};
 use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -18,11 +19,12 @@ use tokio_util::{
 
 use crate::{
     given::Given,
+    provided::Provided,
     task::{Failure, Spec},
 };
 
 /// The number of this protocol.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The longest frame. A prompt and an environment go into one.
 const MAX_FRAME: usize = 64 * 1024 * 1024;
@@ -55,6 +57,30 @@ pub(crate) enum Ask {
     List,
     /// Ends what runs of it, and drops it.
     Forget { id: String },
+    /// What a task's worktree holds.
+    Stand(TaskTree),
+    /// A snapshot of a worktree comes: its pack in bytes, ended by `EndInput`.
+    Receive { place: TaskTree, manner: Manner, snapshot: String, roots: Vec<String> },
+    /// Takes a snapshot, and tells it less what the asker has.
+    Collect { place: TaskTree, haves: Vec<String> },
+    /// Removes a task's worktree with all that is kept of it.
+    Remove { task: String },
+    /// Which tasks have worktrees; with their sizes on demand.
+    Trees { sizes: bool },
+    /// Makes folders and files.
+    Provide(Box<Provided>),
+    /// What a file holds, up to a size.
+    File { path: PathBuf, most: u64 },
+    /// What the kernel can confine.
+    Support,
+}
+
+/// A task's worktree there, and the environment in which git runs on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TaskTree {
+    pub(crate) task: String,
+    pub(crate) project: String,
+    pub(crate) environment: Vec<(OsString, OsString)>,
 }
 
 /// From a keeper.
@@ -75,6 +101,41 @@ pub(crate) enum Tell {
     Ended(Result<Finished, Failure>),
     Runs(Vec<RunState>),
     Done,
+    /// It goes on with what it was asked for.
+    Working,
+    Stands(Standing),
+    /// The snapshot; its pack follows in bytes up to `Done`, unless the asker has it.
+    Collected {
+        snapshot: String,
+        roots: Vec<String>,
+        left_out: Vec<PathBuf>,
+        follows: bool,
+    },
+    Trees(Vec<FarTreeState>),
+    File(Option<Vec<u8>>),
+    Support(SandboxSupport),
+}
+
+/// What a task's worktree holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Where it is, or will be, on that machine.
+    pub path: PathBuf,
+    /// The snapshot that it was as when it was last sent or fetched.
+    pub holds: Option<String>,
+    /// Objects that need not be sent.
+    pub(crate) haves: Vec<String>,
+}
+
+/// A worktree that a keeper has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarTreeState {
+    /// Of which task.
+    pub task: String,
+    /// Of which project.
+    pub project: String,
+    /// How much of the disk it takes with all that is kept of it.
+    pub bytes: Option<u64>,
 }
 
 /// What became of a start.
@@ -110,6 +171,9 @@ pub enum Refusal {
     /// The system refused something.
     #[error("{0}")]
     System(String),
+    /// A worktree does not travel.
+    #[error("{0}")]
+    Transfer(Fault),
 }
 
 /// Something that is kept.
@@ -117,6 +181,8 @@ pub enum Refusal {
 pub struct RunState {
     /// Its id.
     pub id: String,
+    /// The task that it is for.
+    pub task: String,
     /// Whether it runs.
     pub is_running: bool,
     /// Its process, once there is one.
@@ -168,6 +234,14 @@ pub(crate) async fn send<M: Serialize>(
     it: &M,
 ) -> io::Result<()> {
     wire.send(message(it)?).await
+}
+
+/// Says why not.
+pub(crate) async fn refuse(
+    wire: &mut (impl Sink<Bytes, Error = io::Error> + Unpin),
+    refusal: Refusal,
+) -> io::Result<()> {
+    send(wire, &Tell::Refused(refusal)).await
 }
 
 /// The next frame; none when the other side is gone. Nothing is lost when the wait is given up.

@@ -1,12 +1,13 @@
 //! The keeper as a process of its own: what it runs outlives the engine, and what it printed and read is whole.
 
-use std::{io::ErrorKind, path::Path, sync::Arc, time::Duration};
+use std::{io::ErrorKind, path::Path, time::Duration};
 
 use async_trait::async_trait;
-use forge_exec::{Command, ExecError, Exit, Finished, Marker, Sandbox, Stdin, look, sandbox_support};
+use forge_exec::{ExecError, Exit, Finished, ProcessIdentity, Sandbox, Stdin, look, sandbox_support};
 use forge_keeper::{
     Given, KeepError, Keeper, KeptRun, KeptSink, LimitHit, Limits, Output, PROTOCOL, Place, Session,
 };
+use forge_machines_testkit::kept_script;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -28,20 +29,7 @@ fn keeper(root: &Path, epoch: u64, patience: Duration) -> Keeper {
 }
 
 fn run(root: &Path, id: &str, script: &str) -> KeptRun {
-    let marker = Marker(format!("{id}-{}", root.display()));
-    let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
-    let command = Command::new("sh", root, marker)
-        .args(["-c", script])
-        .base(Arc::new([path].into()))
-        .grace(Duration::from_secs(2));
-    KeptRun {
-        id: id.to_owned(),
-        task: "t".to_owned(),
-        command,
-        limits: Limits::default(),
-        memo: b"m".to_vec(),
-        goes_on: false,
-    }
+    KeptRun { memo: b"m".to_vec(), ..kept_script(id, root.display(), root, script) }
 }
 
 #[derive(Default)]
@@ -201,12 +189,11 @@ async fn without_patience_a_program_ends_within_two_seconds_and_the_keeper_leave
     assert!(finished.unwrap().cancelled);
     next.forget("b").await.unwrap();
     drop(next);
-    let begun = Instant::now();
-    while Path::new(&format!("/proc/{pid}")).exists()
-        && std::fs::read_link(format!("/proc/{pid}/exe")).is_ok()
-    {
-        assert!(begun.elapsed() < Duration::from_secs(5), "the keeper stays");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    if let Some(serves) = ProcessIdentity::of(u32::try_from(pid).unwrap()) {
+        tokio::time::timeout(Duration::from_secs(5), serves.ended())
+            .await
+            .expect("the keeper stays")
+            .unwrap();
     }
     assert!(!root.path().join("keeper/socket").exists());
 }

@@ -12,16 +12,17 @@ use std::{
 };
 
 use async_trait::async_trait;
-use forge_exec::{Command, Exit, Finished, Marker, Stdin, look};
+use forge_exec::{Exit, Finished, Stdin, look};
 use forge_keeper::{
-    BoxedStream, Connector, Greeting, KeepError, Keeper, KeptRun, KeptSink, LimitHit, Limits, Mux, Output,
-    PROTOCOL, Place,
+    BoxedStream, Connector, Greeting, KeepError, Keeper, KeptRun, KeptSink, LimitHit, Mux, Output, PROTOCOL,
+    Place,
 };
+use forge_machines_testkit::kept_script;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     process::Child,
-    sync::{Mutex, mpsc},
+    sync::{Mutex, mpsc, watch},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -90,20 +91,7 @@ impl Connector for Sessions {
 }
 
 fn run(root: &Path, id: &str, script: &str) -> KeptRun {
-    let marker = Marker(format!("{id}-{}", root.display()));
-    let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
-    let command = Command::new("sh", root, marker)
-        .args(["-c", script])
-        .base(Arc::new([path].into()))
-        .grace(Duration::from_secs(2));
-    KeptRun {
-        id: id.to_owned(),
-        task: "t".to_owned(),
-        command,
-        limits: Limits::default(),
-        memo: Vec::new(),
-        goes_on: false,
-    }
+    kept_script(id, root.display(), root, script)
 }
 
 fn alive(root: &Path, id: &str) -> usize {
@@ -174,20 +162,20 @@ async fn session_that_is_cut_again_and_again_loses_and_doubles_nothing() {
     let session = engine.open(started).await.unwrap();
     assert!(session.opened().is_new);
     let notes = session.notes();
-    let feed = tokio::spawn(async move {
+    let (finished, printed) = with(session, async |mut told| {
         for n in 0..200 {
             notes.note(format!("note {n}").into_bytes());
             input.send(format!("word{n}\n").into_bytes()).await.unwrap();
+            if n % 3 == 0 {
+                // Something came by this session, and some of it is under way.
+                told.recv().await;
+                while told.try_recv().is_ok() {}
+                machine.cut().await;
+            }
         }
-    });
-    let (finished, printed) = with(session, async |_| {
-        for _ in 0..60 {
-            tokio::time::sleep(Duration::from_millis(7)).await;
-            machine.cut().await;
-        }
+        drop(input);
     })
     .await;
-    feed.await.unwrap();
     assert_eq!(finished.unwrap().exit, Exit::Code(0));
     let printed = String::from_utf8(printed).unwrap();
     let (got, lines): (Vec<&str>, Vec<&str>) = printed.lines().partition(|line| line.starts_with("got"));
@@ -195,7 +183,7 @@ async fn session_that_is_cut_again_and_again_loses_and_doubles_nothing() {
     assert!(lines == expected, "{} lines", lines.len());
     let words: Vec<String> = (0..200).map(|n| format!("got word{n}")).collect();
     assert_eq!(got, words);
-    assert!(machine.made.load(Ordering::Relaxed) > 10, "{:?}", machine.made);
+    assert!(machine.made.load(Ordering::Relaxed) > 60, "{:?}", machine.made);
     let again = engine.open(run(root.path(), "a", "")).await.unwrap();
     let notes: Vec<Vec<u8>> = (0..200).map(|n| format!("note {n}").into_bytes()).collect();
     assert_eq!(again.opened().notes, notes);
@@ -352,16 +340,32 @@ async fn start_whose_answer_is_lost_starts_once() {
 
 /// A machine that can be reached at times.
 #[derive(Debug)]
-struct Away(Arc<Sessions>, tokio::sync::watch::Receiver<bool>);
+struct Away {
+    machine: Arc<Sessions>,
+    is_there: watch::Receiver<bool>,
+    /// Bumped when somebody waits for it.
+    waits: watch::Sender<usize>,
+}
+
+impl Away {
+    fn new(machine: &Arc<Sessions>, is_there: watch::Receiver<bool>) -> Self {
+        Self { machine: Arc::clone(machine), is_there, waits: watch::Sender::new(0) }
+    }
+}
 
 #[async_trait]
 impl Connector for Away {
     async fn connect(&self) -> io::Result<BoxedStream> {
-        if *self.1.borrow() { self.0.connect().await } else { Err(io::ErrorKind::HostUnreachable.into()) }
+        if *self.is_there.borrow() {
+            self.machine.connect().await
+        } else {
+            Err(io::ErrorKind::HostUnreachable.into())
+        }
     }
 
     async fn reachable(&self) {
-        let _ = self.1.clone().wait_for(|is_there| *is_there).await;
+        self.waits.send_modify(|waits| *waits += 1);
+        let _ = self.is_there.clone().wait_for(|is_there| *is_there).await;
     }
 }
 
@@ -369,8 +373,8 @@ impl Connector for Away {
 async fn what_is_noted_and_fed_while_a_machine_is_away_arrives_when_it_is_back() {
     let root = root();
     let machine = Sessions::new(root.path());
-    let (there, is_there) = tokio::sync::watch::channel(true);
-    let way = Away(Arc::clone(&machine), is_there);
+    let (there, is_there) = watch::channel(true);
+    let way = Away::new(&machine, is_there);
     let engine = Keeper::new(PathBuf::new(), Place::Far(Arc::new(way)), 1, LONG);
     let mut reads = run(root.path(), "f", "echo begun; while read word; do echo got $word; done");
     let (input, stdin) = mpsc::channel(4);
@@ -415,8 +419,9 @@ async fn run_that_goes_on_waits_for_its_machine() {
     drop(session);
     drop(first);
     machine.cut().await;
-    let (there, is_there) = tokio::sync::watch::channel(false);
-    let way = Away(Arc::clone(&machine), is_there);
+    let (there, is_there) = watch::channel(false);
+    let way = Away::new(&machine, is_there);
+    let mut waited_for = way.waits.subscribe();
     let second = Keeper::new(PathBuf::new(), Place::Far(Arc::new(way)), 2, LONG);
     assert_eq!(second.runs().await.unwrap_err().kind(), io::ErrorKind::HostUnreachable);
     let refused = second.open(run(root.path(), "new", "true")).await.unwrap_err();
@@ -424,7 +429,7 @@ async fn run_that_goes_on_waits_for_its_machine() {
     let mut goes_on = run(root.path(), "e", "");
     goes_on.goes_on = true;
     let returns = async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        waited_for.wait_for(|waits| *waits > 0).await.unwrap();
         there.send_replace(true);
     };
     let (session, ()) = tokio::join!(second.open(goes_on), returns);

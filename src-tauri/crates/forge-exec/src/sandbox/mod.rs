@@ -56,7 +56,7 @@ pub struct Sandbox {
 }
 
 /// What the kernel can confine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSupport {
     /// Whether it confines what a program writes and reads.
     pub files: bool,

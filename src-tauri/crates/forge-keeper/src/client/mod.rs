@@ -4,6 +4,7 @@ mod lease;
 mod pause;
 mod sender;
 mod session;
+mod trees;
 
 use std::{
     fs, io,
@@ -16,13 +17,14 @@ use std::{
     time::Duration,
 };
 
-use forge_exec::{Marker, start_apart};
+use forge_exec::{Marker, SandboxSupport, start_apart};
 use tokio::{net::UnixStream, sync::OnceCell, task::JoinHandle};
 
 pub use session::{KeptSink, NoteSender, Opened, Output, Plain, Session};
+pub use trees::{FarTree, Fetched, Sent};
 
 use crate::{
-    BoxedStream, Connector, KeepError, KeptRun, Place, Server,
+    BoxedStream, Connector, KeepError, KeptRun, Place, Provided, Server,
     place::socket_path,
     task::Spec,
     wire::{Ask, PROTOCOL, Refusal, RunState, Tell, Wire, receive_message, send, wire},
@@ -35,6 +37,9 @@ const TRIES: u32 = 5;
 
 /// How long a keeper may take to answer. One that hangs is an error, and nobody waits for it for ever.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
+/// The same for what holds files, over a slow line.
+const WRITES_WITHIN: Duration = Duration::from_secs(600);
 
 /// Between two of them.
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
@@ -155,6 +160,51 @@ impl Keeper {
             Tell::Done => Ok(()),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// The epoch of the engine: it is the so-manyth on its data.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.inner.epoch
+    }
+
+    /// Makes folders and files where the keeper is.
+    ///
+    /// # Errors
+    /// When the keeper cannot be asked, or something cannot be made.
+    pub async fn provide(&self, provided: &Provided) -> io::Result<()> {
+        match self.asked(&Ask::Provide(Box::new(provided.clone())), WRITES_WITHIN).await? {
+            Tell::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What a file holds where the keeper is, up to a size; none when there is none.
+    ///
+    /// # Errors
+    /// When the keeper cannot be asked, or the file cannot be read.
+    pub async fn file(&self, path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+        match self.asked(&Ask::File { path: path.to_owned(), most }, WRITES_WITHIN).await? {
+            Tell::File(content) => Ok(content),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What the kernel can confine where the keeper is.
+    ///
+    /// # Errors
+    /// When the keeper cannot be asked.
+    pub async fn sandbox_support(&self) -> io::Result<SandboxSupport> {
+        match self.asked(&Ask::Support, ANSWERS_WITHIN).await? {
+            Tell::Support(support) => Ok(support),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Asks a keeper, which is started when there is none.
+    async fn asked(&self, ask: &Ask, within: Duration) -> io::Result<Tell> {
+        let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
+        answered_within(&mut wire, ask, within).await
     }
 
     /// Says how long programs may go on without this engine from now on.
@@ -347,11 +397,15 @@ fn is_final(error: &io::Error) -> bool {
 
 /// Asks, and waits for the answer.
 async fn answered(wire: &mut Wire, ask: &Ask) -> io::Result<Tell> {
+    answered_within(wire, ask, ANSWERS_WITHIN).await
+}
+
+async fn answered_within(wire: &mut Wire, ask: &Ask, within: Duration) -> io::Result<Tell> {
     let answered = async {
         send(wire, ask).await?;
         receive_message(wire).await
     };
-    tokio::time::timeout(ANSWERS_WITHIN, answered).await.map_err(|_| io::ErrorKind::TimedOut)?
+    tokio::time::timeout(within, answered).await.map_err(|_| io::ErrorKind::TimedOut)?
 }
 
 fn unexpected(tell: &Tell) -> io::Error {

@@ -6,9 +6,11 @@ use futures::{SinkExt as _, StreamExt as _};
 use tokio::{net::UnixStream, sync::mpsc};
 use tokio_util::bytes::Bytes;
 
-use super::{Shared, kept::Kept};
+use super::{Shared, kept::Kept, trees};
+use crate::provided;
 use crate::wire::{
-    Ask, Frame, PROTOCOL, Refusal, Tell, Wire, bytes_at, message, receive, receive_message, send, wire,
+    Ask, Frame, PROTOCOL, Refusal, Tell, Wire, bytes_at, message, receive, receive_message, refuse, send,
+    wire,
 };
 
 /// How much of a spool goes into one frame.
@@ -43,6 +45,31 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
                 Ok(()) => send(&mut wire, &Tell::Done).await?,
                 Err(refusal) => send(&mut wire, &Tell::Refused(refusal)).await?,
             },
+            Some(Frame::Message(Ask::Stand(place))) => trees::stand(shared, &mut wire, &place, epoch).await?,
+            Some(Frame::Message(Ask::Receive { place, manner, snapshot, roots })) => {
+                let coming = trees::Coming { place, manner, snapshot, roots };
+                return trees::receive(shared, &mut wire, coming, epoch).await;
+            }
+            Some(Frame::Message(Ask::Collect { place, haves })) => {
+                return trees::collect(shared, &mut wire, &place, &haves, epoch).await;
+            }
+            Some(Frame::Message(Ask::Remove { task })) => {
+                trees::remove(shared, &mut wire, &task, epoch).await?;
+            }
+            Some(Frame::Message(Ask::Trees { sizes })) => trees::list(shared, &mut wire, sizes).await?,
+            Some(Frame::Message(Ask::Provide(provided))) => {
+                let made = blocking(move || provided.make()).await;
+                let done = made.map_or_else(|why| Tell::Refused(Refusal::System(why)), |()| Tell::Done);
+                send(&mut wire, &done).await?;
+            }
+            Some(Frame::Message(Ask::File { path, most })) => {
+                let read = blocking(move || provided::read(&path, most)).await;
+                let told = read.map_or_else(|why| Tell::Refused(Refusal::System(why)), Tell::File);
+                send(&mut wire, &told).await?;
+            }
+            Some(Frame::Message(Ask::Support)) => {
+                send(&mut wire, &Tell::Support(forge_exec::sandbox_support())).await?;
+            }
             Some(_) => {
                 let why = "no program is open on this connection".to_owned();
                 return refuse(&mut wire, Refusal::Misunderstood(why)).await;
@@ -51,8 +78,12 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
     }
 }
 
-async fn refuse(wire: &mut Wire, refusal: Refusal) -> io::Result<()> {
-    send(wire, &Tell::Refused(refusal)).await
+/// Does something that waits for a disk; what the system says when it refuses.
+async fn blocking<T: Send + 'static>(
+    act: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, String> {
+    let acted = tokio::task::spawn_blocking(act).await.map_err(io::Error::other).flatten();
+    acted.map_err(|error| error.to_string())
 }
 
 /// An engine is there while this connection is.

@@ -136,6 +136,7 @@ impl Kept {
     pub(super) fn state(&self) -> RunState {
         RunState {
             id: self.id.clone(),
+            task: self.task.clone(),
             is_running: self.ended.borrow().is_none(),
             identity: self.identity.borrow().clone(),
             memo: self.memo.clone(),

@@ -7,6 +7,7 @@ mod connection;
 mod kept;
 mod limits;
 mod presence;
+mod trees;
 
 use std::{
     collections::HashMap,
@@ -243,11 +244,16 @@ impl Shared {
     /// Notes the epoch of an engine that works on a task.
     fn admit(&self, task: &str, epoch: u64) -> Result<(), Refusal> {
         let mut epochs = self.epochs.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = trees::epoch(&self.root, task);
         let highest = epochs.entry(task.to_owned()).or_insert(epoch);
+        *highest = told.unwrap_or(0).max(*highest);
         if epoch < *highest {
             return Err(Refusal::OldEpoch);
         }
         *highest = epoch;
+        if told.is_some_and(|told| told < epoch) {
+            trees::set_epoch(&self.root, task, epoch).map_err(|error| Refusal::System(error.to_string()))?;
+        }
         Ok(())
     }
 

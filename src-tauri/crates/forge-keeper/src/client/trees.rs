@@ -1,0 +1,311 @@
+//! A task's worktree on another machine: sent there, and fetched back.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use forge_exec::Variables;
+use forge_transfer::{Fault, Snapshot, Store, Tree};
+use futures::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
+use tokio_util::bytes::Bytes;
+
+use super::Keeper;
+use crate::{
+    Refusal, TransferError,
+    wire::{Ask, FarTreeState, Frame, Standing, TaskTree, Tell, Wire, bytes_at, message, receive, send},
+};
+
+/// How long nothing may move.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The worktree of one task on the machine of a keeper. Each end applies what comes in full or goes on with it later;
+/// everything may be repeated.
+#[derive(Debug)]
+pub struct FarTree {
+    keeper: Keeper,
+    place: TaskTree,
+    path: OnceLock<PathBuf>,
+}
+
+/// What was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Whether the machine had something else.
+    pub changed: bool,
+    /// Repositories in the worktree that stay here.
+    pub left_out: Vec<PathBuf>,
+    /// How much went over the wire.
+    pub bytes: u64,
+}
+
+/// What was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// Whether anything was changed there since it was sent or fetched.
+    pub changed: bool,
+    /// Repositories in the worktree that stay there.
+    pub left_out: Vec<PathBuf>,
+    /// How much came over the wire.
+    pub bytes: u64,
+}
+
+impl Keeper {
+    /// The worktree that a task has on this keeper's machine, or will have. git runs there in `environment`.
+    #[must_use]
+    pub fn far_tree(&self, task: &str, project: &str, environment: &Arc<Variables>) -> FarTree {
+        let environment = environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let place = TaskTree { task: task.to_owned(), project: project.to_owned(), environment };
+        FarTree { keeper: self.clone(), place, path: OnceLock::new() }
+    }
+
+    /// Which tasks have worktrees there; with their sizes on demand.
+    ///
+    /// # Errors
+    /// When the machine cannot be reached.
+    pub async fn far_trees(&self, sizes: bool) -> Result<Vec<FarTreeState>, TransferError> {
+        let mut wire = self.to_transfer().await?;
+        ask(&mut wire, &Ask::Trees { sizes }).await?;
+        match answer(&mut wire).await? {
+            Tell::Trees(trees) => Ok(trees),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    async fn to_transfer(&self) -> Result<Wire, TransferError> {
+        let connected = async {
+            // A keeper that no engine needs leaves.
+            self.attend().await?;
+            self.connect(true).await?.ok_or_else(|| io::ErrorKind::NotFound.into())
+        };
+        connected.await.map_err(unreachable)
+    }
+}
+
+impl FarTree {
+    /// Where the worktree is on that machine, once [`stand`](Self::stand) or anything else was asked there.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.get().map(PathBuf::as_path)
+    }
+
+    /// Asks what the worktree there holds.
+    ///
+    /// # Errors
+    /// When the machine cannot be reached, or refuses.
+    pub async fn stand(&self) -> Result<Standing, TransferError> {
+        let mut wire = self.keeper.to_transfer().await?;
+        self.stand_on(&mut wire).await
+    }
+
+    async fn stand_on(&self, wire: &mut Wire) -> Result<Standing, TransferError> {
+        ask(wire, &Ask::Stand(self.place.clone())).await?;
+        match answer(wire).await? {
+            Tell::Stands(standing) => {
+                self.path.get_or_init(|| standing.path.clone());
+                Ok(standing)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Makes the worktree there as this one is. Nothing is sent when it was so when it was last sent or fetched.
+    ///
+    /// # Errors
+    /// All of [`TransferError`] but `LocalChanges`.
+    pub async fn send(&self, tree: &Tree) -> Result<Sent, TransferError> {
+        let store = tree.open().await?;
+        let snapshot = store.snapshot().await?;
+        let mut wire = self.keeper.to_transfer().await?;
+        let standing = self.stand_on(&mut wire).await?;
+        let mut sent = Sent { changed: false, left_out: snapshot.left_out.clone(), bytes: 0 };
+        if standing.holds.as_ref() != Some(&snapshot.id) {
+            let manner = tree.manner.clone().unwrap_or_default();
+            sent.bytes = self.send_pack(wire, &store, &snapshot, manner, &standing.haves).await?;
+            sent.changed = true;
+        }
+        store.hold(&snapshot.id)?;
+        Ok(sent)
+    }
+
+    async fn send_pack(
+        &self,
+        mut wire: Wire,
+        store: &Store,
+        snapshot: &Snapshot,
+        manner: forge_transfer::Manner,
+        haves: &[String],
+    ) -> Result<u64, TransferError> {
+        let Snapshot { id, roots, .. } = snapshot.clone();
+        ask(&mut wire, &Ask::Receive { place: self.place.clone(), manner, snapshot: id, roots }).await?;
+        let mut packing = store.pack(snapshot, haves).await?;
+        match answered(&mut wire).await? {
+            Tell::Working => {}
+            other => return Err(unexpected(&other)),
+        }
+        let (mut to_keeper, mut from_keeper) = wire.split();
+        let mut offset = 0;
+        while let Some(chunk) = packing.chunk().await? {
+            let frame = bytes_at(offset, &chunk);
+            offset += chunk.len() as u64;
+            deliver(&mut to_keeper, &mut from_keeper, frame).await?;
+        }
+        let end = message(&Ask::EndInput { offset }).map_err(unreachable)?;
+        deliver(&mut to_keeper, &mut from_keeper, end).await?;
+        loop {
+            match next(&mut from_keeper).await? {
+                Frame::Message(Tell::Working) => {}
+                Frame::Message(Tell::Done) => return Ok(offset),
+                Frame::Message(other) => return Err(unexpected(&other)),
+                Frame::Bytes { .. } => return Err(unreachable(io::ErrorKind::InvalidData.into())),
+            }
+        }
+    }
+
+    /// Makes the worktree here as the one there is. Where files here were changed since they were sent or fetched, it
+    /// refuses, unless they are to be replaced.
+    ///
+    /// # Errors
+    /// All of [`TransferError`].
+    pub async fn fetch(&self, tree: &Tree, replace: bool) -> Result<Fetched, TransferError> {
+        let store = tree.open().await?;
+        if !replace && store.has_changes().await? {
+            return Err(TransferError::LocalChanges);
+        }
+        let mut haves = store.haves().await?;
+        if replace {
+            // Nothing here is as the record says: the snapshot itself is applied, even if it is the one of the record.
+            haves.retain(|oid| store.held().as_ref() != Some(oid));
+        }
+        let mut wire = self.keeper.to_transfer().await?;
+        ask(&mut wire, &Ask::Collect { place: self.place.clone(), haves }).await?;
+        let (snapshot, left_out, follows) = match answer(&mut wire).await? {
+            Tell::Collected { snapshot, left_out, follows, .. } => (snapshot, left_out, follows),
+            other => return Err(unexpected(&other)),
+        };
+        let mut fetched = Fetched { changed: store.held().as_ref() != Some(&snapshot), left_out, bytes: 0 };
+        if !follows {
+            store.hold(&snapshot)?;
+            return Ok(fetched);
+        }
+        let mut unpacking = store.unpack().await?;
+        let (_to_keeper, mut from_keeper): (SplitSink<Wire, Bytes>, _) = wire.split();
+        loop {
+            match next(&mut from_keeper).await? {
+                Frame::Bytes { bytes, .. } => {
+                    unpacking.write(&bytes).await?;
+                    fetched.bytes += bytes.len() as u64;
+                }
+                Frame::Message(Tell::Working) => {}
+                Frame::Message(Tell::Done) => break,
+                Frame::Message(other) => return Err(unexpected(&other)),
+            }
+        }
+        unpacking.finish().await?;
+        store.apply(&snapshot).await?;
+        Ok(fetched)
+    }
+
+    /// Removes the worktree there with all that is kept of it. None there is no error.
+    ///
+    /// # Errors
+    /// When the machine cannot be reached, or refuses.
+    pub async fn remove(&self) -> Result<(), TransferError> {
+        let mut wire = self.keeper.to_transfer().await?;
+        ask(&mut wire, &Ask::Remove { task: self.place.task.clone() }).await?;
+        match answer(&mut wire).await? {
+            Tell::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+/// Sends a frame, and hears meanwhile whether the keeper refuses.
+async fn deliver(
+    to_keeper: &mut (impl futures::Sink<Bytes, Error = io::Error> + Unpin),
+    from_keeper: &mut SplitStream<Wire>,
+    frame: Bytes,
+) -> Result<(), TransferError> {
+    let mut sending = std::pin::pin!(tokio::time::timeout(PATIENCE, to_keeper.send(frame)));
+    loop {
+        tokio::select! {
+            biased;
+            told = next(from_keeper) => match told? {
+                Frame::Message(Tell::Working) => {}
+                Frame::Message(other) => return Err(unexpected(&other)),
+                Frame::Bytes { .. } => return Err(unreachable(io::ErrorKind::InvalidData.into())),
+            },
+            sent = &mut sending => {
+                return match sent {
+                    Ok(Ok(())) => Ok(()),
+                    // It may have said why before it went.
+                    Ok(Err(error)) => match next(from_keeper).await {
+                        Ok(Frame::Message(Tell::Refused(refusal))) => Err(refusal.into()),
+                        _ => Err(unreachable(error)),
+                    },
+                    Err(_) => Err(unreachable(io::ErrorKind::TimedOut.into())),
+                };
+            }
+        }
+    }
+}
+
+async fn ask(wire: &mut Wire, ask: &Ask) -> Result<(), TransferError> {
+    let sent = tokio::time::timeout(PATIENCE, send(wire, ask)).await;
+    sent.map_err(io::Error::from).and_then(|sent| sent).map_err(unreachable)
+}
+
+/// The next frame. The keeper says at least that it goes on.
+async fn next(wire: &mut SplitStream<Wire>) -> Result<Frame<Tell>, TransferError> {
+    heard(receive::<Tell>(wire)).await
+}
+
+async fn heard(
+    frame: impl Future<Output = io::Result<Option<Frame<Tell>>>>,
+) -> Result<Frame<Tell>, TransferError> {
+    let heard = tokio::time::timeout(PATIENCE, frame).await.map_err(io::Error::from).and_then(|heard| heard);
+    match heard {
+        Ok(Some(frame)) => Ok(frame),
+        Ok(None) => Err(unreachable(io::ErrorKind::UnexpectedEof.into())),
+        Err(error) => Err(unreachable(error)),
+    }
+}
+
+/// The next message, whatever it says.
+async fn answered(wire: &mut Wire) -> Result<Tell, TransferError> {
+    match heard(receive::<Tell>(wire)).await? {
+        Frame::Message(tell) => Ok(tell),
+        Frame::Bytes { .. } => Err(unreachable(io::ErrorKind::InvalidData.into())),
+    }
+}
+
+/// The answer, however long the keeper works on it.
+async fn answer(wire: &mut Wire) -> Result<Tell, TransferError> {
+    loop {
+        match answered(wire).await? {
+            Tell::Working => {}
+            tell => return Ok(tell),
+        }
+    }
+}
+
+fn unreachable(error: io::Error) -> TransferError {
+    match error.get_ref().and_then(|it| it.downcast_ref::<Refusal>()) {
+        Some(refusal) => TransferError::Refused(refusal.clone()),
+        None => TransferError::Unreachable(error),
+    }
+}
+
+fn unexpected(tell: &Tell) -> TransferError {
+    match tell {
+        Tell::Refused(refusal) => refusal.clone().into(),
+        _ => TransferError::Refused(Refusal::Transfer(Fault::Damaged {
+            what: "the keeper answered something else".to_owned(),
+        })),
+    }
+}
