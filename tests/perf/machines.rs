@@ -31,7 +31,7 @@ const STARTS: usize = 20;
 /// What a loud program prints.
 const BYTES: u64 = 50_000_000;
 /// Programs of which one floods.
-const RUNS: usize = 32;
+pub const RUNS: usize = 32;
 /// What the one prints that floods: more than it is given the time for.
 const FLOOD: &str = "20000000000";
 /// How long the others ask, in milliseconds.
@@ -48,7 +48,9 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
     let bench = Bench::new(&folder.join("machines"))?;
     let mut rows = vec![starts(&bench, rounds).await?];
     rows.extend(outputs(&bench, rounds, "").await?);
-    rows.push(questions(&bench, rounds.min(crate::LONG_ROUNDS)).await?);
+    let asked = Arc::new(Bench::new(&bench.folder)?);
+    let work = format!("{RUNS} runs on one keeper, one of which floods: a line of another seen, 99 of 100");
+    rows.push(questions(work, &asked, rounds.min(crate::LONG_ROUNDS)).await?);
     rows.extend(itself(&bench).await?);
     if let Some(disk) = crate::disk() {
         let disk = tempfile::tempdir_in(disk)?;
@@ -59,8 +61,12 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
 }
 
 /// A keeper that is there, and what programs are given.
-struct Bench {
+pub struct Bench {
     folder: PathBuf,
+    /// In which programs run.
+    place: PathBuf,
+    /// This program, which is also one that prints.
+    printer: PathBuf,
     keeper: Keeper,
     base: Arc<forge_exec::Variables>,
 }
@@ -68,23 +74,29 @@ struct Bench {
 impl Bench {
     fn new(folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder)?;
-        let keeper = forge_testkit::keeper(folder)?;
-        let base = forge_exec::variables_of(std::env::vars_os());
-        Ok(Self { folder: folder.to_owned(), keeper, base })
+        Self::of(forge_testkit::keeper(folder)?, folder, folder, &std::env::current_exe()?)
     }
 
-    fn command(&self, program: OsString, args: &[&str]) -> (String, Command) {
+    /// One whose programs run in `place`, which may be on another machine. Logs go to `folder`, here.
+    pub fn of(keeper: Keeper, folder: &Path, place: &Path, printer: &Path) -> Result<Self> {
+        let base = forge_exec::variables_of(std::env::vars_os());
+        let (folder, place, printer) = (folder.to_owned(), place.to_owned(), printer.to_owned());
+        Ok(Self { folder, place, printer, keeper, base })
+    }
+
+    /// A program with its id.
+    pub fn command(&self, program: OsString, args: &[&str]) -> (String, Command) {
         let id = format!("perf-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let command = Command::new(program, &self.folder, Marker(id.clone())).args(args);
+        let command = Command::new(program, &self.place, Marker(id.clone())).args(args);
         (id, command.base(Arc::clone(&self.base)).grace(Duration::from_secs(1)))
     }
 
-    fn printer(&self, how: &str, number: &str) -> Result<(String, Command)> {
-        Ok(self.command(std::env::current_exe()?.into_os_string(), &["print", how, number]))
+    fn printer(&self, how: &str, number: &str) -> (String, Command) {
+        self.command(self.printer.clone().into_os_string(), &["print", how, number])
     }
 
     /// Runs a program by the keeper.
-    async fn kept(
+    pub async fn kept(
         &self,
         (id, command): (String, Command),
         stop: &CancellationToken,
@@ -130,7 +142,7 @@ impl OutputSink for Direct<'_> {
 
 /// When the first byte came.
 #[derive(Default)]
-struct First(Option<Instant>);
+pub struct First(pub Option<Instant>);
 
 #[async_trait]
 impl KeptSink for First {
@@ -199,7 +211,7 @@ async fn outputs(bench: &Bench, rounds: usize, place: &str) -> Result<[Row; 2]> 
 /// How long it takes until a loud program's output is in a log, in milliseconds, and how far memory grows meanwhile.
 async fn output(bench: &Bench, by_keeper: bool) -> Result<(f64, f64)> {
     let logs = bench.folder.join("logs");
-    let printer = bench.printer("flood", &BYTES.to_string())?;
+    let printer = bench.printer("flood", &BYTES.to_string());
     let stop = CancellationToken::new();
     let mut peaks = vec![Peak::from_now()?];
     if by_keeper {
@@ -251,8 +263,8 @@ impl KeptSink for Delays {
     async fn live(&mut self) {}
 }
 
-async fn questions(bench: &Bench, rounds: usize) -> Result<Row> {
-    let bench = &Arc::new(Bench::new(&bench.folder)?);
+/// How late the lines of many programs come while one floods.
+pub async fn questions(work: String, bench: &Arc<Bench>, rounds: usize) -> Result<Row> {
     let (mut many, mut alone) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         alone.push(ask(bench, 1).await?);
@@ -264,7 +276,6 @@ async fn questions(bench: &Bench, rounds: usize) -> Result<Row> {
         ensure!(flooded > BYTES, "only {flooded} bytes were printed by the one that floods");
         fs::remove_dir_all(&logs)?;
     }
-    let work = format!("{RUNS} runs on one keeper, one of which floods: a line of another seen, 99 of 100");
     Ok(Row::of(work, "one alone", ("ms", Promise::Most(200.0)), many, alone))
 }
 
@@ -273,7 +284,7 @@ async fn flood(bench: Arc<Bench>, logs: PathBuf, stop: CancellationToken) -> Res
     let log = LogWriter::open(&logs, "log", "e", CAP_BYTES, Arc::default())?;
     let (control, _handle, _told) = Control::new(CancellationToken::new());
     let mut sink = output_sink(log.clone(), &control);
-    bench.kept(bench.printer("flood", FLOOD)?, &stop, &mut *sink).await?;
+    bench.kept(bench.printer("flood", FLOOD), &stop, &mut *sink).await?;
     drop(sink);
     Ok(tokio::task::spawn_blocking(move || log.close()).await?.raw_bytes)
 }
@@ -286,7 +297,7 @@ async fn ask(bench: &Arc<Bench>, programs: usize) -> Result<f64> {
         asking.spawn(async move {
             let mut delays = Delays::default();
             let stop = CancellationToken::new();
-            bench.kept(bench.printer("ask", ASKS_MS)?, &stop, &mut delays).await?;
+            bench.kept(bench.printer("ask", ASKS_MS), &stop, &mut delays).await?;
             anyhow::Ok(delays.all)
         });
     }

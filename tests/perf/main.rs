@@ -6,6 +6,7 @@
 
 mod costs;
 mod diff;
+mod far;
 mod fleet;
 mod flood;
 mod lines;
@@ -137,6 +138,7 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
     }
     if wanted("machines") {
         rows.extend(Box::pin(machines::measure(folder, rounds)).await?);
+        rows.extend(Box::pin(far::measure(folder, rounds)).await?);
     }
     if wanted("lists") {
         rows.extend(lists::measure(folder, rounds)?);

@@ -32,6 +32,9 @@ const ENDS_WITHIN: Duration = Duration::from_secs(3);
 /// How much of what `ssh` prints as errors is kept.
 const ERRORS_KEPT: u64 = 64 * 1024;
 
+/// How much is read of `ssh` at once: as much as its pipe holds.
+const READ_BYTES: usize = 64 * 1024;
+
 /// The most that is printed before the first word that is meant for here.
 const NOISE: u64 = 256 * 1024;
 
@@ -89,8 +92,8 @@ impl Session {
                 Fault::NoSsh { program: config.program.to_string_lossy().into_owned(), said }
             })?;
         let errors = Errors::follow(pipes.stderr, stages);
-        let mut beginning =
-            Beginning { config, stdin: pipes.stdin, stdout: BufReader::new(pipes.stdout), was_sent: false };
+        let stdout = BufReader::with_capacity(READ_BYTES, pipes.stdout);
+        let mut beginning = Beginning { config, stdin: pipes.stdin, stdout, was_sent: false };
         let greeting = match beginning.greeting().await {
             Ok(greeting) => greeting,
             Err(Failed::Known(fault)) => return Err(fault),

@@ -1,5 +1,5 @@
-//! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `fixtures`, `tidy`, `shots`, `bench`, `package`
-//! and `keeper`.
+//! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `fixtures`, `tidy`, `shots`, `bench`, `soak`,
+//! `package` and `keeper`.
 //!
 //! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
 //! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
@@ -15,6 +15,7 @@ mod program;
 mod python;
 mod run;
 mod shots;
+mod soak;
 mod suite;
 mod system;
 mod tidy;
@@ -71,6 +72,15 @@ enum Task {
         #[arg(long)]
         only: Option<String>,
     },
+    /// Cut connections with a second host in every way for a long time, and check that nothing else is lost.
+    Soak {
+        /// For how long.
+        #[arg(long, default_value_t = 30)]
+        minutes: u64,
+        /// Makes the same cuts as an earlier soak, which printed it.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
     /// Build the packages: the window and the keeper beside it.
     Package,
     /// Build the keeper as packages carry it. The bundler asks for it.
@@ -103,6 +113,7 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
         Task::Bench { rounds, only } => {
             bench::run(&workspace, *rounds, only.as_deref()).map(|()| ExitCode::SUCCESS)
         }
+        Task::Soak { minutes, seed } => soak::run(&workspace, *minutes, *seed).map(|()| ExitCode::SUCCESS),
         Task::Package => package::run(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Keeper { folder } => keeper::build(&workspace, folder).map(|()| ExitCode::SUCCESS),
     }

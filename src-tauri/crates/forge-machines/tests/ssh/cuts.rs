@@ -1,84 +1,69 @@
 //! Connections that are cut: nothing is lost, nothing comes twice, and nothing ends but by the machine's word.
 
-use std::{collections::hash_map::RandomState, hash::BuildHasher as _, time::Duration};
+use std::time::Duration;
 
 use forge_exec::Stdin;
 use forge_keeper::KeepError;
 use forge_machines::{Contact, Fault, SshMachine};
-
-use crate::{
-    follow::{Following, LONG, script},
-    host::{Host, Setup},
+use forge_machines_testkit::{
+    Following, Host, Random, Setup,
+    cuts::{Course, Cut, Until, perform},
 };
 
-/// Numbers without a pattern, and the beginning that makes the same ones again.
-struct Random(u64);
+use crate::{LONG, script};
 
-impl Random {
-    fn new() -> Self {
-        let seed = RandomState::new().hash_one(0) | 1;
-        eprintln!("seed {seed}");
-        Self(seed)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
-
+/// What `cargo xtask soak` does for long, with fewer ways to cut.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hundred_cuts_in_fifty_megabytes_lose_and_double_nothing() {
     let Some(host) = Host::start(Setup::default()) else { return };
+    let seed = Random::seed();
+    eprintln!("seed {seed}");
+    let course = Course {
+        seed,
+        cuts: Cut::SUDDEN,
+        link_one_of: None,
+        at_once: 1,
+        blocks: 100,
+        until: Until::Cuts(100),
+        link_down: 1,
+        outage: None,
+    };
+    let report = perform(&host, course).await.unwrap();
+    assert!(report.bytes > 50_000_000 && report.words > 100, "{report}");
+    host.close().unwrap();
+}
+
+#[tokio::test]
+async fn link_that_is_down_while_the_client_is_killed_delays_output_and_input_and_loses_neither() {
+    let Some(host) = Host::start(Setup::default()) else { return };
     let machine = SshMachine::new(host.config());
+    let mut contact = machine.contact();
     let keeper = machine.keeper(1, LONG);
-    let print =
-        "i=0; while [ $i -lt 100 ]; do seq $((i*70000)) $((i*70000+69999)); sleep 0.2; i=$((i+1)); done";
-    let mut run = script("a", &format!("({print}) & while read word; do echo got $word >&2; done; wait"));
+    let mut run = script(
+        "a",
+        "(i=0; while [ $i -lt 300 ]; do echo line $i; sleep 0.1; i=$((i+1)); done) & \
+         while read word; do echo got $word >&2; done; wait",
+    );
     let (input, stdin) = tokio::sync::mpsc::channel(1);
     run.command.stdin = Stdin::Stream(stdin);
-    let following = Following::of(keeper.open(run).await.unwrap());
-    let (end, mut ends) = tokio::sync::watch::channel(false);
-    let feed = tokio::spawn(async move {
-        let mut fed = 0;
-        while !*ends.borrow() {
-            input.send(format!("word{fed}\n").into_bytes()).await.unwrap();
-            fed += 1;
-            let _ = tokio::time::timeout(Duration::from_millis(25), ends.changed()).await;
-        }
-        fed
-    });
-    let (mut random, mut cuts, mut contact) = (Random::new(), 0, machine.contact());
-    while cuts < 100 {
-        // Some hit a session that is just being made.
-        if cuts % 12 != 0 {
-            contact.wait_for(Contact::is_live).await.unwrap();
-        }
-        tokio::time::sleep(Duration::from_millis(random.below(120))).await;
-        let live = contact.borrow_and_update().is_live();
-        let hit = match random.below(3) {
-            0 => host.kill_clients(),
-            1 => host.kill_sessions(),
-            _ => host.kill_relays(),
-        };
-        if hit > 0 {
-            cuts += 1;
-            // What was cut is noticed, whether or not another one follows at once.
-            if live {
-                contact.changed().await.unwrap();
-            }
-        }
-    }
-    end.send_replace(true);
-    let fed = feed.await.unwrap();
+    let mut following = Following::of(keeper.open(run).await.unwrap());
+    following.until(60).await;
+    host.set_link("down").unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(host.kill_clients() > 0);
+    contact.wait_for(|contact| !contact.is_live()).await.unwrap();
+    let before = *following.printed.borrow();
+    input.send(b"sent meanwhile\n".to_vec()).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    assert_eq!(*following.printed.borrow(), before);
+    host.set_link("up").unwrap();
+    machine.nudge().await;
+    drop(input);
     let (finished, printed) = following.end().await;
     assert!(finished.unwrap().is_success());
-    let all: Vec<u8> = (0..7_000_000).flat_map(|n| format!("{n}\n").into_bytes()).collect();
-    assert!(all.len() > 50_000_000 && printed.out == all, "{} of {} bytes", printed.out.len(), all.len());
-    let words: String = (0..fed).map(|n| format!("got word{n}\n")).collect();
-    assert!(fed > 100 && printed.err == words.as_bytes(), "{fed} words");
+    let lines: String = (0..300).map(|number| format!("line {number}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&printed.out), lines);
+    assert_eq!(String::from_utf8_lossy(&printed.err), "got sent meanwhile\n");
     machine.stop_all(&keeper).await.unwrap();
 }
 
@@ -130,7 +115,7 @@ async fn program_is_lost_only_when_its_machine_is_back_and_says_so() {
         Contact::Unknown | Contact::Live { .. } => None,
     };
     assert_eq!(since(&unreachable), since(&contact.borrow()));
-    host.power_on();
+    host.power_on().unwrap();
     machine.nudge().await;
     let (finished, printed) = following.end().await;
     assert!(matches!(finished, Err(KeepError::Lost { .. })), "{finished:?}");

@@ -3,11 +3,9 @@
 use std::{fs, path::Path};
 
 use forge_machines::{Fault, KeeperProgram, SshMachine};
+use forge_machines_testkit::{Following, Host, Setup, keeper_program};
 
-use crate::{
-    follow::{Following, LONG, script},
-    host::{Host, Setup, keeper_program},
-};
+use crate::{LONG, script};
 
 #[tokio::test]
 async fn host_key_that_is_unknown_or_changed_is_refused() {
@@ -117,9 +115,7 @@ async fn keeper_that_is_damaged_there_is_sent_again() {
     let hash = host.config().keepers[0].hash().to_owned();
     let there = host.home().join(".forge/bin").join(hash).join("forge-keeper");
     let whole = fs::read(&there).unwrap();
-    while host.processes().iter().any(|(_, line)| line.contains("forge-keeper")) {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    host.gone("forge-keeper").await.unwrap();
     fs::write(&there, &whole[..whole.len() / 2]).unwrap();
     SshMachine::new(host.config()).connect().await.unwrap();
     assert!(fs::read(&there).unwrap() == whole);

@@ -3,7 +3,20 @@
 
 mod cuts;
 mod faults;
-mod follow;
-mod host;
+mod long_way;
 mod runs;
 mod steps;
+mod trees;
+
+use std::time::Duration;
+
+use forge_keeper::KeptRun;
+use forge_machines_testkit::kept_script;
+
+/// Longer than any test takes.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A script to run there.
+fn script(id: &str, script: &str) -> KeptRun {
+    kept_script(id, std::process::id(), "/tmp", script)
+}

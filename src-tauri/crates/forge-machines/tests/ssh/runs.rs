@@ -4,11 +4,9 @@ use std::{fs, path::Path};
 
 use forge_exec::Stdin;
 use forge_machines::{Contact, SshMachine};
+use forge_machines_testkit::{Following, Host, Setup, keeper_program};
 
-use crate::{
-    follow::{Following, LONG, script},
-    host::{Host, Setup},
-};
+use crate::{LONG, script};
 
 #[tokio::test]
 async fn start_that_is_asked_for_again_by_another_engine_starts_nothing() {
@@ -141,11 +139,11 @@ async fn keepers_of_other_versions_are_swept_unless_they_run() {
     // The version that runs becomes an old one, another one is left by a transfer.
     fs::create_dir(bin.join("0123")).unwrap();
     fs::write(bin.join("0123/.new.7"), "half").unwrap();
-    host.give(&bin.join("0123"));
+    host.give(&bin.join("0123")).unwrap();
     assert_eq!(machine.sweep().await.unwrap(), ["0123"]);
     let mut newer = host.config();
     let path = host.folder.path().join("newer");
-    fs::write(&path, [fs::read(crate::host::keeper_program()).unwrap(), b"newer".to_vec()].concat()).unwrap();
+    fs::write(&path, [fs::read(keeper_program()).unwrap(), b"newer".to_vec()].concat()).unwrap();
     newer.keepers = vec![forge_machines::KeeperProgram::read(&path).unwrap()];
     let newer = SshMachine::new(newer);
     newer.connect().await.unwrap();
@@ -157,10 +155,7 @@ async fn keepers_of_other_versions_are_swept_unless_they_run() {
     newer.stop_all(&next).await.unwrap();
     drop((next, newer));
     // Without an engine and with nothing to keep the old one leaves by itself.
-    let is_there = || host.processes().iter().any(|(_, line)| line.contains("forge-keeper"));
-    while is_there() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    host.gone("forge-keeper").await.unwrap();
     let mut newest = host.config();
     newest.keepers = vec![forge_machines::KeeperProgram::read(&path).unwrap()];
     let newest = SshMachine::new(newest);

@@ -1,8 +1,7 @@
 //! The test of a machine.
 
 use forge_machines::{SshMachine, Step, StepName};
-
-use crate::host::{Host, Setup};
+use forge_machines_testkit::{Host, Setup};
 
 #[expect(clippy::expect_used, reason = "a helper of tests")]
 fn step(steps: &[Step], name: StepName) -> &Step {

@@ -22,7 +22,7 @@ pub const ENGINE_MODULES: &[(&str, &[&str])] = &[
     ("machine", &["core"]),
     ("program", &["core"]),
     ("export", &["core", "trust"]),
-    ("workspace", &["core", "program", "trust"]),
+    ("workspace", &["core", "machine", "program", "trust"]),
     ("cost", &["core", "export"]),
     ("hook", &["core", "program", "trust"]),
     ("subtask", &["core", "workspace"]),

@@ -11,6 +11,7 @@ use super::{Finding, is_for_tests};
 const MAY_START: &[(&str, &str)] = &[
     ("src-tauri/crates/forge-exec/src/", "it is the builder"),
     ("src-tauri/crates/forge-demo/src/scripted.rs", "it is a program that agents are played by, not Forge"),
+    ("src-tauri/crates/forge-machines-testkit/src/", "it makes a second host, which Forge would not"),
     ("src-tauri/crates/forge-testkit/src/", "it exists for tests, which start what Forge would not"),
     (
         "src-tauri/crates/xtask/src/",

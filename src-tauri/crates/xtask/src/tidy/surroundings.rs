@@ -5,7 +5,8 @@ use syn::visit::{self, Visit};
 use super::{Finding, is_for_tests};
 
 /// Crates that are programs, or begin them.
-const MAY_READ: &[&str] = &["forge-cli", "forge-server", "forge-demo", "forge-testkit", "xtask"];
+const MAY_READ: &[&str] =
+    &["forge-cli", "forge-server", "forge-demo", "forge-machines-testkit", "forge-testkit", "xtask"];
 
 /// Functions of `std::env` that read what the process was started in.
 const READS: &[&str] = &[

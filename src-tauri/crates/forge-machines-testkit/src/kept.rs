@@ -1,6 +1,6 @@
-//! Programs on a machine, and what they print.
+//! Programs that a keeper runs, and what they print.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{fmt::Display, io, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use forge_exec::{Command, Finished, Marker, Stream};
@@ -8,13 +8,11 @@ use forge_keeper::{KeepError, KeptRun, KeptSink, LimitHit, Limits, Output, Sessi
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-pub const LONG: Duration = Duration::from_secs(3600);
-
-/// A script to run there.
-pub fn script(id: &str, script: &str) -> KeptRun {
+/// A script for a keeper to run in a folder. `mark` is what its marker has beside its id: no two tests share one.
+#[must_use]
+pub fn kept_script(id: &str, mark: impl Display, folder: impl Into<PathBuf>, script: &str) -> KeptRun {
     let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
-    let marker = Marker(format!("{id}-{}", std::process::id()));
-    let command = Command::new("sh", "/tmp", marker)
+    let command = Command::new("sh", folder, Marker(format!("{id}-{mark}")))
         .args(["-c", script])
         .base(Arc::new([path].into()))
         .grace(Duration::from_secs(2));
@@ -29,9 +27,11 @@ pub fn script(id: &str, script: &str) -> KeptRun {
 }
 
 /// What was printed.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Printed {
+    /// To standard output.
     pub out: Vec<u8>,
+    /// To standard error.
     pub err: Vec<u8>,
     length: Option<watch::Sender<usize>>,
 }
@@ -54,13 +54,18 @@ impl KeptSink for Printed {
     async fn live(&mut self) {}
 }
 
-/// Follows a program that somebody else looks after.
+/// A program that is followed while the test does something else.
+#[derive(Debug)]
 pub struct Following {
+    /// How many bytes came.
     pub printed: watch::Receiver<usize>,
+    /// What becomes of it.
     pub ended: tokio::task::JoinHandle<(Result<Finished, KeepError>, Printed)>,
 }
 
 impl Following {
+    /// Follows a program.
+    #[must_use]
     pub fn of(session: Session) -> Self {
         let (length, printed) = watch::channel(0);
         let ended = tokio::spawn(async move {
@@ -72,11 +77,18 @@ impl Following {
     }
 
     /// Returns once so many bytes came.
+    ///
+    /// # Panics
+    /// When the program ends before.
     #[expect(clippy::expect_used, reason = "a helper of tests")]
     pub async fn until(&mut self, bytes: usize) {
         self.printed.wait_for(|length| *length >= bytes).await.expect("it goes on");
     }
 
+    /// What became of it.
+    ///
+    /// # Panics
+    /// When following it does.
     #[expect(clippy::expect_used, reason = "a helper of tests")]
     pub async fn end(self) -> (Result<Finished, KeepError>, Printed) {
         self.ended.await.expect("it is followed to its end")

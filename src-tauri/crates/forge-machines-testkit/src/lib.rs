@@ -1,0 +1,21 @@
+//! Machines for tests, benchmarks and the soak.
+//!
+//! A [`Host`] is a second computer as far as a program can tell: a network, processes, mounts and a name of its own, with
+//! a real sshd of an ordinary user. A [`Distance`] makes the way to it long and counts round trips. [`cuts`] loses the
+//! connection in every way there is while programs print and read, and checks that nothing else is lost: for a minute as
+//! a test, for as long as one likes as `forge-soak`.
+//!
+//! Absent: engine, tasks and git, so that the tests of the lowest crates can use it.
+
+pub mod cuts;
+mod distance;
+mod host;
+mod kept;
+mod processes;
+mod random;
+mod system;
+
+pub use distance::Distance;
+pub use host::{Host, Setup, keeper_program};
+pub use kept::{Following, Printed, kept_script};
+pub use random::Random;
