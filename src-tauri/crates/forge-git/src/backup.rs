@@ -48,7 +48,7 @@ impl Repo {
     }
 
     /// How long the names of this repository's objects are.
-    async fn name_len(&self) -> Result<usize, GitError> {
+    pub(crate) async fn name_len(&self) -> Result<usize, GitError> {
         let format = self.read().args(["rev-parse", "--show-object-format"]).text().await?;
         Ok(if format == "sha256" { 64 } else { 40 })
     }

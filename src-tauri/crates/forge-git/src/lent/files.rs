@@ -81,7 +81,5 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 
 /// A name of an object: as many hexadecimal digits as the repository's hash has.
 pub(super) fn is_oid(word: &str) -> bool {
-    matches!(word.len(), 40 | 64)
-        && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-        && word.bytes().any(|byte| byte != b'0')
+    forge_transfer::names::is_oid(word)
 }

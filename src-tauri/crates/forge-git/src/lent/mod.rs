@@ -39,6 +39,7 @@ mod take_back;
 mod taking;
 #[cfg(test)]
 mod tests;
+mod transferable;
 
 /// How programs reach the git directory of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,40 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use forge_transfer::names::{STATE_FILES as FILES, STATE_FOLDERS as FOLDERS, is_plain};
+
 use super::files;
 use crate::bytes;
 use crate::error::GitError;
 
-/// Files right in the git directory, and one of the folder `info`.
-const FILES: [&str; 25] = [
-    "MERGE_HEAD",
-    "MERGE_MSG",
-    "MERGE_MODE",
-    "MERGE_RR",
-    "MERGE_AUTOSTASH",
-    "SQUASH_MSG",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "REBASE_HEAD",
-    "ORIG_HEAD",
-    "AUTO_MERGE",
-    "BISECT_LOG",
-    "BISECT_START",
-    "BISECT_NAMES",
-    "BISECT_TERMS",
-    "BISECT_EXPECTED_REV",
-    "BISECT_ANCESTORS_OK",
-    "BISECT_FIRST_PARENT",
-    "BISECT_HEAD",
-    "BISECT_RUN",
-    "NOTES_MERGE_REF",
-    "NOTES_MERGE_PARTIAL",
-    "COMMIT_EDITMSG",
-    "FETCH_HEAD",
-    "info/sparse-checkout",
-];
-/// Folders right in the git directory whose files are all of the operation.
-const FOLDERS: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 /// Limits that no operation of a person reaches.
 const FILE_CAP: u64 = 16 << 20;
 const TOTAL_CAP: u64 = 256 << 20;
@@ -195,10 +167,4 @@ fn make(folder: &Path) -> Result<(), GitError> {
         }
         _ => Ok(()),
     }
-}
-
-fn is_plain(name: &str) -> bool {
-    name.len() <= 128
-        && !name.starts_with('.')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
 }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::super::state::State;
+use super::travel::Far;
 use super::*;
 
 /// Something that an agent does in its worktree.
@@ -81,32 +82,46 @@ async fn worktree() -> Lent {
     lent
 }
 
-async fn run(acts: &[Act]) {
+async fn run(acts: &[Act], is_far: bool) {
     let (lent, twin) = (worktree().await, worktree().await);
     lent.lend().await;
+    let far = if is_far { Some(Far::send(&lent).await) } else { None };
+    let tree = far.as_ref().map_or(&lent.tree, |far| &far.there.worktree);
+    let places = [(&lent, tree), (&twin, &twin.tree)];
     for act in acts {
         match act {
             Act::Write(file, c) => {
-                for one in [&lent, &twin] {
-                    one.write(FILES[*file], &format!("content {c}\n"));
+                for (_, tree) in places {
+                    let path = tree.join(FILES[*file]);
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(path, format!("content {c}\n")).unwrap();
                 }
             }
             Act::Remove(file) => {
-                for one in [&lent, &twin] {
-                    let _absent = fs::remove_file(one.tree.join(FILES[*file]));
+                for (_, tree) in places {
+                    let _absent = fs::remove_file(tree.join(FILES[*file]));
                 }
             }
             Act::Git(args) => {
                 let args = [&["-c", "core.editor=true"], *args].concat();
-                let done = [&lent, &twin].map(|one| one.sandbox.try_git_at(&one.tree, &args).0);
+                let done = places.map(|(one, tree)| one.sandbox.try_git_at(tree, &args).0);
                 assert_eq!(done[0], done[1], "{args:?} of {acts:?}");
             }
             Act::Again => {
+                if let Some(far) = &far {
+                    far.fetch().await;
+                }
                 let back = lent.take_back().await;
                 assert_eq!((back.refused_refs, back.left_out), (vec![], vec![]), "{acts:?}");
                 lent.lend().await;
+                if let Some(far) = &far {
+                    far.again(&lent).await;
+                }
             }
         }
+    }
+    if let Some(far) = &far {
+        far.fetch().await;
     }
     let back = lent.take_back().await;
     assert_eq!((back.refused_refs, back.left_out), (vec![], vec![]), "{acts:?}");
@@ -137,11 +152,11 @@ async fn run(acts: &[Act]) {
     assert_eq!(commit(&lent).await, commit(&twin).await, "after {acts:?}");
 }
 
-fn histories(is_once: bool) {
+fn histories(is_once: bool, is_far: bool) {
     let config = Config { cases: 24, failure_persistence: None, max_shrink_iters: 60, ..Config::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let outcome = TestRunner::new(config).run(&acts(is_once), |acts| {
-        runtime.block_on(run(&acts));
+        runtime.block_on(run(&acts, is_far));
         Ok(())
     });
     if let Err(error) = outcome {
@@ -151,10 +166,20 @@ fn histories(is_once: bool) {
 
 #[test]
 fn random_histories_in_one_lending_end_as_in_an_ordinary_worktree() {
-    histories(true);
+    histories(true, false);
 }
 
 #[test]
 fn random_histories_over_several_lendings_end_as_in_an_ordinary_worktree() {
-    histories(false);
+    histories(false, false);
+}
+
+#[test]
+fn random_histories_on_another_machine_end_as_in_an_ordinary_worktree() {
+    histories(true, true);
+}
+
+#[test]
+fn random_histories_over_several_transfers_end_as_in_an_ordinary_worktree() {
+    histories(false, true);
 }

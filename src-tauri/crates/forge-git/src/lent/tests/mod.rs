@@ -16,6 +16,7 @@ mod facts;
 mod histories;
 mod hostile;
 mod racy;
+mod travel;
 
 const KEY: &str = "7";
 const PREFIX: &str = "refs/forge/sandbox/7";
