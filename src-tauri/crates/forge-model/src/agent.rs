@@ -8,6 +8,7 @@ use crate::{
     contract,
     environment::{AgentEnvironment, looks_secret},
     ids::AgentId,
+    machine::required,
     names,
     redact::placeholder,
     sandbox::SandboxMode,
@@ -129,6 +130,9 @@ contract! {
         /// How far its runs are confined; as its project says when absent.
         #[serde(default)]
         pub sandbox: Option<SandboxMode>,
+        /// Labels that a machine must all have for its runs, none for this computer; as its project says when absent.
+        #[serde(default)]
+        pub machines: Option<Vec<String>>,
         /// Wall-clock limit of one run in seconds; default 3600.
         #[serde(default)]
         pub wall_clock_seconds: Option<u32>,
@@ -164,6 +168,9 @@ contract! {
         /// How far its runs are confined; as its project says when absent.
         #[serde(default)]
         pub sandbox: Option<SandboxMode>,
+        /// Labels that a machine must all have for its runs, none for this computer; as its project says when absent.
+        #[serde(default)]
+        pub machines: Option<Vec<String>>,
         /// How hard it is asked to think, in the program's own words.
         #[serde(default)]
         pub effort: Option<String>,
@@ -222,6 +229,8 @@ pub struct Profile {
     pub pass: Vec<String>,
     /// How far its runs are confined, where it says so itself.
     pub sandbox: Option<SandboxMode>,
+    /// The machines that its runs require, where it says so itself; an empty list is this computer.
+    pub machines: Option<Vec<String>>,
 }
 
 /// What is wrong with a profile's configuration beyond its shape: limits that no run can keep, and text that no program
@@ -239,6 +248,11 @@ pub fn config_findings(config: &Value) -> Vec<Finding> {
     }
     if config.get("cost_micro_usd").and_then(Value::as_u64).is_some_and(|figure| figure > MAX_FIGURE) {
         findings.push(Finding::new("config.cost_micro_usd", "must be below 2^53"));
+    }
+    // What is no list of texts is refused by its shape.
+    let machines = config.get("machines").cloned().map(serde_json::from_value::<Vec<String>>);
+    if let Some(Ok(labels)) = machines {
+        findings.extend(required::findings(&labels, "config.machines"));
     }
     let names = config.get("env").and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name);
     for name in names.filter(|name| name.is_empty() || name.contains(['=', '\0'])) {
@@ -263,6 +277,7 @@ impl Profile {
                     turns: None,
                     cost_micro_usd: config.as_ref().and_then(|config| config.cost_micro_usd),
                     sandbox: config.as_ref().and_then(|config| config.sandbox),
+                    machines: config.as_ref().and_then(|config| config.machines.clone()),
                     pass: config.and_then(|config| config.environment).unwrap_or_default().pass,
                 }
             }
@@ -276,6 +291,7 @@ impl Profile {
                     turns: config.turns,
                     cost_micro_usd: config.cost_micro_usd,
                     sandbox: config.sandbox,
+                    machines: config.machines,
                     pass: config.environment.unwrap_or_default().pass,
                 }
             }
@@ -315,7 +331,7 @@ mod tests {
         assert_eq!(paths(good), [""; 0]);
         let wrong = json!({
             "command": "s\0h", "args": ["a", "b\0"], "env": { "": "1", "A=B": "2", "C": "\0" },
-            "wall_clock_seconds": 0, "silence_seconds": 0, "turns": 0,
+            "wall_clock_seconds": 0, "silence_seconds": 0, "turns": 0, "machines": ["gpu", ""],
         });
         assert_eq!(
             paths(wrong),
@@ -326,6 +342,7 @@ mod tests {
                 "config.wall_clock_seconds",
                 "config.silence_seconds",
                 "config.turns",
+                "config.machines[1]",
                 "config.env[\"\"]",
                 "config.env[\"A=B\"]",
             ]

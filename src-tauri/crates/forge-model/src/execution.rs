@@ -3,7 +3,7 @@
 use crate::{
     contract,
     correction::SaidMessage,
-    ids::{AgentId, ExecutionId, TaskId},
+    ids::{AgentId, ExecutionId, MachineId, TaskId},
     merge::Conflict,
     names,
     sandbox::SandboxReport,
@@ -114,6 +114,8 @@ contract! {
         pub role: ExecutionRole,
         /// The agent.
         pub agent_id: AgentId,
+        /// The machine that it runs on; none for this computer.
+        pub machine_id: Option<MachineId>,
         /// 1, 2, ... per task and role.
         pub attempt: u32,
         /// Where it is.
@@ -183,6 +185,7 @@ impl Execution {
             subtask_id: None,
             role,
             agent_id,
+            machine_id: None,
             attempt: 1,
             status: ExecutionStatus::Starting,
             parent_execution_id: None,

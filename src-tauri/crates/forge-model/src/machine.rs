@@ -2,14 +2,22 @@
 
 use crate::{contract, ids::MachineId, names, time::Timestamp, workflow::Finding};
 
+pub mod required;
+
 /// The folder of Forge on a machine, unless said otherwise.
 pub const DEFAULT_ROOT: &str = "~/.forge";
 
-/// The most labels of a machine.
+/// What the computer that the engine is on is called; neither a machine nor a label is called so.
+pub const LOCAL: &str = "local";
+
+/// The most labels of a machine, and of what a task requires.
 const MAX_LABELS: usize = 20;
 
 /// The longest label, in characters.
 const MAX_LABEL: usize = 40;
+
+/// The longest name, in characters.
+const MAX_NAME: usize = 60;
 
 names! {
     /// How a machine is reached.
@@ -89,6 +97,10 @@ contract! {
         pub contact_since: Option<Timestamp>,
         /// Why it is not reachable.
         pub contact_error: Option<MachineFault>,
+        /// Runs of agents that are open there.
+        pub runs: u32,
+        /// Tasks whose worktree is there.
+        pub tasks: u32,
     }
 
     /// Why something does not work with a machine.
@@ -140,9 +152,11 @@ impl Machine {
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut add = |path: &str, message: &str| findings.push(Finding::new(path, message));
-        let is_line = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);
-        if !is_line(&self.name) || self.name.chars().count() > 60 {
+        if !is_line(&self.name) || self.name.chars().count() > MAX_NAME {
             add("name", "must be 1 to 60 characters on one line");
+        }
+        if self.name == LOCAL {
+            add("name", "is what this computer is called; choose another name");
         }
         let SshConfig { host, user, port, identity_file, options } = &self.ssh;
         if !is_line(host) || host.starts_with('-') || host.contains(char::is_whitespace) {
@@ -181,6 +195,8 @@ impl Machine {
             let is_word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if label.is_empty() || label.chars().count() > MAX_LABEL || !label.chars().all(is_word) {
                 add(&format!("labels[{index}]"), "must be 1 to 40 letters, digits, `-`, `_` and `.`");
+            } else if label == LOCAL {
+                add(&format!("labels[{index}]"), "is what this computer is called; choose another label");
             }
         }
         if self.caps.runs == Some(0) {
@@ -188,6 +204,11 @@ impl Machine {
         }
         findings
     }
+}
+
+/// Whether a text is one line with something on it.
+fn is_line(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(char::is_control)
 }
 
 /// Options that decide how the one connection is held, and what does not leave this computer.
@@ -214,7 +235,7 @@ mod tests {
             "id": "m", "name": "box", "kind": "ssh", "ssh": { "host": "box.example" }, "root": DEFAULT_ROOT,
             "labels": [], "caps": {}, "draining": false, "created_at": "2026-01-01T00:00:00.000Z",
             "updated_at": "2026-01-01T00:00:00.000Z", "contact": "unknown", "contact_since": null,
-            "contact_error": null,
+            "contact_error": null, "runs": 0, "tasks": 0,
         });
         crate::merge_patch::merge_patch(&mut machine, change);
         serde_json::from_value(machine).unwrap()
@@ -235,6 +256,8 @@ mod tests {
             (json!({ "root": "forge" }), "root"),
             (json!({ "labels": ["gpu", "a b"] }), "labels[1]"),
             (json!({ "caps": { "runs": 0 } }), "caps.runs"),
+            (json!({ "name": "local" }), "name"),
+            (json!({ "labels": ["gpu", "local"] }), "labels[1]"),
         ] {
             let findings = machine(&change).findings();
             assert_eq!(findings.len(), 1, "{change}: {findings:?}");

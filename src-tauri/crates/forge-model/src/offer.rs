@@ -39,6 +39,8 @@ names! {
         AddEmbedded = "add_embedded",
         /// Has git overlook embedded repositories.
         IgnoreEmbedded = "ignore_embedded",
+        /// Goes on without the machine that the task is on and that cannot be reached.
+        GiveUpMachine = "give_up_machine",
         /// Gives the task up.
         Cancel = "cancel",
         /// The engine starts nothing for the task.
@@ -124,6 +126,9 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
     }
     if facts.annotation.is_none() && facts.waiting == Some(WaitReason::RaceCrown) {
         offers.push(describe(Verb::Crown));
+    }
+    if facts.annotation.is_none() && facts.waiting == Some(WaitReason::MachineUnreachable) {
+        offers.push(describe(Verb::GiveUpMachine));
     }
     offers.push(describe(if facts.held { Verb::Release } else { Verb::Hold }));
     offers.push(describe(Verb::Cancel));
@@ -225,6 +230,12 @@ fn describe(verb: Verb) -> Offer {
             &[],
             "Adds the folder to the repository's info/exclude; the files stay in place.",
         ),
+        Verb::GiveUpMachine => (
+            "Give up machine",
+            &[],
+            "Continues elsewhere from the files as they were last fetched; what the machine has beyond them becomes a \
+             backup when it is back.",
+        ),
         Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is removed later."),
         Verb::Hold => ("Hold", &[], "Starts nothing new for the task."),
         Verb::Release => ("Release", &[], "Lets work start again."),
@@ -281,6 +292,8 @@ mod tests {
     fn a_wait_for_the_provider_can_be_cut_short() {
         let limited = Facts { waiting: Some(WaitReason::RateLimited), ..OPEN };
         assert_eq!(verbs(limited), [Verb::Retry, Verb::Hold, Verb::Cancel]);
+        let unreachable = Facts { waiting: Some(WaitReason::MachineUnreachable), ..OPEN };
+        assert_eq!(verbs(unreachable), [Verb::GiveUpMachine, Verb::Hold, Verb::Cancel]);
         assert_eq!(verbs(Facts { waiting: Some(WaitReason::AgentBusy), ..OPEN }), [Verb::Hold, Verb::Cancel]);
     }
 

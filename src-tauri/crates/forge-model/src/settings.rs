@@ -192,6 +192,9 @@ contract! {
         pub environment: EnvironmentSettings,
         /// How programs are confined.
         pub sandbox: SandboxSettings,
+        /// Labels that a machine must all have to run tasks; empty for this computer. An agent and a task may say
+        /// otherwise.
+        pub machines: Vec<String>,
         /// Regular expressions of what is taken out of logs, prompts, events and exports as secrets are.
         pub redact: Vec<String>,
         /// Checks.
@@ -258,6 +261,7 @@ impl Default for ProjectSettings {
             shell_mode: ShellMode::LoginOnce,
             environment: EnvironmentSettings::default(),
             sandbox: SandboxSettings::default(),
+            machines: Vec::new(),
             redact: Vec::new(),
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),

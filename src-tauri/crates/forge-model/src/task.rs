@@ -238,6 +238,8 @@ contract! {
         pub task_state_config: Option<TaskStateConfig>,
         /// Its race, on top of the project's.
         pub race: Option<TaskRace>,
+        /// Labels that its machine must all have, none for this computer; null leaves them to its agent and project.
+        pub machines: Option<Vec<String>>,
         /// When its review last passed, while that stands.
         pub review_passed_at: Option<Timestamp>,
         /// What holds it at the entry of its state.

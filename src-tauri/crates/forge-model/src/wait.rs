@@ -99,6 +99,12 @@ names! {
         AwaitingMerge = "awaiting_merge",
         /// The code host cannot be reached; it is asked again at `until`.
         HostUnreachable = "host_unreachable",
+        /// No machine has the labels, or the only ones that have them start nothing new.
+        NoMachine = "no_machine",
+        /// Every machine that has the labels runs as much as it may.
+        MachineBusy = "machine_busy",
+        /// Its machine, or every machine that has the labels, cannot be reached.
+        MachineUnreachable = "machine_unreachable",
         /// The project's runs have cost today what they may; it goes on at `until`.
         CostLimit = "cost_limit",
         /// Entries of its race are at work.

@@ -2,7 +2,7 @@
 
 use crate::{
     contract,
-    ids::{ProjectId, TaskId, WorkspaceId},
+    ids::{MachineId, ProjectId, TaskId, WorkspaceId},
     names,
     settings::CopyFile,
     time::Timestamp,
@@ -46,6 +46,8 @@ contract! {
         pub id: WorkspaceId,
         /// The task it belongs to.
         pub task_id: TaskId,
+        /// The machine that its worktree is on; none for this computer.
+        pub machine_id: Option<MachineId>,
         /// Where it is in its life.
         pub status: WorkspaceStatus,
         /// Absolute path of the worktree.

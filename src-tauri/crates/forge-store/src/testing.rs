@@ -14,6 +14,7 @@ use forge_model::redact::Redactor;
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::ExecutionMode;
 use forge_model::time::Timestamp;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
@@ -133,6 +134,26 @@ pub(crate) fn entry(id: &str, place: u32) -> TaskRow {
         parent_id: Some("t".into()),
         execution_mode: ExecutionMode::RaceEntry,
         ..task(id, 1)
+    }
+}
+
+/// A workspace of a task, in use.
+pub(crate) fn record(id: &str, task: &str, created_at: i64) -> Workspace {
+    Workspace {
+        id: id.into(),
+        task_id: task.into(),
+        machine_id: None,
+        status: WorkspaceStatus::Active,
+        path: format!("/w/{id}"),
+        branch: format!("forge/{id}"),
+        base_commit: "c".to_owned(),
+        cleanup_at: None,
+        disk_bytes: None,
+        error: None,
+        lock: None,
+        port_base: 4000,
+        created_at: Timestamp(created_at),
+        updated_at: Timestamp(created_at),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{Author, MAX_POOL_SIZE, ProjectSettings};
 use crate::{
     environment::findings_of_names,
     inner_loop,
+    machine::required,
     pull_request::HostConfig,
     redact::findings_of_patterns,
     usage::MAX_FIGURE,
@@ -78,6 +79,7 @@ pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Findi
     findings.extend(settings.lifecycle_hooks.findings("lifecycle_hooks"));
     findings.extend(findings_of_names(&settings.environment.pass, "environment.pass"));
     findings.extend(settings.sandbox.findings());
+    findings.extend(required::findings(&settings.machines, "machines"));
     findings.extend(findings_of_patterns(&settings.redact, "redact"));
     findings.extend(settings.inner_loop.findings(inner_loop::KEY));
     findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use forge_model::budget::BudgetKind;
 use forge_model::correction::Correction;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
-use forge_model::ids::{ExecutionId, ProjectId, TaskId};
+use forge_model::ids::{ExecutionId, MachineId, ProjectId, TaskId};
 use forge_model::sandbox::SandboxReport;
 use forge_model::time::Timestamp;
 use serde_json::Value;
@@ -240,8 +240,8 @@ impl ExecutionsMut<'_> {
         sqlx::query(
             "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
              before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry, messages,
-             goes_on)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+             goes_on, machine_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
         )
         .bind(e.id.as_str())
         .bind(e.task_id.as_str())
@@ -264,6 +264,7 @@ impl ExecutionsMut<'_> {
         .bind(json_opt(row.carry.as_ref())?)
         .bind(json(&e.messages)?)
         .bind(row.goes_on)
+        .bind(e.machine_id.as_ref().map(MachineId::as_str))
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -335,6 +336,19 @@ impl ExecutionsMut<'_> {
         sqlx::query("UPDATE executions SET sandbox = ?2 WHERE id = ?1")
             .bind(id.as_str())
             .bind(json(report)?)
+            .execute(self.tx.sqlite())
+            .await?;
+        Ok(())
+    }
+
+    /// Writes down the machine that an execution runs on.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn set_machine(&mut self, id: &ExecutionId, machine: &MachineId) -> Result<(), StoreError> {
+        sqlx::query("UPDATE executions SET machine_id = ?2 WHERE id = ?1")
+            .bind(id.as_str())
+            .bind(machine.as_str())
             .execute(self.tx.sqlite())
             .await?;
         Ok(())
@@ -417,6 +431,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
             subtask_id: c.text_opt("subtask_id")?,
             role: c.name("role")?,
             agent_id: c.text("agent_id")?,
+            machine_id: c.text_opt("machine_id")?,
             attempt: c.int("attempt")?,
             status: c.name("status")?,
             parent_execution_id: c.text_opt("parent_execution_id")?,

@@ -11,13 +11,20 @@ use crate::{
 
 handles!(machines() -> Machines, machines_mut() -> MachinesMut);
 
+/// Machines with what is on them now.
+const SELECT: &str = "SELECT m.*,
+    (SELECT count(*) FROM executions x WHERE x.machine_id = m.id AND x.status IN ('starting', 'running', 'waiting')) AS runs,
+    (SELECT count(DISTINCT w.task_id) FROM workspaces w WHERE w.machine_id = m.id AND w.status <> 'cleaned') AS tasks
+    FROM machines m";
+
 impl Machines<'_> {
     /// One machine. Of the contact with it the database knows nothing.
     ///
     /// # Errors
     /// When it cannot be read.
     pub async fn get(&mut self, id: &MachineId) -> Result<Option<Machine>, StoreError> {
-        let query = sqlx::query("SELECT * FROM machines WHERE id = ?1").bind(id.as_str());
+        let sql = [SELECT, " WHERE m.id = ?1"].concat();
+        let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(id.as_str());
         query.fetch_optional(&mut *self.conn).await?.as_ref().map(read).transpose()
     }
 
@@ -26,7 +33,8 @@ impl Machines<'_> {
     /// # Errors
     /// When it cannot be read.
     pub async fn by_name(&mut self, name: &str) -> Result<Option<Machine>, StoreError> {
-        let query = sqlx::query("SELECT * FROM machines WHERE name = ?1").bind(name);
+        let sql = [SELECT, " WHERE m.name = ?1"].concat();
+        let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(name);
         query.fetch_optional(&mut *self.conn).await?.as_ref().map(read).transpose()
     }
 
@@ -35,13 +43,14 @@ impl Machines<'_> {
     /// # Errors
     /// When they cannot be read.
     pub async fn list(&mut self) -> Result<Vec<Machine>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM machines ORDER BY name").fetch_all(&mut *self.conn).await?;
+        let sql = [SELECT, " ORDER BY m.name"].concat();
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&mut *self.conn).await?;
         rows.iter().map(read).collect()
     }
 }
 
 impl MachinesMut<'_> {
-    /// Inserts or replaces a machine.
+    /// Inserts or replaces a machine. What is on it follows from other tables.
     ///
     /// # Errors
     /// When its name is taken, or it cannot be written.
@@ -92,16 +101,20 @@ fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
         contact: MachineContact::Unknown,
         contact_since: None,
         contact_error: None,
+        runs: c.int("runs")?,
+        tasks: c.int("tasks")?,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use forge_model::execution::ExecutionStatus;
     use forge_model::machine::{MachineCaps, MachineKind, SshConfig};
     use forge_model::time::Timestamp;
+    use forge_model::workspace::{Workspace, WorkspaceStatus};
 
     use super::*;
-    use crate::testing::{is_refused, seeded};
+    use crate::testing::{is_refused, record, run, seeded, task};
 
     fn machine(id: &str, name: &str) -> Machine {
         let ssh = SshConfig {
@@ -125,6 +138,8 @@ mod tests {
             contact: MachineContact::Unknown,
             contact_since: None,
             contact_error: None,
+            runs: 0,
+            tasks: 0,
         }
     }
 
@@ -142,5 +157,41 @@ mod tests {
         assert_eq!(names, ["attic", "crate"]);
         tx.machines_mut().delete(&"m".into()).await.unwrap();
         assert_eq!(tx.machines().get(&"m".into()).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn open_runs_and_present_worktrees_on_a_machine_are_counted() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&task("u", 2)).await.unwrap();
+        for (id, name) in [("m", "box"), ("n", "attic")] {
+            tx.machines_mut().put(&machine(id, name)).await.unwrap();
+        }
+        for (id, of, on, status) in [
+            ("v", "t", Some("m"), WorkspaceStatus::Active),
+            ("w", "t", Some("m"), WorkspaceStatus::Error),
+            ("x", "u", Some("m"), WorkspaceStatus::Cleaned),
+            ("y", "u", None, WorkspaceStatus::Active),
+        ] {
+            let record = Workspace { machine_id: on.map(Into::into), status, ..record(id, of, 1) };
+            tx.workspaces_mut().put(&record, Timestamp(1)).await.unwrap();
+        }
+        for (id, on, status) in [
+            ("a", Some("m"), ExecutionStatus::Running),
+            ("b", Some("m"), ExecutionStatus::Waiting),
+            ("c", Some("m"), ExecutionStatus::Finished),
+            ("d", None, ExecutionStatus::Running),
+        ] {
+            let mut row = run(id, "t");
+            row.execution.status = status;
+            row.execution.machine_id = on.map(Into::into);
+            tx.executions_mut().insert(&row).await.unwrap();
+        }
+        let counts: Vec<_> =
+            tx.machines().list().await.unwrap().iter().map(|it| (it.runs, it.tasks)).collect();
+        assert_eq!(counts, [(0, 0), (2, 1)], "by name: attic, box");
+        let tasks = tx.workspaces().tasks_on(&"m".into()).await.unwrap();
+        assert_eq!(tasks.into_iter().map(|task| task.id.0).collect::<Vec<_>>(), ["t"]);
+        tx.executions_mut().set_machine(&"d".into(), &"n".into()).await.unwrap();
+        assert_eq!(tx.machines().get(&"n".into()).await.unwrap().unwrap().runs, 1);
     }
 }

@@ -1,6 +1,6 @@
 //! `processes`: what runs on tasks' behalf, written when it starts and removed when it is gone.
 
-use forge_model::ids::TaskId;
+use forge_model::ids::{MachineId, TaskId};
 use forge_model::time::Timestamp;
 
 use crate::{StoreError, row::Columns};
@@ -14,6 +14,8 @@ pub struct ProcessRow {
     pub marker: String,
     /// The task.
     pub task_id: TaskId,
+    /// The machine that it runs on; none for this computer.
+    pub machine_id: Option<MachineId>,
     /// The group leader.
     pub pid: u32,
     /// Its start time in clock ticks since boot.
@@ -37,6 +39,7 @@ impl Processes<'_> {
                 Ok(ProcessRow {
                     marker: c.text("marker")?,
                     task_id: c.text("task_id")?,
+                    machine_id: c.text_opt("machine_id")?,
                     pid: c.int("pid")?,
                     start_time: c.int::<i64>("start_time")?.cast_unsigned(),
                     boot_id: c.text("boot_id")?,
@@ -53,13 +56,14 @@ impl ProcessesMut<'_> {
     /// # Errors
     /// When it cannot be written.
     pub async fn insert(&mut self, p: &ProcessRow) -> Result<(), StoreError> {
-        sqlx::query("INSERT OR REPLACE INTO processes (marker, task_id, pid, start_time, boot_id, started_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+        sqlx::query("INSERT OR REPLACE INTO processes (marker, task_id, pid, start_time, boot_id, started_at, machine_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
             .bind(&p.marker)
             .bind(p.task_id.as_str())
             .bind(p.pid)
             .bind(p.start_time.cast_signed())
             .bind(&p.boot_id)
             .bind(p.started_at.0)
+            .bind(p.machine_id.as_ref().map(MachineId::as_str))
             .execute(self.tx.sqlite())
             .await?;
         Ok(())
@@ -86,12 +90,13 @@ mod tests {
         let first = ProcessRow {
             marker: "m1".to_owned(),
             task_id: "t".into(),
+            machine_id: None,
             pid: 4,
             start_time: u64::MAX,
             boot_id: "boot".to_owned(),
             started_at: Timestamp(6),
         };
-        let second = ProcessRow { marker: "m2".to_owned(), ..first.clone() };
+        let second = ProcessRow { marker: "m2".to_owned(), machine_id: Some("m".into()), ..first.clone() };
         let again = ProcessRow { pid: 9, ..first.clone() };
         for row in [&second, &first, &again] {
             tx.processes_mut().insert(row).await.unwrap();

@@ -1,6 +1,6 @@
 //! `slots`: the places that running agents take. Admission is decided here and nowhere else.
 
-use forge_model::ids::{AgentId, ProjectId, TaskId};
+use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::time::Timestamp;
 use sqlx::Row as _;
 
@@ -68,6 +68,24 @@ impl Slots<'_> {
         .fetch_one(&mut *self.conn)
         .await?;
         Ok((row.try_get("agent")?, row.try_get("project")?))
+    }
+}
+
+impl Slots<'_> {
+    /// How many tasks other than this one have a place and their worktree on a machine.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn taken_on(&mut self, machine: &MachineId, but: &TaskId) -> Result<u32, StoreError> {
+        let count: i64 = sqlx::query_scalar(
+            "SELECT count(DISTINCT s.task_id) FROM slots s JOIN workspaces w ON w.task_id = s.task_id
+             WHERE w.machine_id = ?1 AND w.status <> 'cleaned' AND s.task_id <> ?2",
+        )
+        .bind(machine.as_str())
+        .bind(but.as_str())
+        .fetch_one(&mut *self.conn)
+        .await?;
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tasks`. A row is read, changed and written back inside one transaction; `version` rises with each write.
 
-use forge_model::ids::{ProjectId, TaskId};
+use forge_model::ids::{MachineId, ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
 use forge_model::review::{ReviewConfig, WorkChanged};
 use forge_model::settings::MergeConfig;
@@ -44,6 +44,7 @@ pub struct TaskRow {
     pub merge_config: Option<MergeConfig>,
     pub task_state_config: Option<TaskStateConfig>,
     pub race: Option<TaskRace>,
+    pub machines: Option<Vec<String>>,
     pub review_passed_at: Option<Timestamp>,
     pub entry_barrier: Option<EntryBarrier>,
     pub error_annotation: Option<ErrorAnnotation>,
@@ -92,6 +93,7 @@ impl TaskRow {
             merge_config: None,
             task_state_config: None,
             race: None,
+            machines: None,
             review_passed_at: None,
             entry_barrier: None,
             error_annotation: None,
@@ -119,6 +121,8 @@ pub struct Filter {
     pub states: Vec<String>,
     /// Only those whose title, description or number contains this.
     pub text: Option<String>,
+    /// Only those whose worktree is on this machine; `Some(None)` is this computer.
+    pub machine: Option<Option<MachineId>>,
     /// Only those after this `(position, id)`.
     pub after: Option<(f64, String)>,
 }
@@ -222,8 +226,8 @@ impl TasksMut<'_> {
     pub async fn insert(&mut self, t: &TaskRow) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO tasks (id, project_id, number, title, description, status, priority, position, version, parent_id,
-             execution_mode, subtask_order, review_config, merge_config, task_state_config, held, status_since, created_at, updated_at, race, race_place)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+             execution_mode, subtask_order, review_config, merge_config, task_state_config, held, status_since, created_at, updated_at, race, race_place, machines)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
         )
         .bind(t.id.as_str())
         .bind(t.project_id.as_str())
@@ -246,6 +250,7 @@ impl TasksMut<'_> {
         .bind(t.updated_at.0)
         .bind(json_opt(t.race.as_ref())?)
         .bind(t.race_place)
+        .bind(json_opt(t.machines.as_ref())?)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -263,7 +268,7 @@ impl TasksMut<'_> {
              execution_mode = ?9, subtask_order = ?10, review_config = ?11, merge_config = ?12, task_state_config = ?13,
              review_passed_at = ?14, entry_barrier = ?15, error_annotation = ?16, waiting = ?17, held = ?18, budget_boundary = ?19,
              diff_files = ?20, diff_added = ?21, diff_removed = ?22, status_since = ?23, updated_at = ?24, commit_result = ?25,
-             session_boundary = ?26, race = ?27, closed_unmerged = ?28, work_changed = ?29 WHERE id = ?1",
+             session_boundary = ?26, race = ?27, closed_unmerged = ?28, work_changed = ?29, machines = ?30 WHERE id = ?1",
         )
         .bind(t.id.as_str())
         .bind(&t.title)
@@ -294,6 +299,7 @@ impl TasksMut<'_> {
         .bind(json_opt(t.race.as_ref())?)
         .bind(t.closed_unmerged)
         .bind(json_opt(t.work_changed.as_ref())?)
+        .bind(json_opt(t.machines.as_ref())?)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -365,6 +371,7 @@ pub(super) fn read(row: &SqliteRow) -> Result<TaskRow, StoreError> {
         merge_config: c.json_opt("merge_config")?,
         task_state_config: c.json_opt("task_state_config")?,
         race: c.json_opt("race")?,
+        machines: c.json_opt("machines")?,
         review_passed_at: c.time_opt("review_passed_at")?,
         entry_barrier: c.json_opt("entry_barrier")?,
         error_annotation: c.json_opt("error_annotation")?,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forge_model::ids::{ProjectId, TaskId, WorkspaceId};
+use forge_model::ids::{MachineId, ProjectId, TaskId, WorkspaceId};
 use forge_model::time::Timestamp;
 use forge_model::workspace::{Workspace, WorkspaceView};
 use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
@@ -102,6 +102,21 @@ impl Workspaces<'_> {
         row.as_ref().map(super::tasks::read).transpose()
     }
 
+    /// The tasks whose worktree is on a machine, by number.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn tasks_on(&mut self, machine: &MachineId) -> Result<Vec<super::tasks::TaskRow>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM tasks WHERE id IN (SELECT task_id FROM workspaces WHERE machine_id = ?1 AND status <> 'cleaned')
+             ORDER BY number, id",
+        )
+        .bind(machine.as_str())
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.iter().map(super::tasks::read).collect()
+    }
+
     /// Present worktrees with the task each belongs to, newest first. Those of a race's entries are told with the raced
     /// task's number and state.
     ///
@@ -149,10 +164,10 @@ impl WorkspacesMut<'_> {
     /// When it cannot be written.
     pub async fn put(&mut self, w: &Workspace, now: Timestamp) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO workspaces (id, task_id, status, path, branch, base_commit, cleanup_at, disk_bytes, error, port_base, created_at, updated_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            "INSERT INTO workspaces (id, task_id, status, path, branch, base_commit, cleanup_at, disk_bytes, error, port_base, created_at, updated_at, machine_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
              ON CONFLICT (id) DO UPDATE SET status = ?3, path = ?4, branch = ?5, base_commit = ?6, cleanup_at = ?7, disk_bytes = ?8,
-               error = ?9, updated_at = ?12, tries = CASE WHEN ?9 IS NULL THEN 0 ELSE tries END",
+               error = ?9, updated_at = ?12, machine_id = ?13, tries = CASE WHEN ?9 IS NULL THEN 0 ELSE tries END",
         )
         .bind(w.id.as_str())
         .bind(w.task_id.as_str())
@@ -166,6 +181,7 @@ impl WorkspacesMut<'_> {
         .bind(w.port_base)
         .bind(w.created_at.0)
         .bind(now.0)
+        .bind(w.machine_id.as_ref().map(MachineId::as_str))
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -214,6 +230,7 @@ fn read(row: &SqliteRow) -> Result<Workspace, StoreError> {
     Ok(Workspace {
         id: c.text("id")?,
         task_id: c.text("task_id")?,
+        machine_id: c.text_opt("machine_id")?,
         status: c.name("status")?,
         path: c.text("path")?,
         branch: c.text("branch")?,
@@ -233,25 +250,7 @@ mod tests {
     use forge_model::workspace::WorkspaceStatus;
 
     use super::*;
-    use crate::testing::{entry, seeded, task};
-
-    fn record(id: &str, task: &str, created_at: i64) -> Workspace {
-        Workspace {
-            id: id.into(),
-            task_id: task.into(),
-            status: WorkspaceStatus::Active,
-            path: format!("/w/{id}"),
-            branch: format!("forge/{id}"),
-            base_commit: "c".to_owned(),
-            cleanup_at: None,
-            disk_bytes: None,
-            error: None,
-            lock: None,
-            port_base: 4000,
-            created_at: Timestamp(created_at),
-            updated_at: Timestamp(created_at),
-        }
-    }
+    use crate::testing::{entry, record, seeded, task};
 
     async fn put(tx: &mut crate::Tx, record: &Workspace) {
         tx.workspaces_mut().put(record, record.updated_at).await.unwrap();
@@ -263,6 +262,8 @@ mod tests {
         let (old, new) = (record("old", "t", 1), record("new", "t", 2));
         put(&mut tx, &new).await;
         put(&mut tx, &Workspace { status: WorkspaceStatus::Cleaned, ..old }).await;
+        let new = Workspace { machine_id: Some("m".into()), ..new };
+        put(&mut tx, &new).await;
         assert_eq!(tx.workspaces().last(&"t".into()).await.unwrap().as_ref(), Some(&new));
         let of_tasks = tx.workspaces().of_tasks(&["t".into()]).await.unwrap();
         assert_eq!(of_tasks, HashMap::from([("t".into(), new.clone())]));

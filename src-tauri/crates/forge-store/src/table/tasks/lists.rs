@@ -236,6 +236,10 @@ fn push_selection(query: &mut QueryBuilder<Sqlite>, filter: &Filter, state: Opti
     if let Some(state) = state {
         query.push(" AND status = ").push_bind(state.to_owned());
     }
+    if let Some(machine) = &filter.machine {
+        query.push(" AND id IN (SELECT task_id FROM workspaces WHERE status <> 'cleaned' AND machine_id IS ");
+        query.push_bind(machine.as_ref().map(|id| id.as_str().to_owned())).push(")");
+    }
     if let Some(text) = &filter.text {
         let pattern = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
         query
@@ -256,9 +260,10 @@ fn push_selection(query: &mut QueryBuilder<Sqlite>, filter: &Filter, state: Opti
 #[cfg(test)]
 mod tests {
     use forge_model::task::{WaitReason, Waiting};
+    use forge_model::workspace::{Workspace, WorkspaceStatus};
 
     use super::*;
-    use crate::testing::{entry, seeded, task};
+    use crate::testing::{entry, record, seeded, task};
     use crate::{ReadConnection, Store};
 
     async fn plan(conn: &mut ReadConnection, filter: &Filter) -> String {
@@ -324,6 +329,28 @@ mod tests {
         }
         let counts = tx.tasks().counts(&"p".into()).await.unwrap();
         assert_eq!(counts, [("done".to_owned(), 1), ("todo".to_owned(), 1)]);
+    }
+
+    #[tokio::test]
+    async fn list_is_narrowed_by_the_machine_that_the_worktree_is_on() {
+        let mut tx = seeded().await;
+        for (id, number) in [("u", 2), ("v", 3), ("w", 4)] {
+            tx.tasks_mut().insert(&task(id, number)).await.unwrap();
+        }
+        for (id, of, on, status) in [
+            ("1", "t", Some("m"), WorkspaceStatus::Active),
+            ("2", "u", None, WorkspaceStatus::Active),
+            ("3", "v", Some("m"), WorkspaceStatus::Cleaned),
+        ] {
+            let record = Workspace { machine_id: on.map(Into::into), status, ..record(id, of, 1) };
+            tx.workspaces_mut().put(&record, Timestamp(1)).await.unwrap();
+        }
+        for (machine, found) in
+            [(Some(Some("m".into())), vec!["t"]), (Some(None), vec!["u"]), (None, vec!["t", "u", "v", "w"])]
+        {
+            let filter = Filter { machine, ..Filter::default() };
+            assert_eq!(ids(&tx.tasks().list(&filter, 9).await.unwrap()), found, "{filter:?}");
+        }
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ async fn inserted_task_is_read_back() {
         execution_mode: ExecutionMode::OrderedTurn,
         subtask_order: Some(4),
         held: true,
+        machines: Some(vec!["gpu".to_owned(), "arm".to_owned()]),
         ..task("part", 7)
     };
     tx.tasks_mut().insert(&row).await.unwrap();
@@ -42,6 +43,7 @@ async fn update_writes_every_field_but_identity_and_raises_the_version() {
     row.diff_stat = Some(DiffStat { files: 1, added: 2, removed: 3 });
     row.budget_boundary = 5;
     row.closed_unmerged = true;
+    row.machines = Some(Vec::new());
     tx.tasks_mut().update(&mut row, Timestamp(9)).await.unwrap();
     assert_eq!((row.version, row.updated_at), (2, Timestamp(9)));
     assert_eq!(tx.tasks().get(&row.id).await.unwrap().as_ref(), Some(&row));
